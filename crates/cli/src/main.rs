@@ -1,0 +1,2 @@
+//! Tiller: the coding agent you can steer.
+fn main() {}

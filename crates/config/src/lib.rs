@@ -1,0 +1,1 @@
+//! Settings, directories and switches, resolved once.

@@ -1,0 +1,1 @@
+//! The loop: session task, executor, journal and store.

@@ -1,0 +1,1 @@
+//! May this happen? A pure function from declared access to a decision.

@@ -1,0 +1,102 @@
+//! What a front end may ask of a session, and what it is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::ask::{Answer, Ask};
+use crate::block::RawBlock;
+use crate::entry::{Delivery, Entry};
+use crate::id::{AskId, CallId, ChainId, EntryId};
+use crate::mode::Mode;
+
+/// A request by a front end.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Input by the user: starts a turn, or is delivered into the running one.
+    Submit(UserInput),
+    /// The answer to an [`Event::Asked`].
+    Answer(AskId, Answer),
+    /// Stop the running turn; what is finished stays.
+    Interrupt,
+    /// Change the permission mode.
+    SetMode(Mode),
+    /// Change the main model (an alias or an id).
+    SetModel(String),
+    /// No more input will come: finish what is running and queued, then end.
+    Close,
+}
+
+/// Input by the user.
+#[derive(Clone, Debug)]
+pub struct UserInput {
+    /// The id the message shall have, if the sender chose one.
+    pub id: Option<EntryId>,
+    /// Text, images, documents.
+    pub content: Vec<RawBlock>,
+    /// When it should be delivered if a turn is running.
+    pub delivery: Delivery,
+}
+
+impl UserInput {
+    /// Plain text that steers a running turn.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self { id: None, content: vec![RawBlock::text(text)], delivery: Delivery::Steer }
+    }
+}
+
+/// What a front end is told: appended entries, and live news that leaves no trace.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// An entry was appended.
+    Appended(Arc<Entry>),
+    /// A turn begins.
+    TurnStarted,
+    /// A step begins: the model is about to be asked.
+    StepStarted {
+        /// The turn's chain.
+        chain: ChainId,
+        /// The step's number, from 0.
+        depth: u32,
+        /// The model asked.
+        model: String,
+    },
+    /// A raw streaming event of the provider.
+    Stream(Arc<str>),
+    /// A call began to run.
+    CallStarted(CallId),
+    /// A call left the set of running ones.
+    CallStopped(CallId),
+    /// Output of a running call.
+    Progress {
+        /// The call.
+        call: CallId,
+        /// What it reports.
+        data: Value,
+    },
+    /// The provider is asked again after a pause.
+    Retrying {
+        /// Which attempt comes next.
+        attempt: u32,
+        /// How many there are at most.
+        max: u32,
+        /// The pause before it.
+        delay: Duration,
+        /// The status that made it necessary.
+        status: Option<u16>,
+        /// What went wrong.
+        error: String,
+    },
+    /// The user is asked.
+    Asked(AskId, Ask),
+    /// A question no longer needs an answer.
+    Resolved(AskId),
+    /// A command could not be carried out.
+    Rejected(String),
+    /// Nothing is running and nothing is queued.
+    Idle,
+    /// The session is over; no event follows.
+    Closed,
+}

@@ -1,0 +1,90 @@
+//! State changes that a tool or the user asks for, as data: printable, stored in the log, replayed on resume.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mode::Mode;
+
+/// One change of session state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// The permission mode is now this.
+    SetMode {
+        /// The new mode.
+        mode: Mode,
+    },
+    /// The main model is now this.
+    SetModel {
+        /// The resolved model id.
+        model: String,
+    },
+    /// The todo list is replaced.
+    SetTodos {
+        /// The new list.
+        todos: Vec<Todo>,
+    },
+    /// The model has seen a file, or wrote it.
+    FileSeen(FileSeen),
+    /// Commands start here from now on.
+    ChangeDir {
+        /// The new working directory.
+        path: PathBuf,
+    },
+}
+
+/// What the model has seen of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSeen {
+    /// The absolute path, links resolved.
+    pub path: PathBuf,
+    /// The whole file's content at that moment, as a fingerprint.
+    pub fingerprint: Fingerprint,
+    /// Modification time in milliseconds since the epoch.
+    pub mtime_ms: i64,
+    /// The lines that were shown; absent when it was the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LineRange>,
+}
+
+/// Lines `first..=last`, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRange {
+    /// First line shown.
+    pub first: u64,
+    /// Last line shown.
+    pub last: u64,
+}
+
+/// Identifies content: a hash, or for huge files size and time stamp.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(pub String);
+
+/// One item of the todo list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Todo {
+    /// What to do, in the imperative ("Run the tests").
+    #[schemars(length(min = 1))]
+    pub content: String,
+    /// Where it stands.
+    pub status: TodoStatus,
+    /// The same in the continuous form ("Running the tests"), shown while in progress.
+    #[schemars(length(min = 1))]
+    pub active_form: String,
+}
+
+/// Where a todo item stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Being worked on.
+    InProgress,
+    /// Done and working.
+    Completed,
+}

@@ -1,0 +1,419 @@
+//! Entries: the durable, ordered facts a session consists of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::block::RawBlock;
+use crate::effect::Effect;
+use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
+use crate::usage::{StopReason, Usage};
+
+/// One fact, with its place in the log.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Position in the log, counted from 1.
+    pub seq: u64,
+    /// The entry's own id.
+    pub id: EntryId,
+    /// The conversation entry before it; absent for the first and for bookkeeping kinds.
+    pub parent: Option<EntryId>,
+    /// When it was appended.
+    pub at: Timestamp,
+    /// The sub-agent it belongs to; absent for the main agent.
+    pub agent: Option<AgentId>,
+    /// What happened.
+    pub body: Body,
+}
+
+/// What an entry says.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A session was opened: the first entry of a log, and one more for each resume.
+    Opened(Opened),
+    /// Something for the model in the user's role.
+    User(UserMessage),
+    /// One finished content block of the model.
+    Assistant(AssistantBlock),
+    /// The end of a response: usage and the reason it stopped.
+    Response(Response),
+    /// The one answer to a call.
+    Result(CallResult),
+    /// An admitted piece of hidden context.
+    Attachment(Attachment),
+    /// A notice for the user; not sent to the model.
+    Notice(Notice),
+    /// A state change outside a call.
+    Effect(Effect),
+    /// A new epoch: the fixed head of all requests that follow.
+    Epoch(Epoch),
+    /// Entries that must never be sent again.
+    Orphaned(Orphaned),
+    /// Input accepted while a turn was running.
+    Queued(Queued),
+    /// Queued input that was delivered or dropped.
+    Dequeued(Dequeued),
+    /// A permission decision.
+    Decision(DecisionRecord),
+    /// Something was mended so that the next request is acceptable.
+    Repaired(Repair),
+    /// The turn is over.
+    TurnEnded(TurnEnd),
+    /// An entry of a newer version, kept as it is.
+    Unknown(Value),
+}
+
+impl Body {
+    /// Whether the entry is part of the conversation that outside readers follow by `parentUuid`.
+    #[must_use]
+    pub fn is_message(&self) -> bool {
+        matches!(
+            self,
+            Self::User(_) | Self::Assistant(_) | Self::Result(_) | Self::Attachment(_) | Self::Notice(_)
+        )
+    }
+}
+
+/// Facts about the process that opened the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opened {
+    /// Why: `startup`, `resume` or `fork`.
+    pub source: String,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Tiller's version.
+    pub version: String,
+    /// Further working directories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additional_dirs: Vec<PathBuf>,
+    /// The session this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
+}
+
+/// A message in the user's role.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserMessage {
+    /// Text, images, documents.
+    pub content: Vec<RawBlock>,
+    /// Who wrote it.
+    pub origin: Origin,
+}
+
+impl UserMessage {
+    /// A prompt typed by the user.
+    #[must_use]
+    pub fn prompt(text: &str) -> Self {
+        Self { content: vec![RawBlock::text(text)], origin: Origin::Typed }
+    }
+
+    /// Whether the user wrote it; the rest is hidden from view.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.origin == Origin::Harness
+    }
+}
+
+/// Where input in the user's role comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Typed or passed by the user as the start of a turn.
+    Typed,
+    /// Sent while the agent worked, delivered later.
+    Queued,
+    /// Added by Tiller: sent to the model, hidden from the user's view.
+    Harness,
+}
+
+/// One finished block of the model's answer. Blocks of one response share the message id.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssistantBlock {
+    /// The provider's id of the response.
+    pub message_id: MessageId,
+    /// The model that wrote it.
+    pub model: String,
+    /// The block, untouched.
+    pub block: RawBlock,
+    /// The text of a tool input that was not valid JSON.
+    pub invalid_input: Option<String>,
+    /// A text that stands for a failure of the provider: shown, never sent.
+    pub api_error: bool,
+    /// Cut off by the user.
+    pub aborted: bool,
+}
+
+/// The end of one response.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Response {
+    /// The response.
+    pub message_id: MessageId,
+    /// The model that answered.
+    pub model: String,
+    /// What it consumed.
+    pub usage: Usage,
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+    /// The provider's explanation, for refusals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_details: Option<Value>,
+    /// What it cost; absent when the model's price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Time from request to end in milliseconds.
+    pub duration_ms: u64,
+    /// The provider's id of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+/// The one answer to a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallResult {
+    /// The call.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// What the model sees.
+    pub content: Vec<RawBlock>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// How the result came about.
+    pub cause: Cause,
+    /// The tool's structured output, for library users and displays.
+    pub detail: Value,
+    /// State changes that go with it.
+    pub effects: Vec<Effect>,
+}
+
+/// How a result came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The call ran, or was refused for its input or by policy.
+    Call,
+    /// The user interrupted.
+    Interrupted,
+    /// The user refused another call, which ended the turn.
+    ToolRejection,
+    /// Another call of the same response failed.
+    SiblingError,
+    /// The stream was abandoned and the request repeated.
+    StreamingFallback,
+    /// Another model took over.
+    ModelFallback,
+    /// The request failed for good.
+    ApiError,
+    /// The process ended before the call was answered.
+    Lost,
+}
+
+impl CallResult {
+    /// The `tool_result` block for the provider: a lone text becomes a plain string.
+    #[must_use]
+    pub fn to_block(&self) -> RawBlock {
+        let mut block = serde_json::json!({"type": "tool_result", "tool_use_id": self.call});
+        match self.content.as_slice() {
+            [] => {}
+            [only] if only.as_text().is_some() => block["content"] = only.as_text().into(),
+            many => block["content"] = many.iter().map(RawBlock::to_value).collect(),
+        }
+        if self.is_error {
+            block["is_error"] = true.into();
+        }
+        RawBlock::from_value(&block)
+    }
+
+    /// All text of the result, joined.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A piece of context that Tiller added, with the reason it was added now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The typed content; `attachment.type` names the kind.
+    pub attachment: Value,
+    /// Why it was added at this moment.
+    pub why: String,
+    /// The exact blocks the model sees.
+    pub rendered: Vec<RawBlock>,
+}
+
+impl Attachment {
+    /// The kind, e.g. `queued_command`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.attachment.get("type").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// A notice for the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    /// What it is about, e.g. `model_fallback`.
+    pub subtype: String,
+    /// How serious.
+    pub level: Level,
+    /// The text.
+    pub content: String,
+}
+
+/// How serious a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// For information.
+    Info,
+    /// Something to look at.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// The fixed head of requests: as long as it holds, the conversation only grows on the wire.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Epoch {
+    /// Why a new epoch began.
+    pub reason: String,
+    /// The `system` array.
+    pub system: Arc<RawValue>,
+    /// The `tools` array.
+    pub tools: Arc<RawValue>,
+    /// The hidden message in front of the conversation, if there is context to give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_context: Option<String>,
+}
+
+/// Entries that must never be sent again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Orphaned {
+    /// The assistant entries and the results of their calls.
+    pub ids: Vec<EntryId>,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Input that waits for delivery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queued {
+    /// Its id; the message keeps it when delivered.
+    pub id: EntryId,
+    /// Steering, or for after the turn.
+    pub delivery: Delivery,
+    /// What was sent.
+    pub content: Vec<RawBlock>,
+}
+
+/// When input sent during a turn should reach the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// At the next boundary of the running turn.
+    Steer,
+    /// As a turn of its own afterwards.
+    Queue,
+}
+
+/// Queued input that left the queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dequeued {
+    /// Which.
+    pub ids: Vec<EntryId>,
+}
+
+/// A permission decision and what decided it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionRecord {
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// `allow`, `deny` or `ask`.
+    pub behavior: String,
+    /// What decided: mode, rule or another reason.
+    pub reason: Value,
+    /// The input that was judged; kept for refusals only.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub input: Value,
+}
+
+/// A repair of the conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repair {
+    /// What was wrong and what was done.
+    pub what: String,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnd {
+    /// The typed outcome.
+    pub outcome: Outcome,
+    /// For an unusual end: whether tools were running, and why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marker: Option<EndMarker>,
+    /// Model requests of the turn.
+    pub steps: u32,
+}
+
+/// The outcome of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Outcome {
+    /// The model finished its answer.
+    Success,
+    /// The limit on model requests was reached.
+    MaxTurns,
+    /// The spending limit was reached.
+    MaxBudget,
+    /// A failure ended it.
+    Error {
+        /// What failed.
+        message: String,
+        /// The provider's HTTP status, if it was one.
+        status: Option<u16>,
+    },
+    /// The user stopped it.
+    Interrupted,
+    /// The user refused a call without a word.
+    ToolRejected,
+    /// The provider declined to answer.
+    Refused {
+        /// The provider's explanation.
+        message: String,
+    },
+}
+
+/// The marker of an unusual end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndMarker {
+    /// Whether the turn was executing tools.
+    pub tool_use: bool,
+    /// Why it ended.
+    pub reason: EndReason,
+}
+
+/// Why a turn ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// A failure.
+    Error,
+    /// The user interrupted.
+    Interrupted,
+    /// The user refused a call.
+    ToolRejection,
+}

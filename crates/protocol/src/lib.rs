@@ -1,0 +1,16 @@
+//! The words every part of Tiller shares: entries, state, commands, events, asks, effects.
+//!
+//! A session is an append-only list of [`entry::Entry`] values; [`state::State`] is their fold. This crate does no IO,
+//! reads no clock and starts no task.
+
+pub mod ask;
+pub mod block;
+pub mod command;
+pub mod effect;
+pub mod entry;
+pub mod env;
+pub mod id;
+pub mod line;
+pub mod mode;
+pub mod state;
+pub mod usage;

@@ -1,0 +1,176 @@
+//! Session state: the fold of a log. [`State::apply`] is its only writer.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+
+use crate::effect::{Effect, FileSeen, Todo};
+use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
+use crate::id::{CallId, EntryId};
+use crate::mode::Mode;
+use crate::usage::Usage;
+
+/// Files remembered at most; the least recently seen is forgotten first.
+const FILES_REMEMBERED: usize = 100;
+
+/// What the next step needs to know about the session so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Sequence number of the last entry.
+    pub seq: u64,
+    /// The last conversation entry.
+    pub leaf: Option<EntryId>,
+    /// The permission mode.
+    pub mode: Mode,
+    /// The model that took over, if the configured one was left.
+    pub model: Option<String>,
+    /// Where the session was started.
+    pub start_dir: PathBuf,
+    /// Where commands start.
+    pub cwd: PathBuf,
+    /// Further working directories.
+    pub additional_dirs: Vec<PathBuf>,
+    /// The todo list.
+    pub todos: Vec<Todo>,
+    /// What the model has seen of which file.
+    pub files: Files,
+    /// Calls without a result, in order.
+    pub open_calls: IndexMap<CallId, OpenCall>,
+    /// Input that waits for delivery.
+    pub queue: VecDeque<Queued>,
+    /// What the session has consumed.
+    pub spent: Spent,
+    /// Usage of the last response.
+    pub last_usage: Option<Usage>,
+    /// Whether a turn was begun and not ended.
+    pub turn_open: bool,
+}
+
+/// A call that waits for its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// The tool's name.
+    pub tool: String,
+    /// The entry with the call.
+    pub entry: EntryId,
+}
+
+/// Totals of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Dollars, as far as prices are known.
+    pub usd: f64,
+    /// Whether a response had no known price.
+    pub unpriced: bool,
+    /// Time spent waiting for the provider.
+    pub api_ms: u64,
+    /// By model.
+    pub by_model: IndexMap<String, ModelSpent>,
+}
+
+/// Totals of one model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelSpent {
+    /// Tokens.
+    pub usage: Usage,
+    /// Dollars, as far as the price is known.
+    pub usd: f64,
+}
+
+impl Spent {
+    fn add(&mut self, response: &Response) {
+        let model = self.by_model.entry(response.model.clone()).or_default();
+        model.usage += response.usage;
+        model.usd += response.cost_usd.unwrap_or_default();
+        self.usd += response.cost_usd.unwrap_or_default();
+        self.unpriced |= response.cost_usd.is_none();
+        self.api_ms += response.duration_ms;
+    }
+}
+
+/// What the model has seen of which file; bounded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Files(IndexMap<PathBuf, FileSeen>);
+
+impl Files {
+    /// What was seen of a file.
+    #[must_use]
+    pub fn get(&self, path: &Path) -> Option<&FileSeen> {
+        self.0.get(path)
+    }
+
+    /// The files, least recently seen first.
+    pub fn iter(&self) -> impl Iterator<Item = &FileSeen> {
+        self.0.values()
+    }
+
+    fn see(&mut self, seen: FileSeen) {
+        self.0.shift_remove(&seen.path);
+        self.0.insert(seen.path.clone(), seen);
+        if self.0.len() > FILES_REMEMBERED {
+            self.0.shift_remove_index(0);
+        }
+    }
+}
+
+impl State {
+    /// Folds one more entry in.
+    pub fn apply(&mut self, entry: &Entry) {
+        self.seq = entry.seq;
+        if entry.body.is_message() {
+            self.leaf = Some(entry.id);
+        }
+        match &entry.body {
+            Body::Opened(opened) => self.open(opened),
+            Body::User(_) => self.turn_open = true,
+            Body::Assistant(block) => {
+                if let Some(call) = block.block.as_tool_use() {
+                    self.open_calls.insert(call.id, OpenCall { tool: call.name, entry: entry.id });
+                }
+            }
+            Body::Response(response) => {
+                self.spent.add(response);
+                self.last_usage = Some(response.usage);
+            }
+            Body::Result(result) => {
+                self.open_calls.shift_remove(&result.call);
+                result.effects.iter().for_each(|effect| self.effect(effect));
+            }
+            Body::Effect(effect) => self.effect(effect),
+            Body::Queued(queued) => self.queue.push_back(queued.clone()),
+            Body::Dequeued(gone) => self.queue.retain(|queued| !gone.ids.contains(&queued.id)),
+            Body::Orphaned(orphaned) => self.open_calls.retain(|_, call| !orphaned.ids.contains(&call.entry)),
+            Body::TurnEnded(TurnEnd { .. }) => self.turn_open = false,
+            Body::Attachment(_)
+            | Body::Notice(_)
+            | Body::Epoch(_)
+            | Body::Decision(_)
+            | Body::Repaired(_)
+            | Body::Unknown(_) => {}
+        }
+    }
+
+    /// The state after a whole log.
+    pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut state = Self::default();
+        entries.into_iter().for_each(|entry| state.apply(entry));
+        state
+    }
+
+    fn open(&mut self, opened: &Opened) {
+        self.start_dir.clone_from(&opened.cwd);
+        self.cwd.clone_from(&opened.cwd);
+        self.additional_dirs.clone_from(&opened.additional_dirs);
+    }
+
+    fn effect(&mut self, effect: &Effect) {
+        match effect {
+            Effect::SetMode { mode } => self.mode = *mode,
+            Effect::SetModel { model } => self.model = Some(model.clone()),
+            Effect::SetTodos { todos } => self.todos.clone_from(todos),
+            Effect::FileSeen(seen) => self.files.see(seen.clone()),
+            Effect::ChangeDir { path } => self.cwd.clone_from(path),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! What the model is told: prompts, context and the composition of requests.

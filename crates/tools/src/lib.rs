@@ -1,0 +1,1 @@
+//! What the model can do: the tool contract, the registry and the built-in tools.
