@@ -12,7 +12,9 @@ pub enum ModelError {
         request_id: Option<String>,
     },
     /// The conversation does not fit into the model's context window.
-    #[error("the conversation is too long for the model ({message}); compact it with /compact or start a new one")]
+    #[error(
+        "the conversation is too long for the model ({message}); compact it with /compact or start a new one"
+    )]
     PromptTooLong {
         /// The provider's words.
         message: String,
@@ -25,7 +27,9 @@ pub enum ModelError {
     },
     /// A thinking block was made under another prefix. Repeating with
     /// [`drop_mismatched_thinking`](crate::Request::drop_mismatched_thinking) helps.
-    #[error("the provider refused earlier reasoning because the conversation before it has changed: {message}")]
+    #[error(
+        "the provider refused earlier reasoning because the conversation before it has changed: {message}"
+    )]
     PrefixMismatch {
         /// The provider's words.
         message: String,
@@ -68,7 +72,9 @@ pub enum ModelError {
         request_id: Option<String>,
     },
     /// The provider could not be reached.
-    #[error("could not reach the model at {endpoint}: {detail}; check the network, ANTHROPIC_BASE_URL and proxies")]
+    #[error(
+        "could not reach the model at {endpoint}: {detail}; check the network, ANTHROPIC_BASE_URL and proxies"
+    )]
     Network {
         /// Where the request went, without credentials.
         endpoint: String,
@@ -84,7 +90,9 @@ pub enum ModelError {
         waited: Duration,
     },
     /// The answer made no sense.
-    #[error("the answer of the model could not be understood: {detail}; if a gateway is in between, check it")]
+    #[error(
+        "the answer of the model could not be understood: {detail}; if a gateway is in between, check it"
+    )]
     Protocol {
         /// What was wrong with it.
         detail: String,
