@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -34,7 +35,7 @@ pub struct State {
     /// The todo list.
     pub todos: Vec<Todo>,
     /// What the model has seen of which file.
-    pub files: Files,
+    pub files: Arc<Files>,
     /// Calls without a result, in order.
     pub open_calls: IndexMap<CallId, OpenCall>,
     /// Input that waits for delivery.
@@ -169,7 +170,7 @@ impl State {
             Effect::SetMode { mode } => self.mode = *mode,
             Effect::SetModel { model } => self.model = Some(model.clone()),
             Effect::SetTodos { todos } => self.todos.clone_from(todos),
-            Effect::FileSeen(seen) => self.files.see(seen.clone()),
+            Effect::FileSeen(seen) => Arc::make_mut(&mut self.files).see(seen.clone()),
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
         }
     }

@@ -1,0 +1,36 @@
+//! What a call will touch.
+
+use std::path::PathBuf;
+
+/// One thing a call will touch. Paths are absolute, with `..` and links resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads a file or searches below a directory.
+    Read(PathBuf),
+    /// Creates, changes or replaces a file.
+    Write(PathBuf),
+    /// Runs a command.
+    Exec(Script),
+    /// Connects to a host.
+    Net(String),
+}
+
+/// A shell command and where it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The text given to the shell.
+    pub command: String,
+    /// The directory it starts in.
+    pub cwd: PathBuf,
+}
+
+/// A call as policy sees it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The tool's name.
+    pub tool: String,
+    /// Everything the call will touch.
+    pub access: Vec<Access>,
+    /// Whether the call leaves everything unchanged.
+    pub read_only: bool,
+}

@@ -1,0 +1,82 @@
+//! Proof that policy allowed an access.
+
+use std::path::{Path, PathBuf};
+
+use crate::access::{Access, Script};
+
+/// What one call may do. Made by [`crate::decide`] and [`crate::approve`] alone.
+#[derive(Clone, Debug)]
+pub struct Permit {
+    access: Vec<Access>,
+}
+
+/// An access that the permit does not cover.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotPermitted(pub String);
+
+impl std::fmt::Display for NotPermitted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} was not part of what this call was permitted to do", self.0)
+    }
+}
+
+impl std::error::Error for NotPermitted {}
+
+impl Permit {
+    pub(crate) fn new(access: Vec<Access>) -> Self {
+        Self { access }
+    }
+
+    /// Checks that a resolved path may be read.
+    ///
+    /// # Errors
+    /// When the call did not declare it.
+    pub fn read(&self, path: &Path) -> Result<(), NotPermitted> {
+        let covered = self.access.iter().any(|access| match access {
+            Access::Read(root) => path.starts_with(root),
+            Access::Write(file) => path == file,
+            Access::Exec(_) | Access::Net(_) => false,
+        });
+        covered.then_some(()).ok_or_else(|| NotPermitted(format!("reading {}", path.display())))
+    }
+
+    /// Checks that a resolved path may be written.
+    ///
+    /// # Errors
+    /// When the call did not declare it.
+    pub fn write(&self, path: &Path) -> Result<(), NotPermitted> {
+        let covered = self.access.iter().any(|access| matches!(access, Access::Write(file) if file == path));
+        covered.then_some(()).ok_or_else(|| NotPermitted(format!("writing {}", path.display())))
+    }
+
+    /// The command that may be run.
+    ///
+    /// # Errors
+    /// When the call did not declare one.
+    pub fn script(&self) -> Result<&Script, NotPermitted> {
+        let script = self.access.iter().find_map(|access| match access {
+            Access::Exec(script) => Some(script),
+            _ => None,
+        });
+        script.ok_or_else(|| NotPermitted("running a command".to_owned()))
+    }
+
+    /// Checks that a host may be contacted.
+    ///
+    /// # Errors
+    /// When the call did not declare it.
+    pub fn connect(&self, host: &str) -> Result<(), NotPermitted> {
+        let covered = self.access.iter().any(|access| matches!(access, Access::Net(to) if to == host));
+        covered.then_some(()).ok_or_else(|| NotPermitted(format!("connecting to {host}")))
+    }
+
+    /// The files that may be written.
+    #[must_use]
+    pub fn written_files(&self) -> Vec<PathBuf> {
+        let files = self.access.iter().filter_map(|access| match access {
+            Access::Write(file) => Some(file.clone()),
+            _ => None,
+        });
+        files.collect()
+    }
+}

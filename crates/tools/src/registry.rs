@@ -1,0 +1,223 @@
+//! The set of tools on offer. The only place where a tool's type is erased.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+use tiller_policy::Access;
+
+use crate::cx::{ToolCx, View};
+use crate::tool::{Description, Done, Tool, ToolError};
+
+/// What the provider is told about a tool, and what lists show.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The tool's name.
+    pub name: &'static str,
+    /// One line for lists and dialogs.
+    pub summary: &'static str,
+    /// The definition for the `tools` parameter.
+    pub definition: Value,
+}
+
+/// Input as the model wrote it.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// Valid JSON.
+    Json(&'a Value),
+    /// Text that does not parse.
+    Invalid(&'a str),
+}
+
+/// Input that does not fit the tool.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// No tool has that name.
+    #[error("There is no tool named {name}. Available tools: {available}.")]
+    UnknownTool {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        available: String,
+    },
+    /// The text is not JSON.
+    #[error("The input of {tool} is not valid JSON ({reason}). Send the call again with a complete JSON object.")]
+    NotJson {
+        /// The tool.
+        tool: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The JSON does not match the schema.
+    #[error("The input of {tool} does not fit its schema: {problem}. Correct it and call again.")]
+    Schema {
+        /// The tool.
+        tool: &'static str,
+        /// What is wrong, and where.
+        problem: String,
+    },
+}
+
+/// A call with parsed input, ready to be judged and run.
+pub trait PreparedCall: Send + Sync {
+    /// See [`Tool::parallel`].
+    fn parallel(&self) -> bool;
+    /// See [`Tool::read_only`].
+    fn read_only(&self) -> bool;
+    /// See [`Tool::validate`].
+    ///
+    /// # Errors
+    /// A text for the model.
+    fn validate(&self, view: &View) -> Result<(), String>;
+    /// See [`Tool::access`].
+    fn access(&self, view: &View) -> Vec<Access>;
+    /// See [`Tool::RESULT_LIMIT`].
+    fn result_limit(&self) -> usize;
+    /// See [`Tool::run`].
+    fn run(self: Box<Self>, cx: ToolCx) -> BoxFuture<'static, Result<Done, ToolError>>;
+}
+
+trait AnyTool: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn spec(&self) -> Spec;
+    fn prepare(&self, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError>;
+}
+
+struct Entry<T>(Arc<T>);
+
+struct Prepared<T: Tool> {
+    tool: Arc<T>,
+    input: T::Input,
+}
+
+/// The tools on offer, in a fixed order.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: Vec<Arc<dyn AnyTool>>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl Registry {
+    /// Adds a tool at the end.
+    #[must_use]
+    pub fn with<T: Tool>(mut self, tool: T) -> Self {
+        self.tools.push(Arc::new(Entry(Arc::new(tool))));
+        self
+    }
+
+    /// Keeps the tools for which `keep` holds.
+    #[must_use]
+    pub fn filtered(mut self, keep: impl Fn(&str) -> bool) -> Self {
+        self.tools.retain(|tool| keep(tool.name()));
+        self
+    }
+
+    /// The names, in order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.tools.iter().map(|tool| tool.name()).collect()
+    }
+
+    /// The definitions, in order.
+    #[must_use]
+    pub fn specs(&self) -> Vec<Spec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// Finds the tool and parses the input.
+    ///
+    /// # Errors
+    /// When there is no such tool or the input does not fit.
+    pub fn prepare(&self, name: &str, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {
+        let tool = self.tools.iter().find(|tool| tool.name() == name);
+        let unknown = || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
+        tool.ok_or_else(unknown)?.prepare(input)
+    }
+}
+
+impl<T: Tool> AnyTool for Entry<T> {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn spec(&self) -> Spec {
+        let Description { summary, prompt, examples } = self.0.describe();
+        let mut definition = json!({"name": T::NAME, "description": prompt, "input_schema": schema::<T>()});
+        if !examples.is_empty() {
+            definition["input_examples"] = Value::Array(examples);
+        }
+        Spec { name: T::NAME, summary, definition }
+    }
+
+    fn prepare(&self, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {
+        let value = match input {
+            Input::Json(value) => value,
+            Input::Invalid(text) => return Err(not_json::<T>(text)),
+        };
+        let input = serde_path_to_error::deserialize(value)
+            .map_err(|error| InputError::Schema { tool: T::NAME, problem: problem(&error) })?;
+        Ok(Box::new(Prepared { tool: Arc::clone(&self.0), input }))
+    }
+}
+
+impl<T: Tool> PreparedCall for Prepared<T> {
+    fn parallel(&self) -> bool {
+        self.tool.parallel(&self.input)
+    }
+
+    fn read_only(&self) -> bool {
+        self.tool.read_only(&self.input)
+    }
+
+    fn validate(&self, view: &View) -> Result<(), String> {
+        self.tool.validate(&self.input, view)
+    }
+
+    fn access(&self, view: &View) -> Vec<Access> {
+        self.tool.access(&self.input, view)
+    }
+
+    fn result_limit(&self) -> usize {
+        T::RESULT_LIMIT
+    }
+
+    fn run(self: Box<Self>, cx: ToolCx) -> BoxFuture<'static, Result<Done, ToolError>> {
+        async move { self.tool.run(self.input, cx).await }.boxed()
+    }
+}
+
+fn not_json<T: Tool>(text: &str) -> InputError {
+    let reason = match serde_json::from_str::<Value>(text) {
+        Ok(_) => "it was cut off".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    InputError::NotJson { tool: T::NAME, reason }
+}
+
+fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    match error.path().to_string().as_str() {
+        "." => error.inner().to_string(),
+        path => format!("{path}: {}", error.inner()),
+    }
+}
+
+/// The input schema, without the parts that cost tokens and teach nothing.
+fn schema<T: Tool>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<T::Input>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("title");
+        object.remove("description");
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
