@@ -1,1 +1,8 @@
 //! What the model is told: prompts, context and the composition of requests.
+
+mod conversation;
+pub mod head;
+mod lint;
+mod message;
+
+pub use conversation::Conversation;

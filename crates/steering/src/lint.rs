@@ -1,0 +1,156 @@
+//! Makes single blocks acceptable to the provider before they enter the conversation. One bad block must not poison a
+//! session: whatever was refused once would be refused in every later request.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use tiller_protocol::block::RawBlock;
+
+/// Images a request may carry; the provider refuses more than this on models with a small window.
+const MAX_IMAGES: usize = 100;
+/// Characters of base64 an image may have.
+const MAX_IMAGE_CHARS: usize = 5 * 1024 * 1024;
+/// Characters an id may have.
+const MAX_ID_CHARS: usize = 64;
+
+/// What a conversation holds so far that further blocks count against.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) images: usize,
+}
+
+/// A block that may be sent, and what had to be changed for it.
+pub(crate) fn mend(block: &RawBlock, totals: &mut Totals) -> (RawBlock, Option<String>) {
+    let (block, surrogates) = match mend_surrogates(block.json()) {
+        Cow::Borrowed(_) => (block.clone(), None),
+        Cow::Owned(json) => match RawBlock::parse(json) {
+            Ok(mended) => (mended, Some("replaced half characters that are not valid text".to_owned())),
+            Err(_) => (block.clone(), None),
+        },
+    };
+    if !block.json().contains("\"image\"") {
+        return (block, surrogates);
+    }
+    let mut value = block.to_value();
+    let dropped = limit_images(&mut value, totals);
+    if dropped.is_empty() {
+        return (block, surrogates);
+    }
+    (RawBlock::from_value(&value), Some(dropped.join("; ")))
+}
+
+/// An id the provider accepts: the given one, or a stand-in that is the same for the call and its result.
+pub(crate) fn safe_id(id: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !id.is_empty() && id.len() <= MAX_ID_CHARS && id.chars().all(fits) {
+        return Cow::Borrowed(id);
+    }
+    let digest = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Cow::Owned(format!("call_{digest:016x}"))
+}
+
+/// Replaces `\uD800`-style escapes that are not part of a pair: valid JSON syntax, but not valid text.
+fn mend_surrogates(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\u") {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut mended = false;
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match (unit(rest), rest.get(6..).and_then(unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => rest = take(&mut out, rest, 12),
+            (Some(0xD800..=0xDFFF), _) => {
+                out.push_str("\\ufffd");
+                mended = true;
+                rest = &rest[6..];
+            }
+            (Some(_), _) => rest = take(&mut out, rest, 6),
+            (None, _) => rest = take(&mut out, rest, 2),
+        }
+    }
+    out.push_str(rest);
+    if mended { Cow::Owned(out) } else { Cow::Borrowed(json) }
+}
+
+/// The code unit of a leading `\uXXXX`.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+fn take<'a>(out: &mut String, text: &'a str, len: usize) -> &'a str {
+    let end = (len..=text.len()).find(|&end| text.is_char_boundary(end)).unwrap_or(text.len());
+    out.push_str(&text[..end]);
+    &text[end..]
+}
+
+fn limit_images(value: &mut Value, totals: &mut Totals) -> Vec<String> {
+    if value["type"] == "image" {
+        return limit_image(value, totals).into_iter().collect();
+    }
+    let Some(content) = value.get_mut("content").and_then(Value::as_array_mut) else { return Vec::new() };
+    content.iter_mut().filter(|block| block["type"] == "image").filter_map(|block| limit_image(block, totals)).collect()
+}
+
+fn limit_image(image: &mut Value, totals: &mut Totals) -> Option<String> {
+    let chars = image["source"]["data"].as_str().map_or(0, str::len);
+    let problem = if chars > MAX_IMAGE_CHARS {
+        format!("an image of {chars} characters is over the provider's limit of {MAX_IMAGE_CHARS}")
+    } else if totals.images >= MAX_IMAGES {
+        format!("the conversation already holds {MAX_IMAGES} images")
+    } else {
+        totals.images += 1;
+        return None;
+    };
+    *image = json!({"type": "text", "text": format!("[An image was left out: {problem}.]")});
+    Some(format!("left out an image: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(json: &str) -> String {
+        mend(&RawBlock::parse(json.to_owned()).unwrap(), &mut Totals::default()).0.json().to_owned()
+    }
+
+    // LOG-05
+    #[test]
+    fn lone_surrogates_become_replacement_characters() {
+        let lone = r#"{"type":"text","text":"a\ud800b"}"#;
+        assert_eq!(mended(lone), r#"{"type":"text","text":"a\ufffdb"}"#);
+        for fine in [r#"{"type":"text","text":"\ud83d\ude00 \\ud800 \u00e9"}"#, r#"{"type":"text","text":"\\"}"#] {
+            assert_eq!(mended(fine), fine);
+        }
+    }
+
+    // LOG-05
+    #[test]
+    fn images_beyond_the_limits_are_named_instead_of_sent() {
+        let image = |data: &str| {
+            RawBlock::from_value(&json!({"type":"tool_result","tool_use_id":"t","content":[
+                {"type":"image","source":{"type":"base64","media_type":"image/png","data":data}}]}))
+        };
+        let mut totals = Totals { images: MAX_IMAGES };
+        let (block, what) = mend(&image("aaaa"), &mut totals);
+        assert!(block.json().contains("left out") && what.is_some());
+        let (block, what) = mend(&image(&"a".repeat(MAX_IMAGE_CHARS + 1)), &mut Totals::default());
+        assert!(block.json().len() < 1000 && what.is_some());
+        assert!(mend(&image("aaaa"), &mut Totals::default()).1.is_none());
+    }
+
+    // LOG-05
+    #[test]
+    fn ids_the_provider_would_refuse_get_a_stand_in() {
+        assert_eq!(safe_id("toolu_01"), "toolu_01");
+        let long = "x".repeat(500);
+        assert_eq!(safe_id(&long), safe_id(&long));
+        assert!(safe_id(&long).len() <= MAX_ID_CHARS);
+        assert_ne!(safe_id("a b"), safe_id("a c"));
+    }
+}

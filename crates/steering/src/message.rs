@@ -1,0 +1,108 @@
+//! One message of a request, as the bytes that are sent.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use tiller_protocol::block::RawBlock;
+
+const BREAKPOINT: &str = r#","cache_control":{"type":"ephemeral"}"#;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    User,
+    Assistant,
+}
+
+impl Role {
+    fn opening(self) -> &'static str {
+        match self {
+            Self::User => r#"{"role":"user","content":["#,
+            Self::Assistant => r#"{"role":"assistant","content":["#,
+        }
+    }
+}
+
+const CLOSING: &str = "]}";
+
+/// A serialized message with what is needed to know about it without parsing.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) role: Role,
+    pub(crate) json: Bytes,
+    pub(crate) blocks: usize,
+    pub(crate) has_thinking: bool,
+    /// The model that wrote it.
+    pub(crate) model: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    content: Vec<RawBlock>,
+}
+
+impl Message {
+    /// A message of these blocks; none if there are none.
+    pub(crate) fn new<'a>(role: Role, blocks: impl IntoIterator<Item = &'a RawBlock>) -> Option<Self> {
+        let mut json = String::from(role.opening());
+        let mut count = 0;
+        let mut has_thinking = false;
+        for block in blocks {
+            if count > 0 {
+                json.push(',');
+            }
+            json.push_str(block.json());
+            has_thinking |= block.is_thinking();
+            count += 1;
+        }
+        json.push_str(CLOSING);
+        (count > 0).then(|| Self { role, json: json.into(), blocks: count, has_thinking, model: None })
+    }
+
+    pub(crate) fn by(mut self, model: &str) -> Self {
+        self.model = Some(model.to_owned());
+        self
+    }
+
+    /// The blocks' JSON, separated by commas.
+    fn inner(&self) -> &[u8] {
+        &self.json[self.role.opening().len()..self.json.len() - CLOSING.len()]
+    }
+
+    /// The same message with a text block in front.
+    pub(crate) fn led_by(&self, text: &str) -> Self {
+        let lead = RawBlock::text(text);
+        self.spliced(&[lead.json().as_bytes(), b",", self.inner()], self.blocks + 1)
+    }
+
+    /// Two messages of one role as one.
+    pub(crate) fn joined(&self, next: &Self) -> Self {
+        let mut joined = self.spliced(&[self.inner(), b",", next.inner()], self.blocks + next.blocks);
+        joined.has_thinking |= next.has_thinking;
+        joined
+    }
+
+    /// The same message with a cache breakpoint on its last block. The provider does not count the mark as content.
+    pub(crate) fn with_breakpoint(&self) -> Self {
+        let inner = self.inner();
+        let Some((_brace, open)) = inner.split_last() else { return self.clone() };
+        self.spliced(&[open, BREAKPOINT.as_bytes(), b"}"], self.blocks)
+    }
+
+    /// The same message without reasoning; none if nothing is left.
+    pub(crate) fn without_thinking(self) -> Option<Self> {
+        if !self.has_thinking {
+            return Some(self);
+        }
+        let Ok(Content { content }) = serde_json::from_slice(&self.json) else { return Some(self) };
+        let kept = Self::new(self.role, content.iter().filter(|block| !block.is_thinking()))?;
+        Some(Self { model: self.model, ..kept })
+    }
+
+    fn spliced(&self, parts: &[&[u8]], blocks: usize) -> Self {
+        let mut json = Vec::with_capacity(self.json.len() + 256);
+        json.extend_from_slice(self.role.opening().as_bytes());
+        parts.iter().for_each(|part| json.extend_from_slice(part));
+        json.extend_from_slice(CLOSING.as_bytes());
+        Self { json: json.into(), blocks, ..self.clone() }
+    }
+}
