@@ -7,10 +7,7 @@ use std::time::Duration;
 pub enum ModelError {
     /// The provider has too much to do.
     #[error("the model is overloaded; try again in a few minutes or choose another model")]
-    Overloaded {
-        /// The provider's id of the last request.
-        request_id: Option<String>,
-    },
+    Overloaded,
     /// The conversation does not fit into the model's context window.
     #[error(
         "the conversation is too long for the model ({message}); compact it with /compact or start a new one"
@@ -127,7 +124,7 @@ impl ModelError {
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         match self {
-            Self::Overloaded { .. } => Some(529),
+            Self::Overloaded => Some(529),
             Self::PromptTooLong { .. } | Self::PrefixMismatch { .. } => Some(400),
             Self::RateLimited { .. } => Some(429),
             Self::Unauthorized { status, .. } | Self::Api { status, .. } => Some(*status),
@@ -143,7 +140,7 @@ impl ModelError {
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
-            Self::Overloaded { .. } => "overloaded_error",
+            Self::Overloaded => "overloaded_error",
             Self::PromptTooLong { .. } | Self::PrefixMismatch { .. } => "invalid_request_error",
             Self::Unauthorized { status: 403, .. } => "permission_error",
             Self::Unauthorized { .. } => "authentication_error",
@@ -161,13 +158,13 @@ impl ModelError {
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         match self {
-            Self::Overloaded { request_id }
-            | Self::PromptTooLong { request_id, .. }
+            Self::PromptTooLong { request_id, .. }
             | Self::PrefixMismatch { request_id, .. }
             | Self::Unauthorized { request_id, .. }
             | Self::RateLimited { request_id, .. }
             | Self::Api { request_id, .. } => request_id.as_deref(),
-            Self::Network { .. }
+            Self::Overloaded
+            | Self::Network { .. }
             | Self::Stalled { .. }
             | Self::Protocol { .. }
             | Self::Setup(_)

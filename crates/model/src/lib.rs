@@ -1,12 +1,17 @@
 //! Talking to a language model: requests, streams, retries, usage and prices.
 //!
-//! [`Model`] is all the rest of Tiller sees. Implementations speak to a provider or play a recording.
+//! [`Model`] is all the rest of Tiller sees. [`anthropic::Anthropic`] speaks to the provider;
+//! [`recording::Player`] plays back what [`recording::Recorder`] wrote.
 
+pub mod anthropic;
 pub mod catalog;
 mod error;
 mod event;
 pub mod name;
+mod outbox;
+pub mod recording;
 mod request;
+pub mod sse;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
