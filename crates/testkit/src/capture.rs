@@ -25,8 +25,9 @@ struct Inner {
     query: String,
     headers: HeaderMap,
     raw: Bytes,
-    body: OnceLock<Value>,
-    status: AtomicU16,
+    /// None when the body is no JSON.
+    body: OnceLock<Option<Value>>,
+    status: Arc<AtomicU16>,
     arrived: Instant,
 }
 
@@ -39,7 +40,7 @@ impl Captured {
             headers: parts.headers.clone(),
             raw,
             body: OnceLock::new(),
-            status: AtomicU16::new(0),
+            status: Arc::default(),
             arrived: Instant::now(),
         }))
     }
@@ -53,7 +54,7 @@ impl Captured {
             headers: self.0.headers.clone(),
             raw: Bytes::new(),
             body: OnceLock::new(),
-            status: AtomicU16::new(0),
+            status: Arc::clone(&self.0.status),
             arrived: self.0.arrived,
         }))
     }
@@ -96,7 +97,11 @@ impl Captured {
 
     /// The body as JSON, parsed on first use; `null` when it is none.
     pub fn body(&self) -> &Value {
-        self.0.body.get_or_init(|| serde_json::from_slice(&self.0.raw).unwrap_or_default())
+        self.json().unwrap_or(&Value::Null)
+    }
+
+    pub(crate) fn json(&self) -> Option<&Value> {
+        self.0.body.get_or_init(|| serde_json::from_slice(&self.0.raw).ok()).as_ref()
     }
 
     /// The HTTP status of the answer, once its head was decided.
@@ -147,7 +152,11 @@ impl Captures {
         let (list, timeout) =
             self.grown.wait_timeout_while(list, PATIENCE, few).unwrap_or_else(PoisonError::into_inner);
         let seen: Vec<String> = list.iter().map(|one| format!("{} {}", one.method(), one.path())).collect();
-        assert!(!timeout.timed_out(), "waited {PATIENCE:?} for {count} requests, saw {}: {seen:?}", seen.len());
+        assert!(
+            !timeout.timed_out(),
+            "waited {PATIENCE:?} for {count} requests, saw {}: {seen:?}",
+            seen.len()
+        );
         list.iter().filter(|seen| wanted(seen)).cloned().collect()
     }
 }

@@ -39,7 +39,6 @@ pub(crate) struct Model {
     /// `disabled` is refused together with effort `xhigh` and `max`.
     pub(crate) disabled_needs_low_effort: bool,
     pub(crate) omits_thinking: bool,
-    pub(crate) thinks_by_default: bool,
     pub(crate) effort: Effort,
     pub(crate) forced_tools: bool,
     pub(crate) prefill: bool,
@@ -70,7 +69,6 @@ const NEWEST: Model = Model {
     thinking: ADAPTIVE,
     disabled_needs_low_effort: false,
     omits_thinking: true,
-    thinks_by_default: true,
     effort: Effort::XHigh,
     forced_tools: false,
     prefill: false,
@@ -83,14 +81,8 @@ const NEWEST: Model = Model {
 };
 
 const FABLE_5: Model = Model { prefix_check: false, ..NEWEST };
-const OPUS_4_8: Model = Model {
-    thinking: NOT_MANUAL,
-    thinks_by_default: false,
-    forced_tools: true,
-    prefix_check: false,
-    cache_minimum: 1024,
-    ..NEWEST
-};
+const OPUS_4_8: Model =
+    Model { thinking: NOT_MANUAL, forced_tools: true, prefix_check: false, cache_minimum: 1024, ..NEWEST };
 const CLAUDE_4_6: Model = Model {
     thinking: &["adaptive", "enabled", "disabled"],
     omits_thinking: false,

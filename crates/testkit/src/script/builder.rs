@@ -11,6 +11,11 @@ impl Reply {
         Self::default()
     }
 
+    /// A reply that is one text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new().and_text(text)
+    }
+
     /// An error answer, e.g. `Reply::status(529, "overloaded_error", "Overloaded")`.
     pub fn status(status: u16, kind: &str, message: &str) -> Self {
         let failure = Failure { status, kind: kind.to_owned(), message: message.to_owned() };
@@ -21,6 +26,11 @@ impl Reply {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.insert(name.to_owned(), value.to_owned());
         self
+    }
+
+    /// Adds a text block.
+    pub fn and_text(self, text: impl Into<String>) -> Self {
+        self.step(Step::Text { text: text.into() })
     }
 
     /// Thinking. Shown or omitted as the request's `display` and the model ask for.
@@ -204,11 +214,6 @@ impl Reply {
     pub fn several_message_deltas(mut self) -> Self {
         self.several_message_deltas = true;
         self
-    }
-
-    /// Adds a text block.
-    pub fn and_text(self, text: impl Into<String>) -> Self {
-        self.step(Step::Text { text: text.into() })
     }
 
     pub(crate) fn step(mut self, step: Step) -> Self {

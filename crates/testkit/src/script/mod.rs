@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::conversation::Matcher;
-pub(crate) use self::conversation::{Responder, Script};
+pub(crate) use self::conversation::Script;
 pub use self::file::{ScriptFile, ScriptedConversation};
 use crate::gate::Gate;
 
