@@ -4,5 +4,8 @@ mod conversation;
 pub mod head;
 mod lint;
 mod message;
+pub mod prompt;
+pub mod reminder;
+pub mod user_context;
 
 pub use conversation::Conversation;
