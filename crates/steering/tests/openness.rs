@@ -1,5 +1,6 @@
 //! No text that Tiller sends asks the model to keep something from the user.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 const SECRECY: [&str; 22] = [
@@ -27,15 +28,16 @@ const SECRECY: [&str; 22] = [
     "conceal",
 ];
 
-fn texts_below(dir: &Path, texts: &mut Vec<PathBuf>) {
-    for entry in fs_err::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+fn texts_below(dir: &Path, texts: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs_err::read_dir(dir)? {
+        let path = entry?.path();
         if path.is_dir() {
-            texts_below(&path, texts);
+            texts_below(&path, texts)?;
         } else if path.extension().is_some_and(|extension| extension == "md") {
             texts.push(path);
         }
     }
+    Ok(())
 }
 
 fn asks_for_secrecy(text: &str) -> Option<&'static str> {
@@ -50,7 +52,7 @@ fn no_text_asks_the_model_to_hide_anything() {
     for package in fs_err::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap() {
         let source = package.unwrap().path().join("src");
         if source.is_dir() {
-            texts_below(&source, &mut texts);
+            texts_below(&source, &mut texts).unwrap();
         }
     }
     assert!(
