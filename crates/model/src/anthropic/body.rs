@@ -93,19 +93,19 @@ fn thinking(request: &Request, info: &ModelInfo, max_tokens: u32) -> Option<Valu
         Thinking::Budget(tokens) => budget(info, tokens, max_tokens).or_else(|| adaptive(info)),
         Thinking::Adaptive => adaptive(info).or_else(|| budget(info, max_tokens / 2, max_tokens)),
     }?;
-    if binds(request, &field) {
+    if binds(request, info) {
+        // Only thinking that is on can say what to do with blocks of another prefix.
+        if field["type"] == "between_tools" {
+            field = adaptive(info)?;
+        }
         field["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
     }
     Some(field)
 }
 
-/// Whether the request needs the header that goes with `block_binding`.
-pub(crate) fn needs_binding_beta(request: &Request, info: &ModelInfo) -> bool {
-    thinking(request, info, u32::MAX).is_some_and(|field| binds(request, &field))
-}
-
-fn binds(request: &Request, field: &Value) -> bool {
-    request.drop_mismatched_thinking && field["type"] != "disabled"
+/// Whether blocks of another prefix are to be dropped, which needs [`BINDING_BETA`].
+pub(crate) fn binds(request: &Request, info: &ModelInfo) -> bool {
+    request.drop_mismatched_thinking && info.prefix_bound && info.thinking_by_default
 }
 
 /// A model whose thinking would come back empty is asked for a summary, since what it says between tool calls
@@ -130,7 +130,7 @@ fn off(request: &Request, info: &ModelInfo) -> Option<Value> {
         _ if !info.thinking_by_default => None,
         ThinkingOff::Accepted => Some(json!({"type": "disabled"})),
         ThinkingOff::BelowXHigh if effort < Some(Effort::XHigh) => Some(json!({"type": "disabled"})),
-        ThinkingOff::BetweenTools => Some(with_display(info, json!({"type": "between_tools"}))),
+        ThinkingOff::BetweenTools => Some(json!({"type": "between_tools"})),
         ThinkingOff::BelowXHigh | ThinkingOff::Refused => by_default(info),
     }
 }
@@ -196,7 +196,7 @@ mod tests {
         let shown = json!({"type": "adaptive", "display": "summarized"});
         let plain = json!({"type": "adaptive"});
         let disabled = json!({"type": "disabled"});
-        let between = json!({"type": "between_tools", "display": "summarized"});
+        let between = json!({"type": "between_tools"});
         let some = |tokens: u32| json!({"type": "enabled", "budget_tokens": tokens});
         for (model, thinking, effort, expected) in [
             ("claude-fable-5-2", ModelDefault, None, &shown),
@@ -230,13 +230,14 @@ mod tests {
         let request =
             Request { model: "claude-opus-5-5".into(), drop_mismatched_thinking: true, ..Request::default() };
         let catalog = Catalog::shipped().unwrap();
-        assert!(
-            body(&request, Purpose::Stream)
-                .contains(r#""block_binding":{"prefix_mismatch_behavior":"drop_block"}"#)
-        );
-        assert!(needs_binding_beta(&request, &catalog.info(&request.model)));
+        let dropping = r#""block_binding":{"prefix_mismatch_behavior":"drop_block"}"#;
+        assert!(body(&request, Purpose::Stream).contains(dropping));
+        assert!(binds(&request, &catalog.info(&request.model)));
+        let quiet = Request { model: "claude-sonnet-5-5".into(), thinking: Thinking::Off, ..request.clone() };
+        assert!(body(&quiet, Purpose::Stream).contains(dropping));
         let old = Request { model: "claude-haiku-4-5".into(), ..request };
-        assert!(!needs_binding_beta(&old, &catalog.info(&old.model)));
+        assert!(!body(&old, Purpose::Stream).contains(dropping));
+        assert!(!binds(&old, &catalog.info(&old.model)));
     }
 
     #[test]

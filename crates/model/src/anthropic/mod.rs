@@ -65,7 +65,7 @@ impl Client {
     }
 
     fn betas(&self, request: &Request, info: &ModelInfo) -> Vec<String> {
-        let binding = body::needs_binding_beta(request, info).then(|| BINDING_BETA.to_owned());
+        let binding = body::binds(request, info).then(|| BINDING_BETA.to_owned());
         request.betas.iter().cloned().chain(binding).collect()
     }
 
