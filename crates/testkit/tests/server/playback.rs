@@ -1,7 +1,7 @@
 //! What the server plays, seen by a plain HTTP client.
 
-use serde_json::{Value, json};
 use crate::support::{Client, ask, kinds};
+use serde_json::{Value, json};
 use tiller_testkit::{Gate, Matcher, ModelServer, Reply};
 
 #[tokio::test]

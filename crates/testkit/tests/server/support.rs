@@ -46,6 +46,24 @@ impl Client {
             .unwrap()
     }
 
+    /// A message request under the version that knew sampling parameters.
+    pub(crate) async fn send_old_version(&self, body: &Value) -> Response {
+        let version = [("anthropic-version", "2023-06-01"), ("content-type", "application/json")];
+        let headers: Vec<_> = [("x-api-key", self.key.as_str())].into_iter().chain(version).collect();
+        self.bare(body, &headers).await
+    }
+
+    /// A message request with exactly these headers.
+    pub(crate) async fn bare(&self, body: &Value, headers: &[(&str, &str)]) -> Response {
+        let request = self.http.post(format!("{}/v1/messages", self.url)).body(body.to_string());
+        headers
+            .iter()
+            .fold(request, |request, (name, value)| request.header(*name, *value))
+            .send()
+            .await
+            .unwrap()
+    }
+
     /// Status and JSON body.
     pub(crate) async fn post(&self, body: &Value) -> (u16, Value) {
         let response = self.send(body).await;
