@@ -171,6 +171,9 @@ pub struct Response {
     /// The provider's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// A request beside the conversation, made for a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub side: bool,
 }
 
 /// The one answer to a call.
@@ -285,6 +288,8 @@ pub enum Level {
 pub struct Epoch {
     /// Why a new epoch began.
     pub reason: String,
+    /// Identifies what the head was made of, apart from facts that change by themselves such as the date.
+    pub key: String,
     /// The `system` array.
     pub system: Arc<RawValue>,
     /// The `tools` array.

@@ -132,7 +132,9 @@ impl State {
             }
             Body::Response(response) => {
                 self.spent.add(response);
-                self.last_usage = Some(response.usage);
+                if !response.side {
+                    self.last_usage = Some(response.usage);
+                }
             }
             Body::Result(result) => {
                 self.open_calls.shift_remove(&result.call);

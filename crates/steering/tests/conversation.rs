@@ -73,6 +73,7 @@ impl Script {
         let raw = |json: &str| serde_json::value::RawValue::from_string(json.to_owned()).unwrap().into();
         self.push(Body::Epoch(Epoch {
             reason: "start".into(),
+            key: String::new(),
             system: raw("[]"),
             tools: raw("[]"),
             user_context: lead.map(str::to_owned),
