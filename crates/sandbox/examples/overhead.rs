@@ -1,0 +1,82 @@
+//! Measures what custody costs over a bare spawn: `cargo run --release -p tiller-sandbox --example overhead`.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a measuring tool for developers")]
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tiller_policy::{Access, Context, Decision, Permit, Request, Script, decide};
+use tiller_protocol::id::CallId;
+use tiller_protocol::mode::Mode;
+use tiller_sandbox::{Spawn, Spool, SpoolStart, Stdin, spawn};
+
+const ROUNDS: usize = 300;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    println!(
+        "{:>9} {:>22} {:>22} {:>22}",
+        "memory", "bare: start / all", "custody: start / all", "difference"
+    );
+    for mebibytes in [0, 64, 256, 1024] {
+        let ballast = black_box(vec![1_u8; mebibytes << 20]);
+        let bare = median(|| async { bare() }).await;
+        let kept = median(custody).await;
+        let (start, all) = (kept.0.saturating_sub(bare.0), kept.1.saturating_sub(bare.1));
+        println!("{mebibytes:>5} MiB {} {} {}", show(bare), show(kept), show((start, all)));
+        drop(black_box(ballast));
+    }
+}
+
+fn show((start, all): (Duration, Duration)) -> String {
+    format!("{:>8} / {:>8} µs", start.as_micros(), all.as_micros())
+}
+
+async fn median<F: Future<Output = (Duration, Duration)>>(run: impl Fn() -> F) -> (Duration, Duration) {
+    let (mut starts, mut alls) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let (start, all) = run().await;
+        starts.push(start);
+        alls.push(all);
+    }
+    starts.sort();
+    alls.sort();
+    (starts[ROUNDS / 2], alls[ROUNDS / 2])
+}
+
+/// A plain spawn, which the standard library does with `posix_spawn`.
+fn bare() -> (Duration, Duration) {
+    let began = Instant::now();
+    let mut command = Command::new("/bin/bash");
+    command.args(["-c", "true; true"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("bash starts");
+    let started = began.elapsed();
+    child.wait_with_output().expect("bash ends");
+    (started, began.elapsed())
+}
+
+async fn custody() -> (Duration, Duration) {
+    let call = CallId::from("overhead");
+    let vars = BTreeMap::new();
+    let spool = Spool { dir: PathBuf::from("/tmp"), start: SpoolStart::WhenFull };
+    let permit = permit();
+    let began = Instant::now();
+    let child = spawn(&permit, &Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool })
+        .expect("bash starts");
+    let started = began.elapsed();
+    child.finish(pending::<()>()).await;
+    (started, began.elapsed())
+}
+
+fn permit() -> Permit {
+    let script = Script { command: "true; true".to_owned(), cwd: PathBuf::from("/") };
+    let request = Request { tool: "Bash".to_owned(), access: vec![Access::Exec(script)], read_only: false };
+    match decide(&request, &Context { mode: Mode::BypassPermissions, ..Context::default() }) {
+        Decision::Allow(permit, _) => Some(permit),
+        _ => None,
+    }
+    .expect("bypass mode allows")
+}

@@ -1,0 +1,282 @@
+//! A running command.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::future::Future;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::sync::Notify;
+
+use crate::capture::{Capture, Captured};
+use crate::error::SandboxError;
+use crate::launch::{Launched, StdinPipe, collect};
+use crate::report::{Report, SIZE};
+use crate::{Spawn, stray};
+
+/// How long a supervisor has to end everything before Tiller does it. Longer than its own limits together.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// A command in custody. Dropping it ends everything the command started.
+#[derive(Debug)]
+pub struct Child {
+    supervisor: Supervisor,
+    stdin: Option<StdinPipe>,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+    dir: OwnedFd,
+    output: Output,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// What the shell said.
+    pub status: Status,
+    /// The directory the shell ended in, if it could tell.
+    pub dir: Option<PathBuf>,
+    /// Processes that could not be ended, e.g. because they belong to another user.
+    pub survivors: u32,
+}
+
+/// What the shell said at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It exited with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// Nobody knows: the command killed or stopped its supervisor.
+    Lost,
+}
+
+impl Child {
+    pub(crate) fn new(launched: Launched, mark: String, spec: &Spawn<'_>) -> Result<Self, SandboxError> {
+        let Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir } = launched;
+        let status = pipe::Receiver::from_owned_fd(status)?;
+        let supervisor =
+            Supervisor { pid: supervisor, shell, mark, control: Some(control), status, collected: false };
+        Ok(Self {
+            supervisor,
+            stdin: stdin.map(StdinPipe::from_owned_fd).transpose()?,
+            stdout: pipe::Receiver::from_owned_fd(stdout)?,
+            stderr: pipe::Receiver::from_owned_fd(stderr)?,
+            dir,
+            output: Output::new(spec),
+        })
+    }
+
+    /// The shell's process id, which is also that of its group and session.
+    #[must_use]
+    pub fn id(&self) -> i32 {
+        self.supervisor.shell.as_raw_nonzero().get()
+    }
+
+    /// The output, readable while the command runs.
+    #[must_use]
+    pub fn output(&self) -> Output {
+        self.output.clone()
+    }
+
+    /// The writing end of standard input, once, if it was asked for.
+    pub fn take_stdin(&mut self) -> Option<StdinPipe> {
+        self.stdin.take()
+    }
+
+    /// Drains the output until the command and everything it started has ended; `stop` ends it early, and its value
+    /// is given back if it came first. Dropping the future ends the command as well.
+    pub async fn finish<T>(self, stop: impl Future<Output = T>) -> (Exit, Option<T>) {
+        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output } = self;
+        drop(stdin);
+        let (status, survivors, stopped) = tokio::select! {
+            ended = supervisor.watch(stop) => ended,
+            never = output.drain(&mut stdout, &mut stderr) => match never {},
+        };
+        output.drain_rest(&stdout, &stderr);
+        (Exit { status, dir: last_dir(&dir), survivors }, stopped)
+    }
+}
+
+#[derive(Debug)]
+struct Supervisor {
+    pid: Pid,
+    shell: Pid,
+    mark: String,
+    control: Option<OwnedFd>,
+    status: pipe::Receiver,
+    collected: bool,
+}
+
+impl Supervisor {
+    async fn watch<T>(&mut self, stop: impl Future<Output = T>) -> (Status, u32, Option<T>) {
+        let mut stop = pin!(stop);
+        let mut stopped = None;
+        let mut status = Status::Lost;
+        let mut settled = None;
+        let mut patience = pin!(tokio::time::sleep(Duration::MAX));
+        let mut ending = false;
+        loop {
+            let news = tokio::select! {
+                report = next_report(&mut self.status) => News::Report(report),
+                reason = &mut stop, if stopped.is_none() => News::Stop(reason),
+                () = &mut patience, if ending => News::Stuck,
+            };
+            match news {
+                News::Report(Some(Report::Exited(code))) => status = Status::Code(code),
+                News::Report(Some(Report::Signalled(signal))) => status = Status::Signal(signal),
+                News::Report(Some(Report::Settled(left))) => settled = u32::try_from(left).ok(),
+                News::Report(Some(Report::Started(_) | Report::Failed(_))) => {}
+                News::Report(None) | News::Stuck => break,
+                News::Stop(reason) => {
+                    stopped = Some(reason);
+                    self.control = None;
+                }
+            }
+            if !ending {
+                ending = true;
+                patience.as_mut().reset(tokio::time::Instant::now() + PATIENCE);
+            }
+        }
+        let survivors = match settled {
+            Some(left) => left,
+            None => self.replace().await,
+        };
+        collect(self.pid);
+        self.collected = true;
+        (status, survivors, stopped)
+    }
+
+    /// Does the work of a supervisor that was killed or stopped by the command.
+    async fn replace(&self) -> u32 {
+        tracing::warn!(
+            call = self.mark,
+            "a command's supervisor is gone; ending its processes by their mark"
+        );
+        _ = kill_process(self.pid, Signal::KILL);
+        _ = kill_process(self.shell, Signal::KILL);
+        stray::hunt(self.shell, &self.mark).await
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.control = None;
+        let pid = self.pid;
+        if !self.collected {
+            std::thread::spawn(move || collect(pid));
+        }
+    }
+}
+
+enum News<T> {
+    Report(Option<Report>),
+    Stop(T),
+    Stuck,
+}
+
+/// Cancel-safe: a message is read as a whole or not at all.
+async fn next_report(status: &mut pipe::Receiver) -> Option<Report> {
+    let mut bytes = [0; SIZE];
+    match status.read(&mut bytes).await {
+        Ok(SIZE) => Report::from_bytes(bytes),
+        _ => None,
+    }
+}
+
+fn last_dir(dir: &OwnedFd) -> Option<PathBuf> {
+    let mut bytes = vec![0; 4096];
+    let length = rustix::io::pread(dir, &mut bytes, 0).ok()?;
+    let end = bytes[..length].iter().position(|byte| *byte == 0)?;
+    bytes.truncate(end);
+    let path = PathBuf::from(OsString::from_vec(bytes));
+    path.is_absolute().then_some(path)
+}
+
+/// What a command prints. Cheap to clone; bounded in memory.
+#[derive(Clone)]
+pub struct Output(Arc<Streams>);
+
+struct Streams {
+    stdout: Mutex<Capture>,
+    stderr: Mutex<Capture>,
+    grown: Notify,
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").field("total", &self.total()).finish()
+    }
+}
+
+impl Output {
+    fn new(spec: &Spawn<'_>) -> Self {
+        let name: String =
+            spec.call.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let capture = |stream: &str| {
+            let path = spec.spool.dir.join(format!("{name}.{stream}.txt"));
+            Mutex::new(Capture::new(path, spec.spool.start))
+        };
+        Self(Arc::new(Streams { stdout: capture("stdout"), stderr: capture("stderr"), grown: Notify::new() }))
+    }
+
+    /// What came on both streams since this was last called.
+    #[must_use]
+    pub fn take(&self) -> (Captured, Captured) {
+        (lock(&self.0.stdout).take(), lock(&self.0.stderr).take())
+    }
+
+    /// The last bytes of standard output, or of standard error while there is no other output.
+    #[must_use]
+    pub fn last(&self, count: usize) -> Vec<u8> {
+        let stdout = lock(&self.0.stdout).last(count);
+        if stdout.is_empty() { lock(&self.0.stderr).last(count) } else { stdout }
+    }
+
+    /// Bytes that came on both streams since [`Output::take`].
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        lock(&self.0.stdout).total() + lock(&self.0.stderr).total()
+    }
+
+    /// Waits for more output. For one waiter only.
+    pub async fn grown(&self) {
+        self.0.grown.notified().await;
+    }
+
+    /// Reads both streams to their end and then waits for ever: the end of a pipe says nothing about the command.
+    async fn drain(&self, stdout: &mut pipe::Receiver, stderr: &mut pipe::Receiver) -> Infallible {
+        tokio::join!(self.pump(stdout, &self.0.stdout), self.pump(stderr, &self.0.stderr));
+        std::future::pending().await
+    }
+
+    async fn pump(&self, from: &mut pipe::Receiver, to: &Mutex<Capture>) {
+        let mut chunk = vec![0; CHUNK];
+        while let Ok(length @ 1..) = from.read(&mut chunk).await {
+            lock(to).append(&chunk[..length]);
+            self.0.grown.notify_one();
+        }
+    }
+
+    /// Reads what is in the pipes after the command has ended, without waiting for more.
+    fn drain_rest(&self, stdout: &pipe::Receiver, stderr: &pipe::Receiver) {
+        let mut chunk = vec![0; CHUNK];
+        for (from, to) in [(stdout.as_fd(), &self.0.stdout), (stderr.as_fd(), &self.0.stderr)] {
+            while let Ok(length @ 1..) = rustix::io::read(from, &mut chunk) {
+                lock(to).append(&chunk[..length]);
+            }
+        }
+    }
+}
+
+fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+    capture.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,306 @@
+//! What runs between Tiller and a command. Forked from Tiller, so that nothing has to be found or loaded, and alive
+//! until the last process of the command is gone.
+//!
+//! Invariant: this code runs in the fork of a process with many threads. It neither allocates nor panics nor takes a
+//! lock; it only makes system calls. Confinement of the command belongs into [`exec`], the only place that runs
+//! between fork and exec of the shell.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, kill_process, kill_process_group,
+    set_child_subreaper, setsid, wait,
+};
+use rustix::time::Timespec;
+
+use crate::program::DIR_FD;
+use crate::report::Report;
+use crate::stray::each_child;
+
+/// How long processes have between TERM and KILL.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long is spent on processes that cannot be killed, such as those of another user.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
+/// How often those that remain are killed again.
+const KILL_EVERY: Duration = Duration::from_millis(10);
+
+/// The supervisor listens here; the end of it means: end everything.
+const CONTROL: RawFd = 3;
+/// The supervisor reports here.
+const STATUS: RawFd = 4;
+/// A number above all that are used here.
+const HIGH: RawFd = DIR_FD + 1;
+
+/// The descriptors handed over, as they are numbered in Tiller.
+#[derive(Clone, Copy)]
+pub(crate) struct Fds {
+    pub(crate) stdin: RawFd,
+    pub(crate) stdout: RawFd,
+    pub(crate) stderr: RawFd,
+    pub(crate) control: RawFd,
+    pub(crate) status: RawFd,
+    pub(crate) dir: RawFd,
+}
+
+/// A program as bare pointers, which outlive the fork.
+#[derive(Clone, Copy)]
+pub(crate) struct Image {
+    pub(crate) path: *const c_char,
+    pub(crate) argv: *const *const c_char,
+    pub(crate) envp: *const *const c_char,
+    pub(crate) cwd: *const c_char,
+}
+
+/// Runs the command to its end and everything it started with it. All signals are blocked on entry.
+#[expect(unsafe_code, reason = "the process must end without running Tiller's exit handlers")]
+pub(crate) fn supervise(image: &Image, fds: Fds) -> ! {
+    match prepare(fds).and_then(|signals| start(image).map(|shell| (signals, shell))) {
+        Ok((signals, shell)) => {
+            report(Report::Started(shell.as_raw_nonzero().get()));
+            let left = Custody { shell, ended: false, signals }.keep();
+            report(Report::Settled(left));
+        }
+        Err(errno) => report(Report::Failed(errno.raw_os_error())),
+    }
+    // SAFETY: _exit does nothing but end this process.
+    unsafe { libc::_exit(0) }
+}
+
+/// Leaves Tiller's session, adopts all orphans to come, puts the descriptors in place and closes all others. The name
+/// differs from Tiller's, so that `pkill tiller` leaves someone to clean up.
+fn prepare(fds: Fds) -> Result<BorrowedFd<'static>, Errno> {
+    arrange(fds)?;
+    setsid()?;
+    set_child_subreaper(Some(getpid()))?;
+    rustix::thread::set_name(c"custody")?;
+    child_signals()
+}
+
+#[expect(unsafe_code, reason = "descriptors are moved by number")]
+fn arrange(fds: Fds) -> Result<(), Errno> {
+    let given = [fds.stdin, fds.stdout, fds.stderr, fds.control, fds.status, fds.dir];
+    let wanted = [0, 1, 2, CONTROL, STATUS, DIR_FD];
+    let mut moved = [0; 6];
+    for (fd, high) in given.iter().zip(&mut moved) {
+        // SAFETY: plain system calls on numbers; this process has a descriptor table of its own.
+        *high = checked(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, HIGH) })?;
+    }
+    for (high, fd) in moved.iter().zip(wanted) {
+        let keep_private = if fd == CONTROL || fd == STATUS { libc::O_CLOEXEC } else { 0 };
+        // SAFETY: as above.
+        checked(unsafe { libc::dup3(*high, fd, keep_private) })?;
+    }
+    close_range(STATUS + 1, DIR_FD - 1);
+    close_range(HIGH, RawFd::MAX);
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "descriptors are closed by number")]
+fn close_range(first: RawFd, last: RawFd) {
+    // SAFETY: nothing in this process relies on the descriptors that are closed.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    if closed == 0 {
+        return;
+    }
+    for fd in first..=last.min(65_536) {
+        // SAFETY: as above.
+        unsafe { libc::close(fd) };
+    }
+}
+
+/// A descriptor that becomes readable when a child ends.
+#[expect(unsafe_code, reason = "signal sets and signalfd have no safe wrapper")]
+fn child_signals() -> Result<BorrowedFd<'static>, Errno> {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset initialises the set before it is read, and the descriptor is never closed.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        let fd = checked(libc::signalfd(-1, set.as_ptr(), libc::SFD_NONBLOCK | libc::SFD_CLOEXEC))?;
+        Ok(BorrowedFd::borrow_raw(fd))
+    }
+}
+
+/// Starts the shell. It borrows this process's memory until it has become the shell, so nothing is copied.
+#[expect(unsafe_code, reason = "clone, because fork would copy all of Tiller's page tables once more")]
+fn start(image: &Image) -> Result<Pid, Errno> {
+    let mut stack = MaybeUninit::<[u128; 2048]>::uninit();
+    let mut start = Start { image: *image, errno: 0 };
+    // SAFETY: with CLONE_VFORK this process sleeps until the child has called execve or _exit, so `stack` and `start`
+    // outlive the child's use of them. The stack grows down from its aligned end.
+    let pid = checked(unsafe {
+        let top = stack.as_mut_ptr().add(1).cast::<c_void>();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(exec, top, flags, (&raw mut start).cast())
+    })?;
+    for fd in [0, 1, 2, DIR_FD] {
+        // SAFETY: these belong to the shell from now on; held open here they would keep the pipes alive.
+        unsafe { libc::close(fd) };
+    }
+    // SAFETY: the child wrote through a pointer the compiler cannot see.
+    let errno = unsafe { (&raw const start.errno).read_volatile() };
+    match (errno, Pid::from_raw(pid)) {
+        (0, Some(pid)) => Ok(pid),
+        _ => Err(Errno::from_raw_os_error(errno)),
+    }
+}
+
+struct Start {
+    image: Image,
+    errno: c_int,
+}
+
+/// Becomes the shell: in a session and group of its own, with default signals, and dead when the supervisor dies.
+#[expect(unsafe_code, reason = "the steps between clone and execve")]
+extern "C" fn exec(start: *mut c_void) -> c_int {
+    let start = start.cast::<Start>();
+    // SAFETY: `start` is valid, see [`start`]; everything called is async-signal-safe, and the strings are terminated.
+    unsafe {
+        let image = (*start).image;
+        libc::setsid();
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        for signal in 1..=libc::SIGRTMAX() {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+        if libc::chdir(image.cwd) == 0 {
+            libc::execve(image.path, image.argv, image.envp);
+        }
+        (&raw mut (*start).errno).write_volatile(*libc::__errno_location());
+        libc::_exit(127)
+    }
+}
+
+/// The processes of one command.
+struct Custody {
+    shell: Pid,
+    ended: bool,
+    signals: BorrowedFd<'static>,
+}
+
+impl Custody {
+    /// Waits for the shell or the order to end, then ends everything. Gives the number of processes that could not be
+    /// ended.
+    fn keep(mut self) -> i32 {
+        let control = control();
+        while !self.settle(Duration::ZERO) && !self.ended {
+            let mut waits = [PollFd::new(&control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+            let woken = poll(&mut waits, None);
+            if woken.is_ok() && !waits[0].revents().is_empty() {
+                break;
+            }
+        }
+        self.end_all()
+    }
+
+    fn end_all(&mut self) -> i32 {
+        if self.settle(Duration::ZERO) {
+            return 0;
+        }
+        self.terminate();
+        if self.settle(GRACE) {
+            return 0;
+        }
+        let started = Instant::now();
+        while started.elapsed() < KILL_LIMIT {
+            self.kill();
+            if self.settle(KILL_EVERY) {
+                return 0;
+            }
+        }
+        let mut left = 0;
+        each_child(getpid(), |_| left += 1);
+        left
+    }
+
+    /// Asks all to end. The group's number stays taken as long as the group has members, so the signal cannot reach
+    /// strangers even though the shell itself may be gone.
+    fn terminate(&self) {
+        _ = kill_process_group(self.shell, Signal::TERM);
+        _ = kill_process_group(self.shell, Signal::CONT);
+        each_child(getpid(), |child| {
+            if getpgid(Some(child)) != Ok(self.shell) {
+                _ = kill_process(child, Signal::TERM);
+            }
+        });
+    }
+
+    /// Kills all direct children. Their children become ours and are next.
+    fn kill(&self) {
+        if !self.ended {
+            _ = kill_process_group(self.shell, Signal::KILL);
+        }
+        each_child(getpid(), |child| _ = kill_process(child, Signal::KILL));
+    }
+
+    /// Collects ended children until none are left, which is true, or until the time is over.
+    fn settle(&mut self, limit: Duration) -> bool {
+        let started = Instant::now();
+        loop {
+            self.clear_signals();
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => self.collect(pid, status),
+                Ok(None) => {
+                    let left = limit.saturating_sub(started.elapsed());
+                    if left.is_zero() {
+                        return false;
+                    }
+                    self.await_signal(left);
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => return true,
+            }
+        }
+    }
+
+    fn collect(&mut self, pid: Pid, status: WaitStatus) {
+        if pid != self.shell {
+            return;
+        }
+        self.ended = true;
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => report(Report::Exited(code)),
+            (_, Some(signal)) => report(Report::Signalled(signal)),
+            _ => {}
+        }
+    }
+
+    fn await_signal(&self, limit: Duration) {
+        let mut waits = [PollFd::new(&self.signals, PollFlags::IN)];
+        _ = poll(&mut waits, Timespec::try_from(limit).ok().as_ref());
+    }
+
+    /// Must come before looking for ended children: whoever ends after the look is then announced anew.
+    fn clear_signals(&self) {
+        let mut seen = [0_u8; size_of::<libc::signalfd_siginfo>()];
+        while rustix::io::read(self.signals, &mut seen).is_ok() {}
+    }
+}
+
+#[expect(unsafe_code, reason = "the descriptor is known by number")]
+fn control() -> BorrowedFd<'static> {
+    // SAFETY: `arrange` opened it, and it is never closed.
+    unsafe { BorrowedFd::borrow_raw(CONTROL) }
+}
+
+#[expect(unsafe_code, reason = "the descriptor is known by number")]
+fn report(report: Report) {
+    // SAFETY: `arrange` opened it, and it is never closed.
+    let status = unsafe { BorrowedFd::borrow_raw(STATUS) };
+    _ = rustix::io::write(status.as_fd(), &report.to_bytes());
+}
+
+fn checked(result: c_int) -> Result<c_int, Errno> {
+    if result >= 0 {
+        return Ok(result);
+    }
+    let errno = std::io::Error::last_os_error().raw_os_error();
+    Err(errno.map_or(Errno::IO, Errno::from_raw_os_error))
+}

@@ -1,0 +1,372 @@
+//! Real commands, real processes: whatever a command does, it is read, ended and leaves nothing behind.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tiller_policy::{Access, Context, Decision, Permit, Request, Script, decide};
+use tiller_protocol::id::CallId;
+use tiller_protocol::mode::Mode;
+use tiller_sandbox::{
+    Captured, Child, Exit, MEMORY_PER_STREAM, SPOOL_LIMIT, Spawn, Spool, SpoolStart, Status, Stdin, spawn,
+};
+use tokio::io::AsyncWriteExt;
+
+struct Place {
+    dir: tempfile::TempDir,
+    vars: BTreeMap<String, String>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let vars = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self { dir: tempfile::tempdir().unwrap(), vars: vars.collect() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    /// A text that only processes of this test have on their command line.
+    fn tag(&self) -> String {
+        self.path().file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
+    fn start(&self, command: &str, stdin: Stdin) -> Child {
+        let call = CallId::from("call_1");
+        let spool = Spool { dir: self.path().join("spool"), start: SpoolStart::WhenFull };
+        let spec = Spawn { call: &call, vars: &self.vars, stdin, spool };
+        spawn(&permit(command, &self.path()), &spec).unwrap()
+    }
+
+    async fn run(&self, command: &str) -> (Exit, Captured, Captured) {
+        let child = self.start(command, Stdin::Closed);
+        let output = child.output();
+        let (exit, _) = child.finish(pending::<()>()).await;
+        let (stdout, stderr) = output.take();
+        (exit, stdout, stderr)
+    }
+}
+
+fn permit(command: &str, cwd: &Path) -> Permit {
+    let script = Script { command: command.to_owned(), cwd: cwd.to_owned() };
+    let request = Request { tool: "Bash".to_owned(), access: vec![Access::Exec(script)], read_only: false };
+    let cx = Context { mode: Mode::BypassPermissions, ..Context::default() };
+    match decide(&request, &cx) {
+        Decision::Allow(permit, _) => permit,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Processes, other than this one, with the text on their command line. Those that are only waiting to be collected
+/// have no command line any more.
+fn processes_with(text: &str) -> Vec<i32> {
+    let own = i32::try_from(std::process::id()).unwrap();
+    let pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    pids.filter(|pid| *pid != own)
+        .filter(|pid| {
+            let line = fs_err::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(text)
+        })
+        .collect()
+}
+
+fn text(captured: &Captured) -> String {
+    assert_eq!(captured.left_out(), 0);
+    String::from_utf8([captured.head.clone(), captured.tail.clone()].concat()).unwrap()
+}
+
+fn peak_memory_kib() -> u64 {
+    let status = fs_err::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn both_streams_the_code_and_the_directory_come_back() {
+    let place = Place::new();
+    let (exit, stdout, stderr) = place.run("echo out; echo err >&2; mkdir sub; cd sub; (exit 3)").await;
+    assert_eq!((text(&stdout).as_str(), text(&stderr).as_str()), ("out\n", "err\n"));
+    assert_eq!(exit, Exit { status: Status::Code(3), dir: Some(place.path().join("sub")), survivors: 0 });
+}
+
+#[tokio::test]
+async fn the_directory_is_told_however_the_shell_ends() {
+    let place = Place::new();
+    for (command, code, told) in [
+        ("cd /usr; exit 3", 3, Some("/usr")),
+        ("set -e; cd /usr; false; cd /", 1, Some("/usr")),
+        ("trap 'echo bye' EXIT; cd /usr", 0, Some("/usr")),
+        ("(cd /usr)", 0, Some("")),
+        ("cd /usr; exec true", 0, None),
+        ("cd /usr; set -u; echo $none", 1, Some("/usr")),
+        ("cd '/usr", 1, Some("")),
+        ("cd /usr # 'comment", 0, Some("/usr")),
+        ("cat <<'X'\nit's\nX\ncd /usr", 0, Some("/usr")),
+        ("exec 199>&-; cd /usr", 0, None),
+    ] {
+        let (exit, _, stderr) = place.run(command).await;
+        let told = told.map(|dir| if dir.is_empty() { place.path() } else { PathBuf::from(dir) });
+        let code_fits = exit.status == Status::Code(code)
+            || (code == 1 && exit.status == Status::Code(2))
+            || (code == 1 && exit.status == Status::Code(127));
+        assert!(code_fits, "{command}: {exit:?} {}", text(&stderr));
+        assert_eq!(exit.dir, told, "{command}");
+        assert!(!text(&stderr).contains("199"), "{command}: {}", text(&stderr));
+    }
+}
+
+#[tokio::test]
+async fn tracing_shows_the_command_only() {
+    let (_, _, stderr) = Place::new().run("set -x; true").await;
+    assert_eq!(text(&stderr), "++ true\n");
+}
+
+// CUST-01
+#[tokio::test]
+async fn reading_stdin_ends_at_once() {
+    let (exit, stdout, _) = Place::new().run("cat; read line; echo \"$?\"").await;
+    assert_eq!((exit.status, text(&stdout).as_str()), (Status::Code(0), "1\n"));
+}
+
+// CUST-01
+#[tokio::test]
+async fn a_pipe_can_be_written_to() {
+    let place = Place::new();
+    let mut child = place.start("read line; echo \"got $line\"; cat", Stdin::Pipe);
+    let output = child.output();
+    let mut stdin = child.take_stdin().unwrap();
+    let finish = tokio::spawn(child.finish(pending::<()>()));
+    stdin.write_all(b"one\ntwo\n").await.unwrap();
+    drop(stdin);
+    assert_eq!(finish.await.unwrap().0.status, Status::Code(0));
+    assert_eq!(text(&output.take().0), "got one\ntwo\n");
+}
+
+// CUST-01
+#[tokio::test]
+async fn a_command_has_a_group_a_session_and_no_terminal_of_its_own() {
+    let command = "read -r stat </proc/self/stat; set -- ${stat##*) }; echo $3 $4 $5; (: </dev/tty) 2>/dev/null || echo none";
+    let place = Place::new();
+    let child = place.start(command, Stdin::Closed);
+    let (id, output) = (child.id(), child.output());
+    child.finish(pending::<()>()).await;
+    assert_eq!(text(&output.take().0), format!("{id} {id} 0\nnone\n"));
+}
+
+#[tokio::test]
+async fn signals_are_as_a_shell_expects() {
+    let (_, stdout, _) = Place::new().run("grep -E 'Sig(Blk|Ign)' /proc/self/status; yes | head -n 1").await;
+    let shown = text(&stdout);
+    let masks =
+        shown.lines().filter_map(|line| u64::from_str_radix(line.strip_prefix("Sig")?.get(5..)?, 16).ok());
+    let standard: Vec<u64> = masks.map(|mask| mask & 0x7fff_ffff).collect();
+    assert_eq!(standard, [0, 0], "{shown}");
+    assert!(shown.ends_with("\ny\n"));
+}
+
+#[tokio::test]
+async fn nothing_of_tiller_is_left_open_in_the_command() {
+    let (_, stdout, _) = Place::new().run("ls /proc/self/fd | tr '\\n' ' '").await;
+    assert_eq!(text(&stdout), "0 1 199 2 3 ");
+}
+
+// CUST-01: TERM, then KILL.
+#[tokio::test]
+async fn what_ignores_term_is_killed() {
+    let place = Place::new();
+    let tag = place.tag();
+    let child =
+        place.start(&format!("trap '' TERM; echo ready; while :; do sleep 1; done # {tag}"), Stdin::Closed);
+    let output = child.output();
+    let ready = async {
+        while output.last(100).is_empty() {
+            output.grown().await;
+        }
+    };
+    let started = Instant::now();
+    let (exit, stopped) = child.finish(ready).await;
+    assert_eq!((exit.status, stopped), (Status::Signal(9), Some(())));
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(processes_with(&tag).is_empty());
+}
+
+#[tokio::test]
+async fn what_heeds_term_gets_to_clean_up() {
+    let place = Place::new();
+    let child = place.start("trap 'echo cleaned; exit 5' TERM; echo ready; sleep 100 & wait", Stdin::Closed);
+    let output = child.output();
+    let (exit, _) = child.finish(async { output.grown().await }).await;
+    assert_eq!(exit.status, Status::Code(5));
+    assert_eq!(text(&output.take().0), "ready\ncleaned\n");
+}
+
+// CUST-01: the deadline is on exit, not on the end of the pipe. CUST-02: nothing survives.
+#[tokio::test]
+async fn daemons_neither_hold_the_call_nor_survive_it() {
+    let double_fork = r#"python3 -c '
+import os, sys, time, signal
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for s in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT): signal.signal(s, signal.SIG_IGN)
+        print("daemon", flush=True)
+        time.sleep(1000)
+    os._exit(0)
+os.wait()
+' TAG"#;
+    for daemon in [
+        "setsid sleep 1000.TAG & disown",
+        "nohup setsid sleep 1000.TAG >/dev/null 2>&1 &",
+        "sleep 1000.TAG &",
+        "env -i setsid sh -c 'trap \"\" TERM; sleep 1000.TAG; :' &",
+        "(setsid bash -c 'setsid bash -c \"sleep 1000.TAG; :\" & sleep 1000.TAG; :' &)",
+        double_fork,
+    ] {
+        let place = Place::new();
+        let number =
+            place.tag().bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
+                % 1_000_000;
+        let tag = format!("{number:06}");
+        let command = format!("{}; echo done", daemon.replace("TAG", &tag))
+            .replace("&;", "&")
+            .replace("disown;", "disown\n");
+        let started = Instant::now();
+        let (exit, stdout, stderr) = place.run(&command).await;
+        assert_eq!((exit.status, exit.survivors), (Status::Code(0), 0), "{command}: {}", text(&stderr));
+        assert!(text(&stdout).contains("done\n"), "{command}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{command}: {:?}", started.elapsed());
+        assert_eq!(processes_with(&tag), [0; 0], "{command}");
+    }
+}
+
+// CUST-02
+#[tokio::test]
+async fn killing_or_stopping_the_supervisor_does_not_help() {
+    for attack in ["kill -9 $PPID; sleep 1000", "kill -STOP $PPID; echo ready; sleep 1000"] {
+        let place = Place::new();
+        let tag = place.tag();
+        let command =
+            format!("setsid bash -c 'trap \"\" TERM; while :; do sleep 1; done # {tag}' & {attack}");
+        let child = place.start(&command, Stdin::Closed);
+        let output = child.output();
+        let (exit, _) = child.finish(async { output.grown().await }).await;
+        assert_eq!((exit.status, exit.survivors), (Status::Lost, 0), "{attack}");
+        assert_eq!(processes_with(&tag), [0; 0], "{attack}");
+    }
+}
+
+// CUST-02
+#[tokio::test]
+async fn dropping_the_child_ends_everything() {
+    let place = Place::new();
+    let tag = place.tag();
+    let command =
+        format!("bash -c 'echo ready; sleep 1000; : {tag}' & setsid bash -c 'sleep 1000; : {tag}' & wait");
+    let mut child = place.start(&command, Stdin::Pipe);
+    let output = child.output();
+    let stdin = child.take_stdin();
+    tokio::select! {
+        _ = child.finish(pending::<()>()) => panic!("ended by itself"),
+        () = output.grown() => {}
+    }
+    wait_until_gone(&tag).await;
+    drop(stdin);
+}
+
+async fn wait_until_gone(tag: &str) {
+    let started = Instant::now();
+    while !processes_with(tag).is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(10), "{tag} survives");
+        tokio::task::yield_now().await;
+    }
+}
+
+// CUST-01
+#[tokio::test]
+async fn a_flood_is_drained_in_little_memory() {
+    let place = Place::new();
+    place.run("true").await;
+    let before = peak_memory_kib();
+    let (exit, stdout, stderr) = place.run("yes | head -c 1G; echo end >&2").await;
+    let growth = peak_memory_kib() - before;
+    assert_eq!((exit.status, stdout.total, text(&stderr).as_str()), (Status::Code(0), 1 << 30, "end\n"));
+    assert_eq!(stdout.head.len() + stdout.tail.len(), MEMORY_PER_STREAM);
+    assert!(growth < 4096, "{growth} KiB");
+    let file = stdout.file.clone().unwrap().unwrap();
+    assert!(stdout.file_is_cut && fs_err::metadata(file).unwrap().len() < SPOOL_LIMIT + 100);
+}
+
+#[tokio::test]
+async fn credentials_stay_with_tiller() {
+    let mut place = Place::new();
+    for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "KEPT"] {
+        place.vars.insert(name.to_owned(), "value".to_owned());
+    }
+    let (_, stdout, _) =
+        place.run("echo \"[$ANTHROPIC_API_KEY$ANTHROPIC_AUTH_TOKEN]$KEPT ${TILLER_CALL:+marked}\"").await;
+    assert_eq!(text(&stdout), "[]value marked\n");
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    let place = Place::new();
+    let call = CallId::from("c");
+    let spool = Spool { dir: place.path(), start: SpoolStart::WhenFull };
+    let spec = Spawn { call: &call, vars: &place.vars, stdin: Stdin::Closed, spool };
+    let gone = spawn(&permit("true", Path::new("/does/not/exist")), &spec).unwrap_err();
+    assert!(gone.to_string().contains("/does/not/exist"), "{gone}");
+    let long = spawn(&permit(&"x".repeat(3 << 20), &place.path()), &spec).unwrap_err();
+    assert!(long.to_string().contains("script file"), "{long}");
+    let request = Request { tool: "Read".to_owned(), access: Vec::new(), read_only: true };
+    let Decision::Allow(nothing, _) = decide(&request, &Context::default()) else { panic!("not allowed") };
+    assert!(spawn(&nothing, &spec).is_err());
+}
+
+// CUST-02: Tiller dying by SIGKILL takes its children along, also those that left group, session and parent.
+#[tokio::test]
+async fn death_of_tiller_takes_everything_along() {
+    let place = Place::new();
+    let tag = place.tag();
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "host_that_is_killed", "--nocapture"])
+        .env("HOST_TAG", &tag)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
+    assert!(lines.by_ref().map_while(Result::ok).any(|line| line.contains("commands are up")));
+    let running = processes_with(&tag).len();
+    host.kill().unwrap();
+    host.wait().unwrap();
+    assert!(running >= 3, "{running}");
+    wait_until_gone(&tag).await;
+}
+
+#[tokio::test]
+#[ignore = "only runs as the victim of the test above"]
+#[expect(clippy::disallowed_methods, reason = "the test above speaks through the environment")]
+async fn host_that_is_killed() {
+    let tag = std::env::var("HOST_TAG").unwrap();
+    let daemon = format!(
+        "setsid bash -c '(setsid bash -c \"trap : TERM; echo one; while :; do sleep 1; done; : {tag}\" &)'"
+    );
+    let command = format!("{daemon}; bash -c 'echo two; sleep 1000; : {tag}' & sleep 1000; : {tag}");
+    let place = Place::new();
+    let child = place.start(&command, Stdin::Closed);
+    let output = child.output();
+    let shown = async {
+        while output.total() < 8 {
+            output.grown().await;
+        }
+        println!("commands are up");
+        pending::<()>().await
+    };
+    child.finish(shown).await;
+}
