@@ -104,7 +104,7 @@ impl Player<'_> {
             Step::UnknownDelta => self.delta(&json!({ "type": "future_delta", "future": true })),
             Step::Ping => self.actions.push(Action::Write(sse::ping())),
             Step::UnknownEvent => {
-                self.event("future_event", &json!({ "type": "future_event", "future": true }))
+                self.event("future_event", &json!({ "type": "future_event", "future": true }));
             }
             Step::Gate(gate) => self.actions.push(Action::Wait(gate.clone())),
             Step::Garbage { text } => self.actions.push(Action::Write(Bytes::from(text.clone()))),

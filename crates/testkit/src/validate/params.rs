@@ -233,6 +233,10 @@ fn check_choices(request: &Request<'_>) -> Check {
             return Err(ApiError::at(field, format!("Input should be one of {known:?}")));
         }
     }
+    let predates_regions = !request.model.thinking.contains(&"adaptive");
+    if predates_regions && !request.body["inference_geo"].is_null() {
+        return Err(ApiError::at("inference_geo", "not supported for this model"));
+    }
     let sequences = items(&request.body["stop_sequences"]);
     let blank = |value: &Value| value.as_str().is_none_or(|text| text.trim().is_empty());
     match sequences.iter().position(blank) {

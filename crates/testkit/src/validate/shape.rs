@@ -12,6 +12,9 @@ use crate::{
 };
 
 const MAX_MESSAGES: usize = 100_000;
+/// Top-level fields that exclude each other.
+const EXCLUSIVE: &[(&str, &str)] =
+    &[("compaction", "context_management"), ("fallbacks", "fallback_credit_token")];
 
 pub(super) fn check(request: &Request<'_>) -> Check {
     let top = object("", request.body)?;
@@ -27,6 +30,9 @@ pub(super) fn check(request: &Request<'_>) -> Check {
     };
     only("", top, &[known, &beta_fields, sampling])?;
     required("", top, needed)?;
+    if let Some((one, other)) = EXCLUSIVE.iter().find(|(a, b)| top.contains_key(*a) && top.contains_key(*b)) {
+        return Err(ApiError::invalid(format!("`{one}` and `{other}` cannot be used together")));
+    }
     let messages = request.body["messages"].as_array();
     let messages = messages.ok_or_else(|| ApiError::at("messages", "Input should be a valid list"))?;
     if messages.is_empty() {

@@ -405,6 +405,7 @@ async fn settings_by_model() {
             forced("claude-opus-5-5"),
             "tool_choice: type \"tool\" and \"any\" are not supported for this model.",
         ),
+        (on("claude-haiku-4-5", "inference_geo", json!("us")), "inference_geo: not supported"),
         (forced_thinking, "Thinking may not be enabled when tool_choice forces tool use."),
     ])
     .await;
