@@ -89,9 +89,10 @@ pub struct Price {
 
 /// What is known of one model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ModelInfo {
     /// The id to send.
+    #[serde(skip)]
     pub id: String,
     /// Other ids of the same model.
     pub aliases: Vec<String>,
@@ -122,6 +123,7 @@ pub struct ModelInfo {
     /// Whether it takes `system` messages in the middle of a conversation.
     pub mid_conversation_system: bool,
     /// Whether the catalogue has a row for it; otherwise all of this is a careful guess.
+    #[serde(skip)]
     pub known: bool,
 }
 
@@ -195,7 +197,6 @@ pub fn cost(model: &ModelInfo, usage: &Usage) -> Option<f64> {
         (usage.cache_read_input_tokens, price.read),
         (usage.output_tokens, price.output),
     ];
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     Some(parts.iter().map(|(tokens, price)| *tokens as f64 * price).sum::<f64>() / 1e6)
 }
 
@@ -206,7 +207,14 @@ pub struct CatalogError(#[from] serde_json::Error);
 
 #[derive(Deserialize)]
 struct Table {
-    models: Vec<Map<String, Value>>,
+    models: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    #[serde(flatten)]
+    fields: Map<String, Value>,
 }
 
 /// All models that are known.
@@ -232,13 +240,16 @@ impl Catalog {
     pub fn with_overrides(json: &str) -> Result<Self, CatalogError> {
         let mut rows = serde_json::from_str::<Table>(SHIPPED)?.models;
         for change in serde_json::from_str::<Table>(json)?.models {
-            match rows.iter_mut().find(|row| row.get("id") == change.get("id")) {
-                Some(row) => row.extend(change),
+            match rows.iter_mut().find(|row| row.id == change.id) {
+                Some(row) => row.fields.extend(change.fields),
                 None => rows.push(change),
             }
         }
-        let known = |row| Ok(ModelInfo { known: true, ..serde_json::from_value(Value::Object(row))? });
-        Ok(Self { models: rows.into_iter().map(known).collect::<Result<_, CatalogError>>()? })
+        let models = rows.into_iter().map(|row| {
+            let info: ModelInfo = serde_json::from_value(Value::Object(row.fields))?;
+            Ok(ModelInfo { id: row.id, known: true, ..info })
+        });
+        Ok(Self { models: models.collect::<Result<_, CatalogError>>()? })
     }
 
     /// What is known of a model. The id may carry `[1m]` or the spelling of a cloud provider.
@@ -339,8 +350,18 @@ mod tests {
         assert_eq!((opus.context_window, opus.max_output), (300_000, 128_000));
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 1_000_000, ..Usage::default() };
         assert_eq!(cost(&catalog.info("house-model-7"), &usage), Some(3.0));
-        let error = Catalog::with_overrides("[]").unwrap_err().to_string();
-        assert!(error.contains("contextWindow"), "{error}");
+    }
+
+    #[test]
+    fn a_table_with_mistakes_is_refused() {
+        for (table, complaint) in [
+            ("[]", "contextWindow"),
+            (r#"{"models":[{"contextWindow":1}]}"#, "missing field `id`"),
+            (r#"{"models":[{"id":"x","contextWindw":1}]}"#, "contextWindw"),
+        ] {
+            let error = Catalog::with_overrides(table).unwrap_err().to_string();
+            assert!(error.contains(complaint), "{error}");
+        }
     }
 
     #[test]

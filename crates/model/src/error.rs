@@ -70,7 +70,7 @@ pub enum ModelError {
     },
     /// The provider could not be reached.
     #[error(
-        "could not reach the model at {endpoint}: {detail}; check the network, ANTHROPIC_BASE_URL and proxies"
+        "could not reach the model at {endpoint}: {detail}; check the network, ANTHROPIC_BASE_URL, proxies and certificates (NODE_EXTRA_CA_CERTS)"
     )]
     Network {
         /// Where the request went, without credentials.

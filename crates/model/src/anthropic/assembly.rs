@@ -155,8 +155,8 @@ impl Assembly {
     }
 
     fn finish(&mut self) -> Result<ModelEvent, StreamFault> {
-        if !self.open.is_empty() {
-            return Err(unreadable("the message ended inside a content block"));
+        if self.progress != Progress::Started || !self.open.is_empty() {
+            return Err(unreadable("the message ended before it was complete"));
         }
         let stop_reason =
             self.stop_reason.take().ok_or_else(|| unreadable("the message ended without a reason"))?;
@@ -176,4 +176,48 @@ fn required<'a>(value: Option<&'a RawValue>, name: &str) -> Result<&'a RawValue,
 
 fn unreadable(detail: &str) -> StreamFault {
     StreamFault::Unreadable(detail.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    const EVENTS: [&str; 12] = [
+        r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":1,"cache_creation":null}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"n"}}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":[]}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_stop"}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}"#,
+        r#"{"type":"message_stop"}"#,
+        r#"{"type":"ping"}"#,
+    ];
+
+    fn order() -> impl Strategy<Value = Vec<&'static str>> {
+        prop::collection::vec(prop::sample::select(EVENTS.to_vec()), 0..16)
+    }
+
+    proptest! {
+        #[test]
+        fn events_in_any_order_end_in_a_fault_or_a_message(order in order()) {
+            let mut assembly = Assembly::new(None, Instant::now());
+            let mut emitted = Vec::new();
+            for event in order {
+                if assembly.event(event, &mut |event| emitted.push(event)).is_err() {
+                    break;
+                }
+            }
+            let count = |wanted: fn(&ModelEvent) -> bool| emitted.iter().filter(|event| wanted(event)).count();
+            let finished = count(|event| matches!(event, ModelEvent::Finished { .. }));
+            prop_assert_eq!(finished, usize::from(assembly.is_complete()));
+            let started = count(|event| matches!(event, ModelEvent::Started { .. }));
+            prop_assert!(finished <= started);
+        }
+    }
 }

@@ -65,8 +65,8 @@ impl Default for RetryPolicy {
     }
 }
 
-/// Proxies by the scheme of the request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Proxies by the scheme of the request. Their addresses may contain a password and are not printed.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     /// For `http` requests.
     pub http: Option<String>,
@@ -160,6 +160,13 @@ impl Config {
     }
 }
 
+impl std::fmt::Debug for Proxies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (http, https) = (self.http.is_some(), self.https.is_some());
+        f.debug_struct("Proxies").field("http", &http).field("https", &https).finish_non_exhaustive()
+    }
+}
+
 impl Proxies {
     fn from_env(env: &Env) -> Self {
         let var = |name: &str| env.var(name).or_else(|| env.var(&name.to_lowercase())).map(str::to_owned);
@@ -190,7 +197,9 @@ fn list(text: &str) -> Vec<String> {
 fn headers(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, ModelError> {
     let parse = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        Some((name.trim().parse().ok()?, value.trim().parse().ok()?))
+        let mut value: HeaderValue = value.trim().parse().ok()?;
+        value.set_sensitive(true);
+        Some((name.trim().parse().ok()?, value))
     };
     let wrong = |line: &str| {
         // The value may be a secret: only the name is shown.

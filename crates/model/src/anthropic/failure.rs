@@ -32,11 +32,6 @@ impl Failure {
         Self { error, advice: Advice::GiveUp }
     }
 
-    /// A failure that may pass.
-    pub(crate) fn passing(error: ModelError) -> Self {
-        Self { error, advice: Advice::Retry }
-    }
-
     /// Reads an answer that is not a success.
     pub(crate) fn from_response(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
         let parsed = serde_json::from_slice::<ErrorBody>(body).ok();

@@ -87,11 +87,11 @@ mod tests {
     }
 
     fn overloaded() -> Failure {
-        Failure::passing(ModelError::Overloaded)
+        Failure { error: ModelError::Overloaded, advice: Advice::Retry }
     }
 
     fn broken() -> Failure {
-        Failure::passing(ModelError::Protocol { detail: String::new() })
+        Failure { error: ModelError::Protocol { detail: String::new() }, advice: Advice::Retry }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::request::Request;
 use crate::sse;
 
 /// How long to wait for the end of the body after the end of the message, so that the connection can be used again.
-const DRAIN: Duration = Duration::from_millis(50);
+const DRAIN: Duration = Duration::from_millis(100);
 
 /// Why one streamed attempt came to nothing.
 enum Trouble {

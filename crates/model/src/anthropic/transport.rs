@@ -11,7 +11,7 @@ use tiller_protocol::env::Env;
 use tokio::sync::OnceCell;
 
 use super::config::Config;
-use super::failure::Failure;
+use super::failure::{Advice, Failure};
 use crate::error::ModelError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -72,8 +72,10 @@ impl Transport {
     }
 
     fn network(&self, error: &reqwest::Error) -> Failure {
-        let endpoint = self.endpoint_name();
-        Failure::passing(ModelError::Network { endpoint, detail: describe(error) })
+        let detail = describe(error);
+        // A certificate that is not trusted now will not be in a minute.
+        let advice = if detail.contains("certificate") { Advice::GiveUp } else { Advice::Retry };
+        Failure { error: ModelError::Network { endpoint: self.endpoint_name(), detail }, advice }
     }
 
     /// Where requests go, fit to be shown.
@@ -126,7 +128,9 @@ fn fixed_headers(config: &Config) -> Result<HeaderMap, ModelError> {
     if let Some(token) = &config.auth_token {
         headers.insert(AUTHORIZATION, token.header("Bearer ", "ANTHROPIC_AUTH_TOKEN")?);
     }
-    headers.extend(config.headers.iter().cloned());
+    for (name, value) in &config.headers {
+        headers.insert(name, value.clone());
+    }
     Ok(headers)
 }
 
@@ -184,7 +188,9 @@ fn finish(config: &Config, mut builder: ClientBuilder) -> Result<Client, ModelEr
     for (proxy, variable) in proxies {
         let Some(proxy) = proxy else { continue };
         let proxy = proxy.map_err(|_| {
-            ModelError::Setup(format!("{variable} is not the address of a proxy; correct or unset it"))
+            ModelError::Setup(format!(
+                "{variable} (or ALL_PROXY) is not the address of an http or https proxy; correct or unset it"
+            ))
         })?;
         builder = builder.proxy(proxy.no_proxy(except.clone()));
     }

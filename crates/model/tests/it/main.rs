@@ -1,6 +1,6 @@
 //! The model client against a scripted server, over real HTTP on loopback.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken set-up should stop the test")]
+#![expect(clippy::unwrap_used, reason = "a broken set-up should stop the test")]
 
 mod connection;
 mod harness;

@@ -15,7 +15,7 @@ fn overloaded() -> Reply {
 async fn play(replies: Vec<Reply>, request: Request) -> (Answer, Vec<Value>) {
     let server = ModelServer::start();
     server.replies(replies);
-    let answer = answer(&client_and(&server, &[("TILLER_STREAM_IDLE_TIMEOUT_MS", "400")]), request).await;
+    let answer = answer(&client_and(&server, &[("TILLER_STREAM_IDLE_TIMEOUT_MS", "1000")]), request).await;
     server.assert_clean();
     (answer, server.messages().iter().map(|request| request.body().clone()).collect())
 }
@@ -132,7 +132,7 @@ async fn silence_before_the_first_byte_is_a_broken_stream() {
         ModelEvent::Abandoned { why: Abandon::StreamBroken { detail } } => Some(detail.as_str()),
         _ => None,
     });
-    assert_eq!(detail, Some("nothing came for 0.4 s"));
+    assert_eq!(detail, Some("nothing came for 1 s"));
 }
 
 // LOOP-50

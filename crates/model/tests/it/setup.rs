@@ -56,8 +56,13 @@ fn nonsense_is_named() {
 
 #[test]
 fn secrets_are_not_printed() {
-    let config =
-        config(&[("ANTHROPIC_API_KEY", "sk-hidden"), ("ANTHROPIC_AUTH_TOKEN", "tok-hidden")]).unwrap();
+    let config = config(&[
+        ("ANTHROPIC_API_KEY", "sk-hidden"),
+        ("ANTHROPIC_AUTH_TOKEN", "tok-hidden"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "X-Key: hidden"),
+        ("HTTPS_PROXY", "http://user:hidden@proxy"),
+    ])
+    .unwrap();
     assert!(!format!("{config:?}").contains("hidden"));
 }
 
