@@ -1,2 +1,83 @@
 //! Tiller: the coding agent you can steer.
-fn main() {}
+
+mod args;
+mod demo;
+mod exit;
+mod headless;
+mod logging;
+mod setup;
+mod world;
+
+use std::process::ExitCode;
+
+use args::{Args, InputFormat, Parsed};
+use exit::Exit;
+use tiller_protocol::env::Env;
+
+fn main() -> ExitCode {
+    let exit = match run() {
+        Ok(exit) => exit,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            Exit::Failure
+        }
+    };
+    exit.into()
+}
+
+fn run() -> anyhow::Result<Exit> {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let env = world::env()?;
+    if words.get(1).is_some_and(|word| word == "demo") {
+        return demo::main(&words[1..], &env);
+    }
+    let Parsed { args, warnings } = match args::parse(words) {
+        Ok(parsed) => parsed,
+        Err((error, exit)) => {
+            error.print()?;
+            return Ok(exit);
+        }
+    };
+    for warning in warnings {
+        complain(&warning);
+    }
+    if let Some(log) = logging::start(&args, &env, &tiller_config::config_dir(&env))? {
+        if args.verbose || args.debug_file.is_none() {
+            complain(&format!("the debug log goes to {}", log.display()));
+        }
+    }
+    runtime()?.block_on(start(args, env))
+}
+
+async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
+    let streaming = args.input_format == InputFormat::StreamJson;
+    if !args.print && !streaming {
+        anyhow::bail!(
+            "say what to do with -p \"...\", or try `tiller demo`; `tiller --help` lists the options"
+        );
+    }
+    let prompt = if streaming { args.prompt.clone() } else { Some(whole_prompt(&args).await?) };
+    let (setup, facts) = setup::build(&args, &env)?;
+    let job = headless::Job::new(&args, prompt, env.flag("CLAUDE_CODE_SDK_READS_SESSION_STATE"));
+    headless::run(job, setup, facts).await
+}
+
+/// The prompt from the command line and from standard input.
+async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
+    let piped = headless::piped_text(args.prompt.is_some()).await?;
+    match (args.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()), piped) {
+        (Some(prompt), None) => Ok(prompt.to_owned()),
+        (None, Some(piped)) => Ok(piped),
+        (Some(prompt), Some(piped)) => Ok(format!("{prompt}\n\n{piped}")),
+        (None, None) => anyhow::bail!("there is no prompt; give one after -p or on standard input"),
+    }
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}
+
+#[expect(clippy::print_stderr, reason = "diagnostics belong on standard error")]
+fn complain(text: &str) {
+    eprintln!("tiller: {text}");
+}

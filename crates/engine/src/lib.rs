@@ -1,1 +1,18 @@
 //! The loop: session task, executor, journal and store.
+//!
+//! [`Session::start`] opens a session and runs it as one task that owns its log and its state. Front ends send commands
+//! and receive events; nothing else is shared.
+
+mod executor;
+pub mod git;
+mod host;
+mod journal;
+mod next;
+mod partial;
+mod services;
+mod session;
+pub mod store;
+mod telemetry;
+
+pub use journal::VERSION;
+pub use session::{Limits, PromptChoice, Session, Setup, Start};

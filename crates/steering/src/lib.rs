@@ -5,6 +5,7 @@ pub mod head;
 mod lint;
 mod message;
 pub mod prompt;
+pub mod queued;
 pub mod reminder;
 pub mod user_context;
 

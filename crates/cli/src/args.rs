@@ -1,0 +1,263 @@
+//! The command line: what the user typed, before it means anything.
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use tiller_model::Effort;
+use tiller_protocol::id::SessionId;
+use tiller_protocol::mode::Mode;
+
+use crate::exit::Exit;
+
+/// Agent SDKs expect a version of at least 2; ours follows in parentheses.
+pub(crate) const PROTOCOL_LEVEL: &str = "2.1.300";
+
+const VERSION: &str = concat!("2.1.300 (Tiller ", env!("CARGO_PKG_VERSION"), ")");
+
+const AFTER_HELP: &str = "\
+Commands:
+  tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
+  tiller -p PROMPT       Do one task and print the answer
+
+Environment:
+  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL   how to reach the model
+  TILLER_CONFIG_DIR                                             settings and sessions, instead of ~/.tiller
+
+Exit codes:
+  0 success   1 failure or bad value   2 unknown option   3 a needed tool was denied
+  5 --max-turns reached   6 --max-budget-usd reached   130 interrupted   143 terminated";
+
+/// The coding agent you can steer.
+#[derive(Debug, Parser)]
+#[command(name = "tiller", version = VERSION, disable_version_flag = true, after_help = AFTER_HELP, args_override_self = true)]
+pub(crate) struct Args {
+    /// What to do; text on standard input is added to it
+    pub(crate) prompt: Option<String>,
+
+    /// Do the task, print the answer and exit
+    #[arg(short, long)]
+    pub(crate) print: bool,
+
+    /// How to print: text, one JSON object, or a stream of JSON lines
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub(crate) output_format: OutputFormat,
+
+    /// How to read: plain text, or JSON lines that may keep coming while the agent works
+    #[arg(long, value_enum, default_value_t = InputFormat::Text)]
+    pub(crate) input_format: InputFormat,
+
+    /// Say on standard error what is going on
+    #[arg(long)]
+    pub(crate) verbose: bool,
+
+    /// With stream-json: also print the model's raw streaming events
+    #[arg(long)]
+    pub(crate) include_partial_messages: bool,
+
+    /// With stream-json: print user messages back
+    #[arg(long)]
+    pub(crate) replay_user_messages: bool,
+
+    /// The model: sonnet, opus, haiku, fable, opusplan, or a full id
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+
+    /// The model to switch to when the chosen one is overloaded
+    #[arg(long)]
+    pub(crate) fallback_model: Option<String>,
+
+    /// How much effort the model spends
+    #[arg(long, value_enum)]
+    pub(crate) effort: Option<EffortArg>,
+
+    /// Stop after so many model requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+
+    /// Stop when so many dollars are spent
+    #[arg(long, value_name = "USD", value_parser = positive)]
+    pub(crate) max_budget_usd: Option<f64>,
+
+    /// default, acceptEdits, bypassPermissions, dontAsk or plan
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<Mode>,
+
+    /// The same as --permission-mode bypassPermissions
+    #[arg(long)]
+    pub(crate) dangerously_skip_permissions: bool,
+
+    /// Rules for what needs no question, e.g. "Edit,Bash(cargo test:*)"
+    #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULES")]
+    pub(crate) allowed_tools: Vec<String>,
+
+    /// Rules for what is refused; a bare tool name also takes the tool away
+    #[arg(long = "disallowedTools", alias = "disallowed-tools", value_name = "RULES")]
+    pub(crate) disallowed_tools: Vec<String>,
+
+    /// The tools to offer: a comma-separated list, "" for none, or default
+    #[arg(long, value_name = "TOOLS")]
+    pub(crate) tools: Option<String>,
+
+    /// Let a program answer permission questions: stdio asks over the JSON stream
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) permission_prompt_tool: Option<String>,
+
+    /// Further working directories
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// Replace the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system_prompt: Option<String>,
+
+    /// Replace the system prompt by a file's text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) system_prompt_file: Option<PathBuf>,
+
+    /// Add to the end of the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append_system_prompt: Option<String>,
+
+    /// Add a file's text to the end of the system prompt
+    #[arg(long, value_name = "FILE")]
+    pub(crate) append_system_prompt_file: Option<PathBuf>,
+
+    /// Continue the latest session of this directory
+    #[arg(short, long = "continue")]
+    pub(crate) continue_latest: bool,
+
+    /// Continue a session: the one with this id, or the latest
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+
+    /// With --resume or --continue: work in a copy of the session
+    #[arg(long)]
+    pub(crate) fork_session: bool,
+
+    /// The id of the new session
+    #[arg(long, value_name = "UUID")]
+    pub(crate) session_id: Option<SessionId>,
+
+    /// Keep no session on disk
+    #[arg(long)]
+    pub(crate) no_session_persistence: bool,
+
+    /// Beta features of the provider to ask for
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) betas: Vec<String>,
+
+    /// Write a debug log
+    #[arg(long)]
+    pub(crate) debug: bool,
+
+    /// Where the debug log goes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) debug_file: Option<PathBuf>,
+
+    /// Print the version
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The final answer.
+    Text,
+    /// One object with answer, usage and cost.
+    Json,
+    /// A line for each message.
+    StreamJson,
+}
+
+/// How input is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// Standard input is part of the prompt.
+    Text,
+    /// A line for each message.
+    StreamJson,
+}
+
+/// How much effort the model spends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EffortArg {
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+impl From<EffortArg> for Effort {
+    fn from(effort: EffortArg) -> Self {
+        match effort {
+            EffortArg::Low => Self::Low,
+            EffortArg::Medium => Self::Medium,
+            EffortArg::High => Self::High,
+            EffortArg::Xhigh => Self::XHigh,
+            EffortArg::Max => Self::Max,
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("expected a number of dollars greater than 0".to_owned()),
+    }
+}
+
+/// Arguments, with what had to be left out to understand them.
+pub(crate) struct Parsed {
+    pub(crate) args: Args,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Parses the command line. SDKs pass options of newer versions: with stream-json input unknown ones are left out with
+/// a warning.
+pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit)> {
+    let tolerant = words.windows(2).any(|pair| pair[0] == "--input-format" && pair[1] == "stream-json")
+        || words.iter().any(|word| word == "--input-format=stream-json");
+    let mut warnings = Vec::new();
+    loop {
+        let parsed = Args::command().try_get_matches_from(&words).and_then(|m| Args::from_arg_matches(&m));
+        match parsed {
+            Ok(args) => return Ok(Parsed { args, warnings }),
+            Err(error) if tolerant && error.kind() == ErrorKind::UnknownArgument => {
+                let Some(unknown) = leave_out_unknown(&mut words, &error) else {
+                    return Err((error, Exit::Usage));
+                };
+                warnings.push(format!("warning: unknown option {unknown} is ignored"));
+            }
+            Err(error) => {
+                let exit = exit_for(&error);
+                return Err((error, exit));
+            }
+        }
+    }
+}
+
+fn leave_out_unknown(words: &mut Vec<String>, error: &clap::Error) -> Option<String> {
+    let name = match error.get(clap::error::ContextKind::InvalidArg) {
+        Some(clap::error::ContextValue::String(name)) => name.clone(),
+        _ => return None,
+    };
+    let option = name.split_once('=').map_or(name.as_str(), |(option, _)| option);
+    let at = words.iter().position(|word| word == option || word.starts_with(&format!("{option}=")))?;
+    let word = words.remove(at);
+    let has_value = !word.contains('=') && words.get(at).is_some_and(|next| !next.starts_with('-'));
+    if has_value {
+        words.remove(at);
+    }
+    Some(option.to_owned())
+}
+
+fn exit_for(error: &clap::Error) -> Exit {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Success,
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => Exit::Usage,
+        _ => Exit::Failure,
+    }
+}

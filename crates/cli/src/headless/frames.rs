@@ -1,0 +1,225 @@
+//! The JSON messages of the stream, as agent SDKs expect them.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tiller_model::Catalog;
+use tiller_protocol::entry::{AssistantBlock, CallResult, Entry, Notice, Outcome};
+use tiller_protocol::id::SessionId;
+use tiller_protocol::mode::Mode;
+use tiller_protocol::state::ModelSpent;
+use uuid::Uuid;
+
+use super::tally::Tally;
+use crate::args::PROTOCOL_LEVEL;
+
+/// SDKs read lines of at most one mebibyte; structured output beyond this is left out of a frame.
+const MAX_DETAIL: usize = 256 * 1024;
+
+/// What a run knows of itself before its session has begun.
+pub(crate) struct SessionFacts {
+    pub(crate) cwd: PathBuf,
+    pub(crate) model: String,
+    pub(crate) api_key_source: &'static str,
+    pub(crate) betas: Vec<String>,
+    pub(crate) catalog: Catalog,
+    pub(crate) fresh: Box<dyn Fn() -> Uuid + Send>,
+}
+
+/// What every frame of a session needs.
+pub(crate) struct Frames {
+    facts: SessionFacts,
+    session: SessionId,
+    tools: Vec<String>,
+    start_mode: Mode,
+}
+
+impl SessionFacts {
+    pub(crate) fn into_session(self, session: SessionId, tools: Vec<String>, start_mode: Mode) -> Frames {
+        Frames { facts: self, session, tools, start_mode }
+    }
+}
+
+impl Frames {
+    /// The first message of each turn.
+    pub(crate) fn init(&self, tally: &Tally) -> Value {
+        let mode = if tally.state.seq == 0 { self.start_mode } else { tally.state.mode };
+        let model = tally.state.model.as_deref().unwrap_or(&self.facts.model);
+        json!({
+            "type": "system", "subtype": "init", "session_id": self.session, "uuid": self.uuid(),
+            "cwd": self.facts.cwd, "model": model, "tools": self.tools, "mcp_servers": [],
+            "permissionMode": mode, "slash_commands": [], "agents": [], "skills": [], "plugins": [],
+            "apiKeySource": self.facts.api_key_source, "claude_code_version": PROTOCOL_LEVEL,
+            "tiller_version": tiller_engine::VERSION, "output_style": "default", "betas": self.facts.betas,
+            "capabilities": ["interrupt_receipt_v1"],
+        })
+    }
+
+    pub(crate) fn assistant(&self, entry: &Entry, block: &AssistantBlock) -> Value {
+        let mut frame = json!({
+            "type": "assistant", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
+            "message": {
+                "id": block.message_id, "type": "message", "role": "assistant", "model": block.model,
+                "content": [block.block.to_value()], "stop_reason": null, "stop_sequence": null,
+                "usage": {"input_tokens": 0, "output_tokens": 0},
+            },
+        });
+        if block.api_error {
+            frame["error"] = "unknown".into();
+        }
+        if block.aborted {
+            frame["aborted"] = true.into();
+        }
+        frame
+    }
+
+    pub(crate) fn result_of_call(&self, entry: &Entry, result: &CallResult) -> Value {
+        let detail = if result.detail.to_string().len() > MAX_DETAIL {
+            Value::String(result.text())
+        } else {
+            result.detail.clone()
+        };
+        json!({
+            "type": "user", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
+            "message": {"role": "user", "content": [result.to_block().to_value()]},
+            "tool_use_result": detail,
+        })
+    }
+
+    pub(crate) fn user(&self, entry: &Entry, content: &[Value], replay: bool) -> Value {
+        let mut frame = json!({
+            "type": "user", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
+            "message": {"role": "user", "content": content},
+        });
+        if replay {
+            frame["isReplay"] = true.into();
+        }
+        frame
+    }
+
+    pub(crate) fn stream_event(&self, json: &str) -> String {
+        // The event is copied as it came: parsing two million of them would be felt.
+        format!(
+            r#"{{"type":"stream_event","uuid":"{}","session_id":"{}","parent_tool_use_id":null,"event":{json}}}"#,
+            self.uuid(),
+            self.session
+        )
+    }
+
+    pub(crate) fn notice(&self, entry: &Entry, notice: &Notice) -> Value {
+        json!({
+            "type": "system", "subtype": notice.subtype, "level": notice.level, "content": notice.content,
+            "uuid": entry.id, "session_id": self.session,
+        })
+    }
+
+    pub(crate) fn system(&self, subtype: &str, fields: Value) -> Value {
+        let mut frame =
+            json!({"type": "system", "subtype": subtype, "uuid": self.uuid(), "session_id": self.session});
+        if let (Some(frame), Value::Object(fields)) = (frame.as_object_mut(), fields) {
+            frame.extend(fields);
+        }
+        frame
+    }
+
+    /// The last message of each turn.
+    pub(crate) fn result(&self, tally: &Tally) -> Value {
+        let end = tally.turn.end.as_ref();
+        let outcome = end.map(|end| &end.outcome);
+        let ending = Ending::of(outcome, tally, end.is_some_and(|end| end.marker.is_some_and(|m| m.tool_use)));
+        let mut frame = json!({
+            "type": "result", "subtype": ending.subtype, "uuid": self.uuid(), "session_id": self.session,
+            "is_error": ending.is_error, "outcome": ending.outcome, "num_turns": tally.turn.requests,
+            "duration_ms": tally.duration_ms(), "duration_api_ms": tally.api_ms(),
+            "stop_reason": tally.turn.stop_reason, "terminal_reason": ending.terminal_reason,
+            "total_cost_usd": tally.state.spent.usd, "usage": tally.turn.usage,
+            "modelUsage": self.model_usage(tally), "permission_denials": tally.turn.denials,
+        });
+        if tally.state.spent.unpriced {
+            frame["cost_incomplete"] = "a model's price is not known".into();
+        }
+        match ending.error {
+            None => frame["result"] = tally.answer().into(),
+            Some(error) if ending.subtype == "success" => frame["result"] = error.into(),
+            Some(error) => frame["errors"] = json!([error]),
+        }
+        if let Some(status) = ending.api_status {
+            frame["api_error_status"] = status.into();
+        }
+        frame
+    }
+
+    fn model_usage(&self, tally: &Tally) -> Value {
+        let usage = |(model, spent): (&String, &ModelSpent)| {
+            let info = self.facts.catalog.info(model);
+            let value = json!({
+                "inputTokens": spent.usage.input_tokens, "outputTokens": spent.usage.output_tokens,
+                "cacheReadInputTokens": spent.usage.cache_read_input_tokens,
+                "cacheCreationInputTokens": spent.usage.cache_creation_input_tokens,
+                "webSearchRequests": spent.usage.server_tool_use.web_search_requests, "costUSD": spent.usd,
+                "contextWindow": info.context_window, "maxOutputTokens": info.max_output,
+            });
+            (model.clone(), value)
+        };
+        Value::Object(tally.state.spent.by_model.iter().map(usage).collect())
+    }
+
+    fn uuid(&self) -> Uuid {
+        (self.facts.fresh)()
+    }
+}
+
+/// How an outcome is told.
+struct Ending {
+    subtype: &'static str,
+    outcome: &'static str,
+    terminal_reason: &'static str,
+    is_error: bool,
+    error: Option<String>,
+    api_status: Option<u16>,
+}
+
+impl Ending {
+    fn of(outcome: Option<&Outcome>, tally: &Tally, in_tools: bool) -> Self {
+        let failed = |subtype, terminal_reason, error: &str| Self {
+            subtype,
+            outcome: subtype,
+            terminal_reason,
+            is_error: true,
+            error: Some(error.to_owned()),
+            api_status: None,
+        };
+        match outcome {
+            Some(Outcome::Success) => Self {
+                subtype: "success",
+                outcome: if tally.ended_at_denial() { "denied" } else { "success" },
+                terminal_reason: "completed",
+                is_error: false,
+                error: None,
+                api_status: None,
+            },
+            Some(Outcome::MaxTurns) => {
+                failed("error_max_turns", "max_turns", "the limit on model requests is reached")
+            }
+            Some(Outcome::MaxBudget) => {
+                failed("error_max_budget_usd", "budget_exhausted", "the spending limit is reached")
+            }
+            Some(Outcome::Interrupted | Outcome::ToolRejected) => Self {
+                outcome: "interrupted",
+                ..failed(
+                    "error_during_execution",
+                    if in_tools { "aborted_tools" } else { "aborted_streaming" },
+                    "the turn was interrupted",
+                )
+            },
+            Some(Outcome::Refused { message }) => failed("error_during_execution", "model_error", message),
+            // SDKs know a failed request as a "success" that is an error, with the text as its result.
+            Some(Outcome::Error { message, status }) => Self {
+                outcome: "error_during_execution",
+                api_status: *status,
+                ..failed("success", "api_error", message)
+            },
+            None => failed("error_during_execution", "model_error", "the run ended unexpectedly"),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Standard input: text for a prompt, or JSON lines.
+
+use std::io::{BufRead, Read};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+/// How long a run that has its prompt waits for somebody to write to its standard input.
+const FIRST_BYTE: Duration = Duration::from_secs(3);
+
+/// One line: a JSON object, or what is wrong with it.
+pub(crate) type Line = Result<Value, String>;
+
+/// Lines from standard input, read by a thread of their own: reading may block for ever.
+pub(crate) struct Lines(mpsc::UnboundedReceiver<Line>);
+
+impl Lines {
+    pub(crate) fn from_stdin() -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        std::thread::spawn(move || {
+            for (number, line) in std::io::stdin().lock().lines().enumerate() {
+                let line = match line {
+                    Ok(line) if line.trim().is_empty() => continue,
+                    Ok(line) => parse(&line, number + 1),
+                    Err(error) => Err(format!("standard input could not be read: {error}")),
+                };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self(receiver)
+    }
+
+    pub(crate) async fn next(&mut self) -> Option<Line> {
+        self.0.recv().await
+    }
+}
+
+fn parse(line: &str, number: usize) -> Line {
+    match serde_json::from_str(line) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(format!("line {number} of standard input is not a JSON object")),
+        Err(error) => Err(format!("line {number} of standard input is not JSON: {error}")),
+    }
+}
+
+/// All of standard input as text; nothing if it is empty, or if a run with a prompt gets nothing for a while.
+pub(crate) async fn text(has_prompt: bool) -> anyhow::Result<Option<String>> {
+    let (first, begun) = tokio::sync::oneshot::channel();
+    let (whole, read) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        let available = stdin.fill_buf().map(<[u8]>::len);
+        let _ = first.send(());
+        let mut bytes = Vec::new();
+        let result = available.and_then(|_| stdin.read_to_end(&mut bytes)).map(|_| bytes);
+        let _ = whole.send(result);
+    });
+    if has_prompt && tokio::time::timeout(FIRST_BYTE, begun).await.is_err() {
+        tracing::warn!("nothing came on standard input; going on without it");
+        return Ok(None);
+    }
+    let bytes = read.await??;
+    let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}

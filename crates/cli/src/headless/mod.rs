@@ -1,0 +1,209 @@
+//! Running without a terminal: one prompt, or a stream of messages, in; text or JSON out.
+
+mod control;
+mod frames;
+mod input;
+mod output;
+mod tally;
+
+use std::io::IsTerminal;
+
+use tiller_engine::{Session, Setup};
+use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::entry::{Body, Entry};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+pub(crate) use frames::SessionFacts;
+
+use crate::args::{Args, InputFormat, OutputFormat};
+use crate::exit::Exit;
+use control::Control;
+use input::Lines;
+use output::Output;
+use tally::Tally;
+
+/// What a headless run was asked to do.
+pub(crate) struct Job {
+    pub(crate) prompt: Option<String>,
+    pub(crate) output: OutputFormat,
+    pub(crate) input: InputFormat,
+    pub(crate) verbose: bool,
+    pub(crate) partial: bool,
+    pub(crate) replay: bool,
+    pub(crate) asks_over_stream: bool,
+    pub(crate) session_states: bool,
+}
+
+impl Job {
+    /// Reads the job from the command line.
+    pub(crate) fn new(args: &Args, prompt: Option<String>, session_states: bool) -> Self {
+        Self {
+            prompt,
+            output: args.output_format,
+            input: args.input_format,
+            verbose: args.verbose,
+            partial: args.include_partial_messages,
+            replay: args.replay_user_messages,
+            asks_over_stream: args.permission_prompt_tool.as_deref() == Some("stdio"),
+            session_states,
+        }
+    }
+}
+
+/// Runs a job to its end.
+pub(crate) async fn run(job: Job, setup: Setup, facts: SessionFacts) -> anyhow::Result<Exit> {
+    let tools: Vec<String> = setup.registry.names().into_iter().map(str::to_owned).collect();
+    let mode = setup.mode.unwrap_or_default();
+    let session = Session::start(setup)?;
+    let tally = Tally::new(session.history.clone());
+    let output = Output::new(&job, facts.into_session(session.id, tools, mode));
+    let streaming = job.input == InputFormat::StreamJson;
+    let mut run = Run {
+        control: Control::new(job.asks_over_stream),
+        lines: streaming.then(Lines::from_stdin),
+        interrupt: signal(SignalKind::interrupt())?,
+        terminate: signal(SignalKind::terminate())?,
+        stopped_by: None,
+        exit: Exit::Success,
+        streaming,
+        session,
+        tally,
+        output,
+    };
+    if let Some(prompt) = &job.prompt {
+        run.send(Command::Submit(UserInput::text(prompt))).await;
+    }
+    if !streaming {
+        run.send(Command::Close).await;
+    }
+    run.serve().await
+}
+
+/// Text on standard input, unless it is a terminal or nothing comes.
+pub(crate) async fn piped_text(has_prompt: bool) -> anyhow::Result<Option<String>> {
+    if std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    input::text(has_prompt).await
+}
+
+struct Run {
+    session: Session,
+    tally: Tally,
+    output: Output,
+    control: Control,
+    lines: Option<Lines>,
+    interrupt: Signal,
+    terminate: Signal,
+    stopped_by: Option<Exit>,
+    exit: Exit,
+    streaming: bool,
+}
+
+impl Run {
+    async fn serve(mut self) -> anyhow::Result<Exit> {
+        loop {
+            tokio::select! {
+                event = self.session.events.recv() => match event {
+                    Some(Event::Closed) => break,
+                    Some(event) => self.on_event(event).await?,
+                    None => {
+                        self.output.crashed(&self.tally)?;
+                        return Ok(Exit::Failure);
+                    }
+                },
+                line = next_line(self.lines.as_mut()) => self.on_line(line).await?,
+                _ = self.interrupt.recv() => self.stop(Exit::Interrupted).await?,
+                _ = self.terminate.recv() => self.stop(Exit::Terminated).await?,
+            }
+        }
+        self.output.finish(&self.tally)?;
+        Ok(self.final_exit())
+    }
+
+    async fn on_event(&mut self, event: Event) -> anyhow::Result<()> {
+        if let Event::Appended(entry) = &event {
+            self.tally.take(entry);
+            self.note_end(entry);
+        }
+        if matches!(event, Event::TurnStarted) {
+            self.tally.begin_turn();
+        }
+        for frame in self.control.on_event(&event) {
+            self.output.frame(&frame)?;
+        }
+        self.output.event(&event, &self.tally)
+    }
+
+    fn note_end(&mut self, entry: &Entry) {
+        if let Body::TurnEnded(end) = &entry.body {
+            self.exit = Exit::of(&end.outcome, self.tally.ended_at_denial());
+        }
+    }
+
+    async fn on_line(&mut self, line: Option<input::Line>) -> anyhow::Result<()> {
+        match line {
+            None => {
+                self.lines = None;
+                for command in self.control.nobody_answers() {
+                    self.send(command).await;
+                }
+                self.send(Command::Close).await;
+            }
+            Some(Ok(frame)) => {
+                let reaction = self.control.on_frame(frame, &self.tally);
+                for frame in reaction.frames {
+                    self.output.frame(&frame)?;
+                }
+                for command in reaction.commands {
+                    self.send(command).await;
+                }
+            }
+            Some(Err(problem)) => {
+                self.output.complain(&problem);
+                self.exit = Exit::Failure;
+                self.stopped_by = Some(Exit::Failure);
+                self.lines = None;
+                self.send(Command::Interrupt).await;
+                self.send(Command::Close).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first signal ends the turn in order; a second one ends the process.
+    async fn stop(&mut self, exit: Exit) -> anyhow::Result<()> {
+        if self.stopped_by.is_some() {
+            self.output.crashed(&self.tally)?;
+            std::process::exit(i32::from(exit as u8));
+        }
+        self.stopped_by = Some(exit);
+        self.lines = None;
+        self.send(Command::Interrupt).await;
+        self.send(Command::Close).await;
+        Ok(())
+    }
+
+    async fn send(&self, command: Command) {
+        // A session that has ended takes no commands; its last event is on the way.
+        let _ = self.session.commands.send(command).await;
+    }
+
+    fn final_exit(&self) -> Exit {
+        match (self.stopped_by, self.streaming) {
+            (Some(Exit::Interrupted), true) => Exit::Success,
+            (Some(exit), _) => exit,
+            // SDKs take any other code than 0 for a failed run.
+            (None, true) if matches!(self.exit, Exit::Success | Exit::Denied) => Exit::Success,
+            (None, true) => Exit::Failure,
+            (None, false) => self.exit,
+        }
+    }
+}
+
+async fn next_line(lines: Option<&mut Lines>) -> Option<input::Line> {
+    match lines {
+        Some(lines) => lines.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,198 @@
+//! Printing what happens, in the chosen format. Standard output holds nothing else, whatever happens.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::{Body, Entry, Level, Origin, Outcome};
+
+use super::Job;
+use super::frames::Frames;
+use super::tally::{Tally, text_of};
+use crate::args::OutputFormat;
+
+/// Where the output goes.
+pub(crate) struct Output {
+    format: OutputFormat,
+    frames: Frames,
+    partial: bool,
+    replay: bool,
+    verbose: bool,
+    session_states: bool,
+}
+
+impl Output {
+    pub(crate) fn new(job: &Job, frames: Frames) -> Self {
+        Self {
+            format: job.output,
+            frames,
+            partial: job.partial,
+            replay: job.replay,
+            verbose: job.verbose,
+            session_states: job.session_states,
+        }
+    }
+
+    /// Prints one event.
+    pub(crate) fn event(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {
+        if let Event::Rejected(problem) = event {
+            self.complain(problem);
+        }
+        match self.format {
+            OutputFormat::StreamJson => self.stream(event, tally),
+            OutputFormat::Text | OutputFormat::Json => {
+                self.narrate(event);
+                Ok(())
+            }
+        }
+    }
+
+    /// Prints what stands at the end.
+    pub(crate) fn finish(&self, tally: &Tally) -> anyhow::Result<()> {
+        match self.format {
+            OutputFormat::StreamJson => Ok(()),
+            OutputFormat::Json if tally.turns > 0 => self.frame(&self.frames.result(tally)),
+            OutputFormat::Text if tally.turns > 0 => self.answer(tally),
+            OutputFormat::Json | OutputFormat::Text => Ok(()),
+        }
+    }
+
+    /// Keeps the output valid when the session died.
+    pub(crate) fn crashed(&self, tally: &Tally) -> anyhow::Result<()> {
+        match self.format {
+            OutputFormat::Text => {
+                self.complain("the run ended unexpectedly; the session can be resumed with --continue");
+                Ok(())
+            }
+            OutputFormat::Json | OutputFormat::StreamJson => self.frame(&self.frames.result(tally)),
+        }
+    }
+
+    /// Prints one JSON line.
+    pub(crate) fn frame(&self, frame: &Value) -> anyhow::Result<()> {
+        if self.format == OutputFormat::Text {
+            return Ok(());
+        }
+        line(&frame.to_string())
+    }
+
+    /// Says on standard error what is wrong.
+    #[expect(clippy::print_stderr, reason = "diagnostics belong on standard error")]
+    pub(crate) fn complain(&self, problem: &str) {
+        eprintln!("tiller: {problem}");
+    }
+
+    fn answer(&self, tally: &Tally) -> anyhow::Result<()> {
+        match tally.turn.end.as_ref().map(|end| &end.outcome) {
+            Some(Outcome::Success) => {
+                line(tally.answer().trim_end())?;
+                for denial in &tally.turn.denials {
+                    let tool = denial["tool_name"].as_str().unwrap_or_default();
+                    self.complain(&format!("{tool} was not permitted: {}", denial["tool_input"]));
+                }
+            }
+            Some(Outcome::Error { message, .. } | Outcome::Refused { message }) => self.complain(message),
+            Some(Outcome::MaxTurns | Outcome::MaxBudget) => {
+                if !tally.answer().trim().is_empty() {
+                    line(tally.answer().trim_end())?;
+                }
+                self.complain("stopped at a limit before the task was finished");
+            }
+            Some(Outcome::Interrupted | Outcome::ToolRejected) => self.complain("interrupted"),
+            None => self.complain("the run ended unexpectedly"),
+        }
+        Ok(())
+    }
+
+    fn stream(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {
+        match event {
+            Event::TurnStarted => {
+                self.state("running")?;
+                self.frame(&self.frames.init(tally))
+            }
+            Event::Appended(entry) => self.entry(entry, tally),
+            Event::Stream(json) if self.partial => line(&self.frames.stream_event(json)),
+            Event::Retrying { attempt, max, delay, status, error } => {
+                let fields = json!({"attempt": attempt, "max_retries": max, "retry_delay_ms": delay.as_millis(),
+                    "error_status": status, "error": error});
+                self.frame(&self.frames.system("api_retry", fields))
+            }
+            Event::Asked(..) => self.state("requires_action"),
+            Event::Resolved(_) => self.state("running"),
+            Event::Idle if tally.turns > 0 => self.state("idle"),
+            Event::Closed
+            | Event::Idle
+            | Event::Stream(_)
+            | Event::StepStarted { .. }
+            | Event::CallStarted(_)
+            | Event::CallStopped(_)
+            | Event::Progress { .. }
+            | Event::Rejected(_) => Ok(()),
+        }
+    }
+
+    fn entry(&self, entry: &Entry, tally: &Tally) -> anyhow::Result<()> {
+        let frame = match &entry.body {
+            Body::Assistant(block) => self.frames.assistant(entry, block),
+            Body::Result(result) => self.frames.result_of_call(entry, result),
+            Body::User(message) if message.origin == Origin::Harness || self.replay => {
+                let content: Vec<Value> = message.content.iter().map(RawBlock::to_value).collect();
+                self.frames.user(entry, &content, message.origin != Origin::Harness)
+            }
+            Body::Notice(notice) => self.frames.notice(entry, notice),
+            Body::Decision(decision) if decision.behavior == "deny" => {
+                let fields = json!({"tool_name": decision.tool, "tool_use_id": decision.call,
+                    "message": decision.reason});
+                self.frames.system("permission_denied", fields)
+            }
+            Body::Orphaned(orphaned) => self.frames.system("orphaned", json!({"uuids": orphaned.ids})),
+            Body::TurnEnded(_) if tally.turns > 0 => self.frames.result(tally),
+            _ => return Ok(()),
+        };
+        self.frame(&frame)
+    }
+
+    fn state(&self, state: &str) -> anyhow::Result<()> {
+        if !self.session_states {
+            return Ok(());
+        }
+        let fields = json!({"state": state, "sdk_host_only": true});
+        self.frame(&self.frames.system("session_state_changed", fields))
+    }
+
+    /// With `--verbose`, progress for people on standard error.
+    fn narrate(&self, event: &Event) {
+        let Event::Appended(entry) = event else { return };
+        match &entry.body {
+            Body::Notice(notice) if self.verbose || notice.level != Level::Info => self.complain(&notice.content),
+            Body::Assistant(block) if self.verbose => {
+                if let Some(call) = block.block.as_tool_use() {
+                    self.complain(&format!("{} {}", call.name, shortened(&call.input.to_string())));
+                }
+            }
+            Body::Result(result) if self.verbose => {
+                let mark = if result.is_error { "failed" } else { "done" };
+                self.complain(&format!("  {mark}: {}", shortened(&text_of(&result.content))));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(120).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+fn line(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    Ok(())
+}

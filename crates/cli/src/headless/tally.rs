@@ -1,0 +1,108 @@
+//! What a run has done so far: the fold of its entries, plus the figures of the current turn.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::entry::{Body, Entry, TurnEnd};
+use tiller_protocol::id::MessageId;
+use tiller_protocol::state::State;
+use tiller_protocol::usage::Usage;
+
+/// Figures for results.
+pub(crate) struct Tally {
+    pub(crate) state: State,
+    pub(crate) turn: TurnTally,
+    pub(crate) turns: u32,
+}
+
+/// Figures of one turn.
+pub(crate) struct TurnTally {
+    started: Instant,
+    api_ms_before: u64,
+    pub(crate) requests: u32,
+    pub(crate) usage: Usage,
+    pub(crate) stop_reason: Option<String>,
+    pub(crate) denials: Vec<Value>,
+    pub(crate) end: Option<TurnEnd>,
+    answer: (Option<MessageId>, String),
+    denied_last: bool,
+}
+
+impl TurnTally {
+    fn new(api_ms_before: u64) -> Self {
+        Self {
+            started: Instant::now(),
+            api_ms_before,
+            requests: 0,
+            usage: Usage::default(),
+            stop_reason: None,
+            denials: Vec::new(),
+            end: None,
+            answer: (None, String::new()),
+            denied_last: false,
+        }
+    }
+}
+
+impl Tally {
+    /// A tally that goes on from a resumed session's totals.
+    pub(crate) fn new(history: State) -> Self {
+        let api_ms = history.spent.api_ms;
+        Self { state: history, turn: TurnTally::new(api_ms), turns: 0 }
+    }
+
+    pub(crate) fn begin_turn(&mut self) {
+        self.turn = TurnTally::new(self.state.spent.api_ms);
+        self.turns += 1;
+    }
+
+    pub(crate) fn take(&mut self, entry: &Entry) {
+        self.state.apply(entry);
+        match &entry.body {
+            Body::Assistant(block) => {
+                if self.turn.answer.0.as_ref() != Some(&block.message_id) {
+                    self.turn.answer = (Some(block.message_id.clone()), String::new());
+                }
+                self.turn.answer.1.push_str(&block.block.as_text().unwrap_or_default());
+                self.turn.denied_last &= block.block.as_tool_use().is_none();
+            }
+            Body::Response(response) if !response.side => {
+                self.turn.requests += 1;
+                self.turn.usage += response.usage;
+                self.turn.stop_reason = Some(response.stop_reason.as_str().to_owned());
+            }
+            Body::Decision(decision) if decision.behavior == "deny" => {
+                self.turn.denied_last = true;
+                self.turn.denials.push(json!({
+                    "tool_name": decision.tool, "tool_use_id": decision.call, "tool_input": decision.input,
+                }));
+            }
+            Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
+            _ => {}
+        }
+    }
+
+    /// The text of the last answer.
+    pub(crate) fn answer(&self) -> &str {
+        &self.turn.answer.1
+    }
+
+    /// Whether the last thing the model tried was denied.
+    pub(crate) fn ended_at_denial(&self) -> bool {
+        self.turn.denied_last
+    }
+
+    pub(crate) fn duration_ms(&self) -> u64 {
+        u64::try_from(self.turn.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn api_ms(&self) -> u64 {
+        self.state.spent.api_ms - self.turn.api_ms_before
+    }
+}
+
+/// The text blocks of a message, joined.
+pub(crate) fn text_of(blocks: &[RawBlock]) -> String {
+    blocks.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n")
+}

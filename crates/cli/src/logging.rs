@@ -1,0 +1,29 @@
+//! The debug log: a file of JSON lines, never the terminal.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tiller_protocol::env::Env;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::Args;
+
+/// Starts the debug log if one was asked for; returns where it goes.
+pub(crate) fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let path = match &args.debug_file {
+        Some(file) => env.cwd.join(file),
+        None if args.debug => config_dir.join("debug").join(format!("{}.jsonl", env.fresh())),
+        None => return Ok(None),
+    };
+    if let Some(dir) = path.parent() {
+        fs_err::create_dir_all(dir).context("the debug log could not be created")?;
+    }
+    let file = fs_err::File::create(&path).context("the debug log could not be created")?;
+    let filter = env.var("TILLER_LOG").unwrap_or("tiller=debug,info");
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(std::sync::Mutex::new(file.into_file()))
+        .init();
+    Ok(Some(path))
+}

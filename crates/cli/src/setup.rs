@@ -1,0 +1,177 @@
+//! From arguments, environment and settings to a session's set-up. Everything that can be wrong is said here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use tiller_config::{Settings, config_dir, streaming_tools, tool_concurrency};
+use tiller_engine::{Limits, PromptChoice, Setup, Start, store};
+use tiller_model::name::{Names, Provider};
+use tiller_model::{Catalog, Model, Thinking, anthropic};
+use tiller_policy::{Rule, Rules, split_list};
+use tiller_protocol::env::Env;
+use tiller_protocol::id::SessionId;
+use tiller_protocol::mode::Mode;
+use tiller_tools::Registry;
+
+use crate::args::{Args, InputFormat};
+use crate::headless::SessionFacts;
+
+/// Builds a session's set-up from what the user said.
+pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFacts)> {
+    let prompt = prompt_choice(args, env)?;
+    let config_dir = config_dir(env);
+    let settings = Settings::load(&config_dir, &env.cwd)?;
+    let names = Names::new(Provider::FirstParty, env);
+    let model_setting = args.model.clone().or_else(|| settings.model.clone());
+    let main_model = names.main_model(model_setting.as_deref());
+    let fallback_model = args.fallback_model.clone().or_else(|| settings.fallback_model.clone());
+    if fallback_model.as_deref().is_some_and(|fallback| names.resolve(fallback) == main_model) {
+        bail!("--fallback-model must differ from the main model ({main_model})");
+    }
+    let rules = rules(args)?;
+    let registry = tools(args, &rules)?;
+    let client = anthropic::Client::new(anthropic::Config::from_env(env)?)?;
+    let facts = SessionFacts {
+        cwd: env.cwd.clone(),
+        model: main_model,
+        api_key_source: if env.var("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },
+        betas: args.betas.clone(),
+        catalog: Catalog::default(),
+        fresh: {
+            let env = env.clone();
+            Box::new(move || env.fresh())
+        },
+    };
+    let setup = Setup {
+        start: start(args, env, &config_dir)?,
+        additional_dirs: additional_dirs(args, env)?,
+        persist: !args.no_session_persistence,
+        model: Arc::new(client) as Arc<dyn Model>,
+        names,
+        model_setting,
+        fallback_model,
+        registry,
+        rules,
+        mode: mode(args)?,
+        interactive: interactive(args)?,
+        prompt,
+        user_context: true,
+        limits: Limits {
+            max_turns: args.max_turns,
+            max_budget_usd: args.max_budget_usd,
+            concurrency: tool_concurrency(env),
+        },
+        streaming_tools: streaming_tools(env, &settings),
+        thinking: Thinking::ModelDefault,
+        effort: args.effort.map(Into::into),
+        betas: args.betas.clone(),
+        env: env.clone(),
+        config_dir,
+    };
+    Ok((setup, facts))
+}
+
+fn prompt_choice(args: &Args, env: &Env) -> anyhow::Result<PromptChoice> {
+    let both = |text: &str| {
+        format!("--{text} and --{text}-file cannot be used together; use one of them")
+    };
+    if args.append_system_prompt.is_some() && args.append_system_prompt_file.is_some() {
+        bail!(both("append-system-prompt"));
+    }
+    if args.system_prompt.is_some() && args.system_prompt_file.is_some() {
+        bail!(both("system-prompt"));
+    }
+    let from_file = |file: &Option<PathBuf>| file.as_ref().map(|file| read_prompt(env, file)).transpose();
+    Ok(PromptChoice {
+        replace: args.system_prompt.clone().or(from_file(&args.system_prompt_file)?),
+        append: args.append_system_prompt.clone().or(from_file(&args.append_system_prompt_file)?),
+    })
+}
+
+fn read_prompt(env: &Env, file: &Path) -> anyhow::Result<String> {
+    let path = env.cwd.join(file);
+    if !path.exists() {
+        bail!("the prompt file was not found: {}", path.display());
+    }
+    fs_err::read_to_string(&path).context("the prompt file could not be read")
+}
+
+fn rules(args: &Args) -> anyhow::Result<Rules> {
+    let parse = |lists: &[String]| -> anyhow::Result<Vec<Rule>> {
+        let rules = lists.iter().flat_map(|list| split_list(list));
+        Ok(rules.map(|rule| rule.parse()).collect::<Result<_, _>>()?)
+    };
+    Ok(Rules { allow: parse(&args.allowed_tools)?, ask: Vec::new(), deny: parse(&args.disallowed_tools)? })
+}
+
+/// The tools on offer: those asked for, without those taken away.
+fn tools(args: &Args, rules: &Rules) -> anyhow::Result<Registry> {
+    let all = tiller_tools::built_in();
+    let known = all.names();
+    let wanted = match args.tools.as_deref() {
+        None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),
+        Some(list) => split_list(list),
+    };
+    if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        bail!("--tools: there is no tool named {unknown}; choose from {}", known.join(", "));
+    }
+    let denied = |name: &str| rules.deny.iter().any(|rule| rule.tool == name && rule.content.is_none());
+    Ok(all.filtered(|name| wanted.iter().any(|wanted| wanted == name) && !denied(name)))
+}
+
+fn mode(args: &Args) -> anyhow::Result<Option<Mode>> {
+    match (args.permission_mode, args.dangerously_skip_permissions) {
+        (Some(mode), true) if mode != Mode::BypassPermissions => {
+            bail!("--dangerously-skip-permissions contradicts --permission-mode {mode}; use one of them")
+        }
+        (_, true) => Ok(Some(Mode::BypassPermissions)),
+        (mode, false) => Ok(mode),
+    }
+}
+
+/// Whether somebody can answer permission questions.
+fn interactive(args: &Args) -> anyhow::Result<bool> {
+    match args.permission_prompt_tool.as_deref() {
+        None => Ok(false),
+        Some("stdio") if args.input_format == InputFormat::StreamJson => Ok(true),
+        Some("stdio") => bail!("--permission-prompt-tool stdio needs --input-format stream-json"),
+        Some(tool) => bail!("--permission-prompt-tool: {tool} is not available; only stdio is"),
+    }
+}
+
+fn additional_dirs(args: &Args, env: &Env) -> anyhow::Result<Vec<PathBuf>> {
+    let dirs = args.add_dir.iter().map(|dir| {
+        let dir = env.cwd.join(dir);
+        if !dir.is_dir() {
+            bail!("--add-dir: {} is not a directory", dir.display());
+        }
+        Ok(dir)
+    });
+    dirs.collect()
+}
+
+fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
+    let project = fs_err::canonicalize(&env.cwd)?;
+    let latest = || {
+        let found = store::latest(config_dir, &project).map(|found| found.id);
+        found.with_context(|| format!("there is no session to continue in {}", env.cwd.display()))
+    };
+    let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
+        (Some(id), _) if !id.is_empty() => {
+            let id = id.parse().with_context(|| format!("--resume: \"{id}\" is not a session id"))?;
+            Some(store::find(config_dir, &project, id)?.id)
+        }
+        (Some(_), _) | (None, true) => Some(latest()?),
+        (None, false) => None,
+    };
+    match (existing, args.fork_session) {
+        (None, true) => bail!("--fork-session needs --resume or --continue"),
+        (None, false) => Ok(Start::New(args.session_id)),
+        (Some(from), true) => Ok(Start::Fork { from, to: args.session_id }),
+        (Some(_), false) if args.session_id.is_some() => {
+            bail!("--session-id with --resume or --continue needs --fork-session")
+        }
+        (Some(id), false) => Ok(Start::Resume(id)),
+    }
+}

@@ -1,0 +1,286 @@
+//! One call from input to result. Whatever happens, exactly one verdict comes out.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use serde_json::{Value, json};
+use tiller_policy::{Context, Decision, Permit, Reason, Request, approve, decide};
+use tiller_protocol::ask::{Answer, Ask, PermissionAsk};
+use tiller_protocol::block::{RawBlock, ToolUse};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{DecisionRecord, Response};
+use tiller_protocol::id::CallId;
+use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::services::Services;
+
+/// What a running call tells the session.
+pub(crate) enum News {
+    /// Something to show while it runs.
+    Progress(Value),
+    /// Policy or the user has decided.
+    Decided(DecisionRecord),
+    /// The user has to be asked.
+    Ask(Ask, oneshot::Sender<Answer>),
+    /// A model request was made on the call's behalf.
+    Spent(Response),
+    /// It is over.
+    Finished(Verdict),
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// With a result of its own.
+    Settled(Settled),
+    /// The user refused it without a word: the turn ends.
+    Rejected,
+    /// It was told to stop before it had a result.
+    Cancelled,
+}
+
+/// A call's own result.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) content: Vec<RawBlock>,
+    pub(crate) is_error: bool,
+    pub(crate) detail: Value,
+    pub(crate) effects: Vec<Effect>,
+}
+
+impl Settled {
+    pub(crate) fn error(text: &str) -> Self {
+        Self { content: vec![RawBlock::text(text)], is_error: true, detail: json!(text), effects: Vec::new() }
+    }
+}
+
+/// A call that was parsed, or failed to be.
+pub(crate) struct Order {
+    pub(crate) call: ToolUse,
+    pub(crate) prepared: Result<Box<dyn PreparedCall>, InputError>,
+}
+
+impl Order {
+    pub(crate) fn new(services: &Services, call: ToolUse, invalid_input: Option<&str>) -> Self {
+        let input = match invalid_input {
+            Some(text) => Input::Invalid(text),
+            None => Input::Json(&call.input),
+        };
+        let prepared = services.registry.prepare(&call.name, input);
+        Self { call, prepared }
+    }
+
+    /// Whether it may run beside others; what does not parse may not.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.prepared.as_ref().is_ok_and(|prepared| prepared.parallel())
+    }
+
+    /// Whether it leaves everything unchanged; what does not parse does not count as such.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.prepared.as_ref().is_ok_and(|prepared| prepared.read_only())
+    }
+}
+
+/// The line from a running call back to its session.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) call: CallId,
+    pub(crate) news: mpsc::UnboundedSender<(CallId, News)>,
+}
+
+impl Line {
+    pub(crate) fn tell(&self, news: News) {
+        // The receiver is gone when the executor was discarded; then nobody wants to know.
+        let _ = self.news.send((self.call.clone(), news));
+    }
+}
+
+/// Runs a call to its verdict and reports it.
+pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
+    let steps = AssertUnwindSafe(steps(order, view, services, &line, &cancel)).catch_unwind();
+    let verdict = steps.await.unwrap_or_else(|panic| {
+        let text = format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(&panic));
+        tracing::error!(call = %line.call, "{text}");
+        Verdict::Settled(Settled::error(&text))
+    });
+    line.tell(News::Finished(verdict));
+}
+
+async fn steps(
+    order: Order,
+    view: View,
+    services: Services,
+    line: &Line,
+    cancel: &CancellationToken,
+) -> Verdict {
+    let Order { call, prepared } = order;
+    if cancel.is_cancelled() {
+        return Verdict::Cancelled;
+    }
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return Verdict::Settled(Settled::error(&error.to_string())),
+    };
+    if let Err(problem) = prepared.validate(&view) {
+        return Verdict::Settled(Settled::error(&problem));
+    }
+    let permission = Permission { call: &call, view: &view, services: &services, line };
+    let (prepared, permit) = match permission.seek(prepared, cancel).await {
+        Ok(permitted) => permitted,
+        Err(verdict) => return verdict,
+    };
+    let limit = prepared.result_limit();
+    let spill_dir = view.spill_dir.clone();
+    let cx = ToolCx {
+        call: call.id.clone(),
+        view,
+        permit,
+        cancel: cancel.clone(),
+        host: Arc::new(crate::host::CallHost::new(line.clone(), services.clone())) as Arc<dyn Host>,
+        env: services.env.clone(),
+        shells: Arc::clone(&services.shells),
+    };
+    let (done, is_error) = match prepared.run(cx).await {
+        Ok(done) => (done, false),
+        Err(ToolError::Failed(done)) => (done, true),
+        Err(ToolError::Model(text)) => return Verdict::Settled(Settled::error(&text)),
+        Err(ToolError::Cancelled) => return Verdict::Cancelled,
+    };
+    let Done { content, detail, effects } = bound(done, limit, &spill_dir, &call.id);
+    Verdict::Settled(Settled { content, is_error, detail, effects })
+}
+
+/// Seeks permission for one call.
+struct Permission<'a> {
+    call: &'a ToolUse,
+    view: &'a View,
+    services: &'a Services,
+    line: &'a Line,
+}
+
+type Permitted = (Box<dyn PreparedCall>, Permit);
+
+impl Permission<'_> {
+    async fn seek(
+        &self,
+        prepared: Box<dyn PreparedCall>,
+        cancel: &CancellationToken,
+    ) -> Result<Permitted, Verdict> {
+        let request = self.request(prepared.as_ref());
+        match decide(&request, &self.policy()) {
+            Decision::Allow(permit, reason) => {
+                self.record("allow", &reason, Value::Null);
+                Ok((prepared, permit))
+            }
+            Decision::Deny(reason) => Err(self.deny(&reason)),
+            Decision::Ask(reason) if self.services.interactive => self.ask(prepared, reason, cancel).await,
+            Decision::Ask(reason) => Err(self.nobody_to_ask(&reason)),
+        }
+    }
+
+    fn request(&self, prepared: &dyn PreparedCall) -> Request {
+        Request {
+            tool: self.call.name.clone(),
+            access: prepared.access(self.view),
+            read_only: prepared.read_only(),
+        }
+    }
+
+    fn policy(&self) -> Arc<Context> {
+        Arc::clone(&self.services.policy.borrow())
+    }
+
+    async fn ask(
+        &self,
+        prepared: Box<dyn PreparedCall>,
+        reason: Reason,
+        cancel: &CancellationToken,
+    ) -> Result<Permitted, Verdict> {
+        let (sender, answer) = oneshot::channel();
+        let ask = Ask::Permission(PermissionAsk {
+            call: self.call.id.clone(),
+            tool: self.call.name.clone(),
+            input: self.call.input.clone(),
+            reason: reason.explain(),
+            agent: None,
+        });
+        self.line.tell(News::Ask(ask, sender));
+        let answer = tokio::select! {
+            () = cancel.cancelled() => return Err(Verdict::Cancelled),
+            answer = answer => answer,
+        };
+        match answer {
+            Ok(Answer::Allow { updated_input }) => self.allowed_by_user(prepared, updated_input),
+            Ok(Answer::Refuse { feedback: Some(feedback) }) => {
+                self.record("deny", &Reason::User, self.call.input.clone());
+                let text = format!("The user refused this call and said: {feedback}");
+                Err(Verdict::Settled(Settled::error(&text)))
+            }
+            Ok(Answer::Refuse { feedback: None }) => {
+                self.record("deny", &Reason::User, self.call.input.clone());
+                Err(Verdict::Rejected)
+            }
+            Err(_) => Err(self.nobody_to_ask(&reason)),
+        }
+    }
+
+    /// The user said yes, perhaps to other input: that is parsed and judged anew, and a deny rule still holds.
+    fn allowed_by_user(
+        &self,
+        prepared: Box<dyn PreparedCall>,
+        updated: Option<Value>,
+    ) -> Result<Permitted, Verdict> {
+        let settled = |text: &str| Verdict::Settled(Settled::error(text));
+        let prepared = match updated {
+            None => prepared,
+            Some(input) => {
+                let parsed = self.services.registry.prepare(&self.call.name, Input::Json(&input));
+                let parsed = parsed.map_err(|error| settled(&error.to_string()))?;
+                parsed.validate(self.view).map_err(|problem| settled(&problem))?;
+                parsed
+            }
+        };
+        match approve(&self.request(prepared.as_ref()), &self.policy()) {
+            Decision::Allow(permit, reason) => {
+                self.record("allow", &reason, Value::Null);
+                Ok((prepared, permit))
+            }
+            Decision::Deny(reason) | Decision::Ask(reason) => Err(self.deny(&reason)),
+        }
+    }
+
+    fn deny(&self, reason: &Reason) -> Verdict {
+        self.record("deny", reason, self.call.input.clone());
+        let text = format!("{} is not allowed here: {}.", self.call.name, reason.explain());
+        Verdict::Settled(Settled::error(&text))
+    }
+
+    fn nobody_to_ask(&self, reason: &Reason) -> Verdict {
+        self.record("deny", reason, self.call.input.clone());
+        let text = format!(
+            "{} needs the user's permission ({}), and nobody can be asked in this run. Do without it, or say in \
+             your answer what was needed.",
+            self.call.name,
+            reason.explain()
+        );
+        Verdict::Settled(Settled::error(&text))
+    }
+
+    fn record(&self, behavior: &str, reason: &Reason, input: Value) {
+        self.line.tell(News::Decided(DecisionRecord {
+            call: self.call.id.clone(),
+            tool: self.call.name.clone(),
+            behavior: behavior.to_owned(),
+            reason: serde_json::to_value(reason).unwrap_or_default(),
+            input,
+        }));
+    }
+}
+
+fn panic_text(panic: &Box<dyn std::any::Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
+}

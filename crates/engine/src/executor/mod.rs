@@ -1,0 +1,260 @@
+//! Runs the calls of one response: as soon as the model has written them, beside each other where they are safe.
+
+mod call;
+mod schedule;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{CallResult, Cause};
+use tiller_protocol::id::CallId;
+use tiller_tools::View;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use call::{Line, News, Order, Settled, Verdict};
+use schedule::{Safety, Schedule};
+
+use crate::services::Services;
+
+/// How long a call that was told to stop may take before it is dropped.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// Whether the failure of one call stops the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Siblings {
+    /// The streaming executor: a failed change cancels what runs beside and waits behind it.
+    Cancel,
+    /// Grouped execution: every call is run.
+    Keep,
+}
+
+/// The calls of one response.
+pub(crate) struct Executor {
+    schedule: Schedule,
+    siblings: Siblings,
+    orders: HashMap<CallId, Order>,
+    calls: HashMap<CallId, Running>,
+    done: HashMap<CallId, CallResult>,
+    held: Vec<(usize, Effect)>,
+    errored: bool,
+    token: CancellationToken,
+    news: (mpsc::UnboundedSender<(CallId, News)>, mpsc::UnboundedReceiver<(CallId, News)>),
+}
+
+struct Running {
+    tool: String,
+    safe: bool,
+    read_only: bool,
+}
+
+/// Why calls are stopped from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) cause: Cause,
+    pub(crate) detail: String,
+}
+
+impl Stop {
+    pub(crate) fn new(cause: Cause) -> Self {
+        Self { cause, detail: String::new() }
+    }
+}
+
+impl Executor {
+    /// An executor whose calls stop when `turn` is cancelled.
+    pub(crate) fn new(limit: usize, siblings: Siblings, turn: &CancellationToken) -> Self {
+        Self {
+            schedule: Schedule::new(limit),
+            siblings,
+            orders: HashMap::new(),
+            calls: HashMap::new(),
+            done: HashMap::new(),
+            held: Vec::new(),
+            errored: false,
+            token: turn.child_token(),
+            news: mpsc::unbounded_channel(),
+        }
+    }
+
+    /// Takes a call in; it does not run yet.
+    pub(crate) fn add(&mut self, order: Order) {
+        let id = order.call.id.clone();
+        let safe = order.is_safe();
+        self.schedule.add(id.clone(), if safe { Safety::Safe } else { Safety::Unsafe });
+        let running = Running { tool: order.call.name.clone(), safe, read_only: order.is_read_only() };
+        self.calls.insert(id.clone(), running);
+        self.orders.insert(id, order);
+    }
+
+    /// Picks the calls that may start now. Those that no longer should are answered at once.
+    pub(crate) fn ready(&mut self, stop: Option<&Stop>) -> Vec<Order> {
+        let mut ready = Vec::new();
+        loop {
+            let started = self.schedule.start_ready();
+            if started.is_empty() {
+                return ready;
+            }
+            for id in started {
+                let Some(order) = self.orders.remove(&id) else { continue };
+                match self.stopped_by(stop) {
+                    Some(stop) => self.answer(&id, &stop),
+                    None => ready.push(order),
+                }
+            }
+        }
+    }
+
+    /// Whether a call of this order must be durable in the log before it runs.
+    pub(crate) fn changes_something(&self, id: &CallId) -> bool {
+        self.calls.get(id).is_none_or(|call| !call.read_only)
+    }
+
+    /// Runs a call that [`Executor::ready`] gave out.
+    pub(crate) fn spawn(&self, order: Order, view: View, services: &Services) {
+        let line = Line { call: order.call.id.clone(), news: self.news.0.clone() };
+        let task = call::run(order, view, services.clone(), line, self.token.child_token());
+        services.tasks.spawn(task);
+    }
+
+    /// The next thing a running call has to say.
+    pub(crate) async fn next_news(&mut self) -> Option<(CallId, News)> {
+        self.news.1.recv().await
+    }
+
+    /// Takes a verdict in. Returns whether the user rejected the call.
+    pub(crate) fn finish(&mut self, id: &CallId, verdict: Verdict, stop: Option<&Stop>) -> bool {
+        let rejected = matches!(verdict, Verdict::Rejected);
+        match verdict {
+            Verdict::Settled(settled) => self.settle(id, settled),
+            Verdict::Rejected => {
+                let text = "The user refused this call. Nothing was done.";
+                self.settle(id, Settled::error(text));
+            }
+            Verdict::Cancelled => {
+                let stop = self.stopped_by(stop).unwrap_or_else(|| Stop::new(Cause::Interrupted));
+                self.answer(id, &stop);
+            }
+        }
+        rejected
+    }
+
+    /// Results that may be reported now, in order.
+    pub(crate) fn take_reports(&mut self) -> Vec<CallResult> {
+        let ids = self.schedule.take_reportable();
+        ids.iter().filter_map(|id| self.done.remove(id)).collect()
+    }
+
+    /// State changes of safe calls whose batch is over, in call order.
+    pub(crate) fn take_batch_effects(&mut self) -> Vec<Effect> {
+        if !self.schedule.batch_is_over() {
+            return Vec::new();
+        }
+        let mut held = std::mem::take(&mut self.held);
+        held.sort_by_key(|(position, _)| *position);
+        held.into_iter().map(|(_, effect)| effect).collect()
+    }
+
+    /// Answers everything that has not finished, and stops what runs: the end of waiting.
+    pub(crate) fn give_up(&mut self, stop: &Stop) {
+        self.token.cancel();
+        self.orders.clear();
+        for id in self.schedule.executing().into_iter().chain(self.schedule.queued()) {
+            self.answer(&id, stop);
+        }
+    }
+
+    /// Tells everything that runs to stop.
+    pub(crate) fn cancel(&self) {
+        self.token.cancel();
+    }
+
+    /// Stops everything and forgets it: the response it belonged to is void. Returns the calls that were running.
+    pub(crate) fn discard(self) -> Vec<CallId> {
+        self.token.cancel();
+        self.schedule.executing()
+    }
+
+    /// Whether every call was reported.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.schedule.is_drained()
+    }
+
+    /// Whether anything is running.
+    pub(crate) fn is_running(&self) -> bool {
+        !self.schedule.executing().is_empty()
+    }
+
+    /// Number of calls.
+    pub(crate) fn len(&self) -> usize {
+        self.schedule.len()
+    }
+
+    fn stopped_by(&self, stop: Option<&Stop>) -> Option<Stop> {
+        if self.errored {
+            return Some(Stop::new(Cause::SiblingError));
+        }
+        stop.cloned()
+    }
+
+    fn settle(&mut self, id: &CallId, settled: Settled) {
+        let Settled { content, is_error, detail, effects } = settled;
+        let call = self.calls.get(id);
+        let safe = call.is_some_and(|call| call.safe);
+        let read_only = call.is_some_and(|call| call.read_only);
+        let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
+        if is_error && !read_only && self.siblings == Siblings::Cancel {
+            self.errored = true;
+            self.token.cancel();
+        }
+        let (now, later) = if safe { (Vec::new(), effects) } else { (effects, Vec::new()) };
+        let position = self.schedule.position(id);
+        self.held.extend(later.into_iter().map(|effect| (position, effect)));
+        let result =
+            CallResult { call: id.clone(), tool, content, is_error, cause: Cause::Call, detail, effects: now };
+        self.done.insert(id.clone(), result);
+        self.schedule.complete(id);
+    }
+
+    fn answer(&mut self, id: &CallId, stop: &Stop) {
+        if self.done.contains_key(id) {
+            return;
+        }
+        let tool = self.calls.get(id).map(|call| call.tool.clone()).unwrap_or_default();
+        self.done.insert(id.clone(), synthetic(id, &tool, stop));
+        self.schedule.complete(id);
+    }
+}
+
+/// A result for a call that has none of its own. The text names the cause.
+pub(crate) fn synthetic(call: &CallId, tool: &str, stop: &Stop) -> CallResult {
+    let text = match stop.cause {
+        Cause::Call | Cause::Interrupted => "The user interrupted before this call was finished.".to_owned(),
+        Cause::ToolRejection => "Not run: the user refused another call of this response.".to_owned(),
+        Cause::SiblingError => {
+            "Not finished: another call of the same response failed. Look at its error before repeating this one."
+                .to_owned()
+        }
+        Cause::StreamingFallback => {
+            "Void: the stream broke off and the request was repeated; this call belongs to the abandoned answer."
+                .to_owned()
+        }
+        Cause::ModelFallback => "Void: another model has taken over; this call belongs to the abandoned answer.".to_owned(),
+        Cause::ApiError => format!("Not finished: the model request failed ({}).", stop.detail),
+        Cause::Lost => {
+            "Tiller ended before this call was answered. It may or may not have run: check before repeating it."
+                .to_owned()
+        }
+    };
+    CallResult {
+        call: call.clone(),
+        tool: tool.to_owned(),
+        content: vec![RawBlock::text(&text)],
+        is_error: true,
+        cause: stop.cause,
+        detail: text.into(),
+        effects: Vec::new(),
+    }
+}

@@ -1,0 +1,147 @@
+//! What tools may ask of the session: progress, digests, searches.
+
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tiller_model::{Completion, ModelError, Request, Thinking, cost};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::entry::Response;
+use tiller_protocol::usage::StopReason;
+use tiller_tools::{Host, WebSearchRequest};
+
+use crate::executor::{Line, News};
+use crate::services::Services;
+
+/// The provider's search tool.
+const SEARCH_TOOL: &str = "web_search_20260318";
+/// Searches the provider may make for one call.
+const MAX_SEARCHES: u32 = 5;
+/// Times a paused search is continued.
+const MAX_PAUSES: usize = 4;
+/// Output limit of side requests.
+const SIDE_MAX_TOKENS: u32 = 4_096;
+
+/// The host of one call.
+pub(crate) struct CallHost {
+    line: Line,
+    services: Services,
+}
+
+impl CallHost {
+    pub(crate) fn new(line: Line, services: Services) -> Self {
+        Self { line, services }
+    }
+}
+
+impl Host for CallHost {
+    fn progress(&self, data: Value) {
+        self.line.tell(News::Progress(data));
+    }
+
+    fn digest(&self, prompt: String) -> BoxFuture<'static, Result<String, String>> {
+        let side = Side { line: self.line.clone(), services: self.services.clone() };
+        async move {
+            let request = Request {
+                model: side.services.small_model.clone(),
+                messages: vec![user_message(&prompt)],
+                max_tokens: Some(SIDE_MAX_TOKENS),
+                thinking: Thinking::Off,
+                ..Request::default()
+            };
+            let answer = side.ask(request).await.map_err(|error| error.to_string())?;
+            Ok(answer.text())
+        }
+        .boxed()
+    }
+
+    fn web_search(&self, search: WebSearchRequest) -> BoxFuture<'static, Result<Value, String>> {
+        let side = Side { line: self.line.clone(), services: self.services.clone() };
+        async move { side.search(search).await.map_err(|error| search_error(&error)) }.boxed()
+    }
+}
+
+/// A model request beside the conversation; what it costs is told to the session.
+struct Side {
+    line: Line,
+    services: Services,
+}
+
+impl Side {
+    async fn ask(&self, request: Request) -> Result<Completion, ModelError> {
+        let model = request.model.clone();
+        let answer = self.services.model.complete(request).await?;
+        let info = self.services.model.info(&model);
+        self.line.tell(News::Spent(Response {
+            message_id: answer.message_id.clone(),
+            model: answer.model.clone(),
+            usage: answer.usage,
+            stop_reason: answer.stop_reason.clone(),
+            stop_details: None,
+            cost_usd: cost(&info, &answer.usage),
+            duration_ms: u64::try_from(answer.duration.as_millis()).unwrap_or(u64::MAX),
+            request_id: answer.request_id.clone(),
+            side: true,
+        }));
+        Ok(answer)
+    }
+
+    async fn search(&self, search: WebSearchRequest) -> Result<Value, ModelError> {
+        let mut tool = json!({"type": SEARCH_TOOL, "name": "web_search", "max_uses": MAX_SEARCHES});
+        if !search.allowed_domains.is_empty() {
+            tool["allowed_domains"] = json!(search.allowed_domains);
+        }
+        if !search.blocked_domains.is_empty() {
+            tool["blocked_domains"] = json!(search.blocked_domains);
+        }
+        let question = format!("Search the web for: {}\nThen say in a few sentences what was found.", search.query);
+        let mut messages = vec![user_message(&question)];
+        let mut blocks = Vec::new();
+        for _ in 0..=MAX_PAUSES {
+            let request = Request {
+                model: self.services.search_model.clone(),
+                tools: Bytes::from(json!([tool]).to_string()),
+                messages: messages.clone(),
+                max_tokens: Some(SIDE_MAX_TOKENS),
+                ..Request::default()
+            };
+            let answer = self.ask(request).await?;
+            blocks.extend(answer.blocks.iter().map(RawBlock::to_value));
+            if answer.stop_reason != StopReason::PauseTurn {
+                break;
+            }
+            messages.truncate(1);
+            messages.push(Bytes::from(json!({"role": "assistant", "content": blocks}).to_string()));
+        }
+        Ok(findings(&blocks))
+    }
+}
+
+fn user_message(text: &str) -> Bytes {
+    Bytes::from(json!({"role": "user", "content": [{"type": "text", "text": text}]}).to_string())
+}
+
+/// The hits and the summary of a search, without the provider's encrypted parts.
+fn findings(blocks: &[Value]) -> Value {
+    let hits = blocks
+        .iter()
+        .filter(|block| block["type"] == "web_search_tool_result")
+        .filter_map(|block| block["content"].as_array())
+        .flatten()
+        .map(|hit| json!({"title": hit["title"], "url": hit["url"], "pageAge": hit["page_age"]}));
+    let errors = blocks
+        .iter()
+        .filter(|block| block["type"] == "web_search_tool_result")
+        .filter_map(|block| block["content"]["error_code"].as_str());
+    let summary: String = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    json!({"results": hits.collect::<Vec<_>>(), "errors": errors.collect::<Vec<_>>(), "summary": summary.trim()})
+}
+
+fn search_error(error: &ModelError) -> String {
+    match error.status() {
+        Some(400 | 404 | 501) => format!(
+            "This endpoint offers no web search ({error}). Work without it, or ask the user for the information."
+        ),
+        _ => format!("The search failed: {error}"),
+    }
+}

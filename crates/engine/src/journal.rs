@@ -1,0 +1,105 @@
+//! The one way anything happens in a session: an entry is numbered, written, folded into state and conversation, and
+//! told to the front end. There is no other mutation, persistence or notification.
+
+use std::sync::Arc;
+
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::{Body, Entry, Repair};
+use tiller_protocol::env::Env;
+use tiller_protocol::id::{EntryId, SessionId};
+use tiller_protocol::line::{self, Envelope};
+use tiller_protocol::state::State;
+use tiller_steering::Conversation;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::store::{LogWriter, StoreError};
+
+/// Tiller's version, as logs and requests name it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A session's log with everything derived from it.
+pub(crate) struct Journal {
+    pub(crate) session: SessionId,
+    pub(crate) state: State,
+    pub(crate) conversation: Conversation,
+    pub(crate) git_branch: Option<String>,
+    env: Env,
+    writer: Option<LogWriter>,
+    events: UnboundedSender<Event>,
+}
+
+impl Journal {
+    /// A journal that continues after `state` and `conversation`; without a writer it is not kept.
+    pub(crate) fn new(
+        env: Env,
+        session: SessionId,
+        (state, conversation): (State, Conversation),
+        writer: Option<LogWriter>,
+        events: UnboundedSender<Event>,
+    ) -> Self {
+        Self { session, state, conversation, git_branch: None, env, writer, events }
+    }
+
+    /// Appends a fact.
+    pub(crate) fn append(&mut self, body: Body) -> Result<Arc<Entry>, StoreError> {
+        let id = EntryId(self.env.fresh());
+        self.append_as(id, body)
+    }
+
+    /// Appends a fact under an id chosen elsewhere.
+    pub(crate) fn append_as(&mut self, id: EntryId, body: Body) -> Result<Arc<Entry>, StoreError> {
+        let entry = self.entry(id, body);
+        self.write(&entry)?;
+        self.take_in(entry)
+    }
+
+    fn entry(&self, id: EntryId, body: Body) -> Entry {
+        let parent = self.state.leaf.filter(|_| body.is_message());
+        Entry { seq: self.state.seq + 1, id, parent, at: self.env.now(), agent: None, body }
+    }
+
+    fn take_in(&mut self, entry: Entry) -> Result<Arc<Entry>, StoreError> {
+        self.state.apply(&entry);
+        let repairs = self.conversation.push(&entry);
+        let entry = Arc::new(entry);
+        self.tell(Event::Appended(Arc::clone(&entry)));
+        for what in repairs {
+            self.append(Body::Repaired(Repair { what }))?;
+        }
+        Ok(entry)
+    }
+
+    /// Appends a fact that is told only when it and all before it are on disk.
+    pub(crate) async fn append_durably(&mut self, body: Body) -> Result<Arc<Entry>, StoreError> {
+        let id = EntryId(self.env.fresh());
+        let entry = self.entry(id, body);
+        self.write(&entry)?;
+        self.sync().await?;
+        self.take_in(entry)
+    }
+
+    /// Tells the front end something that leaves no trace.
+    pub(crate) fn tell(&self, event: Event) {
+        // A front end that went away no longer needs to be told.
+        let _ = self.events.send(event);
+    }
+
+    /// Waits until everything appended so far survives a crash.
+    pub(crate) async fn sync(&mut self) -> Result<(), StoreError> {
+        match &mut self.writer {
+            Some(writer) => writer.sync().await,
+            None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let envelope = Envelope {
+            session: self.session,
+            cwd: &self.state.cwd,
+            version: VERSION,
+            git_branch: self.git_branch.as_deref(),
+        };
+        writer.append(&line::write(entry, &envelope)?)
+    }
+}

@@ -1,0 +1,130 @@
+//! What comes after a step: a pure function of what happened.
+
+use tiller_protocol::entry::{EndMarker, EndReason, Outcome};
+use tiller_protocol::usage::StopReason;
+
+/// How the user stopped a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Abort {
+    /// By interrupting it.
+    Interrupted,
+    /// By refusing a call without a word.
+    ToolRejection,
+}
+
+/// Times an answer cut by the output limit is continued in one turn.
+const MAX_CONTINUATIONS: u32 = 3;
+
+/// What is known when a step has settled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// The user stopped the turn.
+    pub(crate) abort: Option<Abort>,
+    /// Tool calls of the response.
+    pub(crate) calls: usize,
+    /// Why the model stopped.
+    pub(crate) stop: Option<StopReason>,
+    /// The provider's explanation of a refusal.
+    pub(crate) refusal: Option<String>,
+    /// Steering input waits for delivery.
+    pub(crate) steering_waits: bool,
+    /// Cut answers continued so far.
+    pub(crate) continuations: u32,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// Ask the model again: it has results to look at.
+    Sample,
+    /// Let the provider go on where it paused.
+    Resume,
+    /// Ask the model to go on with an answer that was cut.
+    ContinueCut,
+    /// Deliver what the user sent meanwhile, and ask the model again.
+    DeliverSteering,
+    /// The turn is over.
+    End(Outcome, Option<EndMarker>),
+}
+
+/// Decides what follows a step.
+pub(crate) fn next(facts: &Facts) -> Next {
+    if let Some(abort) = facts.abort {
+        return aborted(abort, facts.calls > 0);
+    }
+    match facts.stop {
+        Some(StopReason::Refusal) => {
+            let message = facts.refusal.clone().unwrap_or_else(|| "the provider declined to answer".to_owned());
+            return Next::End(Outcome::Refused { message }, None);
+        }
+        Some(StopReason::ContextWindowExceeded) => {
+            let message = "the model's context window is full; start a new session".to_owned();
+            return Next::End(Outcome::Error { message, status: None }, None);
+        }
+        _ => {}
+    }
+    if facts.calls > 0 {
+        return Next::Sample;
+    }
+    match facts.stop {
+        Some(StopReason::PauseTurn) => Next::Resume,
+        Some(StopReason::MaxTokens) if facts.continuations < MAX_CONTINUATIONS => Next::ContinueCut,
+        _ if facts.steering_waits => Next::DeliverSteering,
+        _ => Next::End(Outcome::Success, None),
+    }
+}
+
+/// The end of a turn that the user stopped.
+pub(crate) fn aborted(abort: Abort, tool_use: bool) -> Next {
+    let (outcome, reason) = match abort {
+        Abort::Interrupted => (Outcome::Interrupted, EndReason::Interrupted),
+        Abort::ToolRejection => (Outcome::ToolRejected, EndReason::ToolRejection),
+    };
+    Next::End(outcome, Some(EndMarker { tool_use, reason }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(stop: StopReason) -> Facts {
+        Facts { stop: Some(stop), ..Facts::default() }
+    }
+
+    #[test]
+    fn results_are_always_shown_to_the_model() {
+        for stop in [StopReason::ToolUse, StopReason::EndTurn, StopReason::MaxTokens, StopReason::PauseTurn] {
+            assert_eq!(next(&Facts { calls: 1, steering_waits: true, ..facts(stop) }), Next::Sample);
+        }
+    }
+
+    // LOOP-28, LOOP-43
+    #[test]
+    fn a_finished_answer_ends_the_turn_unless_the_user_has_said_more() {
+        assert_eq!(next(&facts(StopReason::EndTurn)), Next::End(Outcome::Success, None));
+        assert_eq!(next(&facts(StopReason::Other("new".into()))), Next::End(Outcome::Success, None));
+        let waiting = Facts { steering_waits: true, ..facts(StopReason::EndTurn) };
+        assert_eq!(next(&waiting), Next::DeliverSteering);
+    }
+
+    #[test]
+    fn cut_and_paused_answers_go_on_within_limits() {
+        assert_eq!(next(&facts(StopReason::PauseTurn)), Next::Resume);
+        assert_eq!(next(&facts(StopReason::MaxTokens)), Next::ContinueCut);
+        let tired = Facts { continuations: MAX_CONTINUATIONS, ..facts(StopReason::MaxTokens) };
+        assert_eq!(next(&tired), Next::End(Outcome::Success, None));
+    }
+
+    // LOOP-27, LOOP-30
+    #[test]
+    fn an_abort_outranks_everything_and_says_which_kind_it_was() {
+        let marker = |facts: &Facts| match next(facts) {
+            Next::End(_, marker) => marker.unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let stopped = Facts { abort: Some(Abort::Interrupted), ..facts(StopReason::EndTurn) };
+        assert_eq!(marker(&stopped), EndMarker { tool_use: false, reason: EndReason::Interrupted });
+        let refused = Facts { abort: Some(Abort::ToolRejection), calls: 2, ..facts(StopReason::ToolUse) };
+        assert_eq!(marker(&refused), EndMarker { tool_use: true, reason: EndReason::ToolRejection });
+    }
+}

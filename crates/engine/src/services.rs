@@ -1,0 +1,29 @@
+//! What running calls share: everything here is cheap to clone and never changes during a session.
+
+use std::sync::Arc;
+
+use tiller_model::Model;
+use tiller_policy::Context;
+use tiller_protocol::env::Env;
+use tiller_tools::{Registry, Shells};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+/// Handles that calls need.
+#[derive(Clone)]
+pub(crate) struct Services {
+    pub(crate) env: Env,
+    pub(crate) registry: Registry,
+    pub(crate) shells: Arc<Shells>,
+    /// Mode and rules as they are at this moment.
+    pub(crate) policy: watch::Receiver<Arc<Context>>,
+    /// Whether somebody can answer a question.
+    pub(crate) interactive: bool,
+    pub(crate) model: Arc<dyn Model>,
+    /// The model for digests.
+    pub(crate) small_model: String,
+    /// The model for searches.
+    pub(crate) search_model: String,
+    /// Every task of the session, so that its end can wait for them.
+    pub(crate) tasks: TaskTracker,
+}

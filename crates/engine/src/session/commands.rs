@@ -1,0 +1,76 @@
+//! What commands do, whether a turn is running or not.
+
+use std::sync::Arc;
+
+use tiller_policy::Context;
+use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, Entry, Queued};
+use tiller_protocol::id::EntryId;
+use tiller_tools::todo_file;
+
+use super::Task;
+use crate::next::Abort;
+use crate::store::StoreError;
+
+impl Task {
+    /// Carries out a command; `None` means that no more can come.
+    pub(super) fn on_command(&mut self, command: Option<Command>) -> Result<(), StoreError> {
+        match command {
+            Some(Command::Submit(input)) => self.queue(input)?,
+            Some(Command::Answer(id, answer)) => {
+                if let Some(waiting) = self.asks.remove(&id) {
+                    // The call may have been stopped meanwhile; then nobody waits for the answer.
+                    let _ = waiting.send(answer);
+                    self.journal.tell(Event::Resolved(id));
+                }
+            }
+            Some(Command::Interrupt) => self.turn.stop(Abort::Interrupted),
+            Some(Command::SetMode(mode)) => {
+                self.append(Body::Effect(Effect::SetMode { mode }))?;
+            }
+            Some(Command::SetModel(setting)) => {
+                let model = self.fixed.names.resolve(&setting);
+                self.model_setting = Some(setting);
+                self.append(Body::Effect(Effect::SetModel { model }))?;
+            }
+            Some(Command::Close) => self.closing = true,
+            None => self.inbox_open = false,
+        }
+        Ok(())
+    }
+
+    fn queue(&mut self, input: UserInput) -> Result<(), StoreError> {
+        let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
+        let queued = Queued { id, delivery: input.delivery, content: input.content };
+        self.append(Body::Queued(queued))?;
+        Ok(())
+    }
+
+    /// Lets policy, model and the todo file follow what an entry changed.
+    pub(super) fn follow(&mut self, entry: &Entry) {
+        let effects: &[Effect] = match &entry.body {
+            Body::Effect(effect) => std::slice::from_ref(effect),
+            Body::Result(result) => &result.effects,
+            _ => return,
+        };
+        for effect in effects {
+            match effect {
+                Effect::SetMode { mode } => {
+                    self.policy.send_modify(|context| {
+                        *context = Arc::new(Context { mode: *mode, ..Context::clone(context) });
+                    });
+                }
+                Effect::SetModel { model } => self.main_model.clone_from(model),
+                Effect::SetTodos { todos } => {
+                    if let Some(path) = &self.fixed.todo_file
+                        && let Err(error) = todo_file::save(path, todos)
+                    {
+                        tracing::warn!("the todo list was not saved: {error}");
+                    }
+                }
+                Effect::FileSeen(_) | Effect::ChangeDir { .. } => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The head of requests: built when a conversation begins, stored in the log, and kept as long as it holds.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tiller_protocol::entry::{Body, Epoch};
+use tiller_steering::prompt::{Environment, PromptInputs, system_prompt};
+use tiller_steering::head;
+use tiller_steering::user_context::UserContext;
+use tiller_steering::user_context::git::root;
+use tiller_steering::user_context::instructions::{Places, find};
+
+use super::Task;
+use crate::git;
+use crate::store::StoreError;
+
+impl Task {
+    /// Makes sure that there is an epoch, and that it fits what this run offers.
+    pub(super) async fn ensure_epoch(&mut self) -> Result<(), StoreError> {
+        if self.epoch_checked {
+            return Ok(());
+        }
+        self.epoch_checked = true;
+        let key = self.epoch_key();
+        if self.epoch.as_ref().is_some_and(|epoch| epoch.key == key) {
+            return Ok(());
+        }
+        let reason = if self.epoch.is_none() { "start" } else { "prompt or tools changed" };
+        let epoch = self.build_epoch(reason, key).await;
+        self.append(Body::Epoch(epoch.clone()))?;
+        self.epoch = Some(Arc::new(epoch));
+        Ok(())
+    }
+
+    /// `system` and `tools` as they are sent.
+    pub(super) fn head(&self) -> (Bytes, Bytes) {
+        let bytes = |raw: &Arc<RawValue>| match raw.get() {
+            "[]" => Bytes::new(),
+            json => Bytes::copy_from_slice(json.as_bytes()),
+        };
+        self.epoch.as_ref().map(|epoch| (bytes(&epoch.system), bytes(&epoch.tools))).unwrap_or_default()
+    }
+
+    async fn build_epoch(&mut self, reason: &str, key: String) -> Epoch {
+        let cwd = self.fixed.env.cwd.clone();
+        let snapshot = if self.fixed.user_context { git::snapshot(&cwd).await } else { None };
+        self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
+        let definitions = self.services.registry.specs().into_iter().map(|spec| spec.definition).collect();
+        let context = self.fixed.user_context.then(|| {
+            let files = find(Places {
+                config_dir: &self.fixed.config_dir,
+                home: &self.fixed.env.home,
+                working_directory: &cwd,
+            });
+            UserContext::collect(&files, snapshot.as_ref()).render()
+        });
+        Epoch {
+            reason: reason.to_owned(),
+            key,
+            system: head::system(&self.prompt(self.environment())).into(),
+            tools: head::tools(definitions).into(),
+            user_context: context.flatten(),
+        }
+    }
+
+    fn prompt(&self, environment: Environment) -> Vec<String> {
+        let tools = self.services.registry.names();
+        system_prompt(&PromptInputs {
+            tools: &tools,
+            interactive: self.services.interactive,
+            environment,
+            replace: self.fixed.prompt.replace.as_deref(),
+            append: self.fixed.prompt.append.as_deref(),
+            system_context: &[],
+        })
+    }
+
+    fn environment(&self) -> Environment {
+        let cwd = &self.fixed.env.cwd;
+        Environment {
+            working_directory: cwd.clone(),
+            additional_directories: self.journal.state.additional_dirs.clone(),
+            git_repository: root(cwd).is_some(),
+            platform: std::env::consts::OS.to_owned(),
+            os_version: os_version(),
+            date: self.fixed.env.now().to_zoned(jiff::tz::TimeZone::system()).date(),
+            model: self.main_model.clone(),
+        }
+    }
+
+    /// What the head depends on, apart from what changes by itself.
+    fn epoch_key(&self) -> String {
+        let stable = Environment {
+            date: jiff::civil::Date::default(),
+            model: String::new(),
+            os_version: String::new(),
+            ..self.environment()
+        };
+        let mut hasher = blake3::Hasher::new();
+        for part in self.prompt(stable) {
+            hasher.update(part.as_bytes());
+        }
+        for spec in self.services.registry.specs() {
+            hasher.update(spec.definition.to_string().as_bytes());
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+}
+
+fn os_version() -> String {
+    let uname = rustix::system::uname();
+    format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())
+}

@@ -1,0 +1,256 @@
+//! A session: one task that owns the journal, takes commands and runs turns.
+
+mod commands;
+mod epoch;
+mod open;
+mod sample;
+mod settle;
+mod steering;
+mod turn;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tiller_model::name::Names;
+use tiller_model::{Effort, Model, Thinking};
+use tiller_policy::{Context, Rules};
+use tiller_protocol::ask::Answer;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::{Command, Event};
+use tiller_protocol::entry::{Body, Dequeued, Entry, Epoch, Level, Notice, Origin};
+use tiller_protocol::env::Env;
+use tiller_protocol::id::{AskId, EntryId, SessionId};
+use tiller_protocol::mode::Mode;
+use tiller_protocol::state::State;
+use tiller_tools::Registry;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::journal::Journal;
+use crate::services::Services;
+use crate::store::{SessionPaths, StoreError};
+use turn::Turn;
+
+/// Commands that may wait.
+const INBOX: usize = 256;
+/// How long the end of a session waits for its tasks.
+const END_GRACE: Duration = Duration::from_secs(5);
+
+/// Everything a session needs to begin.
+pub struct Setup {
+    /// Time, ids, variables, directories.
+    pub env: Env,
+    /// Where sessions and settings are kept.
+    pub config_dir: PathBuf,
+    /// New, resumed or forked.
+    pub start: Start,
+    /// Working directories besides the current one.
+    pub additional_dirs: Vec<PathBuf>,
+    /// Whether the session is kept on disk.
+    pub persist: bool,
+    /// The model to talk to.
+    pub model: Arc<dyn Model>,
+    /// How model names are understood.
+    pub names: Names,
+    /// The model the user chose, as written.
+    pub model_setting: Option<String>,
+    /// The model to switch to when the chosen one is overloaded.
+    pub fallback_model: Option<String>,
+    /// The tools on offer.
+    pub registry: Registry,
+    /// Permission rules.
+    pub rules: Rules,
+    /// The permission mode, if one was named.
+    pub mode: Option<Mode>,
+    /// Whether somebody can answer questions.
+    pub interactive: bool,
+    /// Changes to the system prompt.
+    pub prompt: PromptChoice,
+    /// Whether instruction files and git status are told to the model.
+    pub user_context: bool,
+    /// Limits of a turn.
+    pub limits: Limits,
+    /// Whether calls start while the model is still writing.
+    pub streaming_tools: bool,
+    /// How the model should think.
+    pub thinking: Thinking,
+    /// How much effort it should spend.
+    pub effort: Option<Effort>,
+    /// Beta features to ask for.
+    pub betas: Vec<String>,
+}
+
+/// Where a session comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A new one, under a chosen id or a fresh one.
+    New(Option<SessionId>),
+    /// One that exists.
+    Resume(SessionId),
+    /// A copy of one that exists, under a chosen id or a fresh one.
+    Fork {
+        /// The session to copy.
+        from: SessionId,
+        /// The copy's id.
+        to: Option<SessionId>,
+    },
+}
+
+/// Changes to the system prompt.
+#[derive(Clone, Debug, Default)]
+pub struct PromptChoice {
+    /// Stands in place of the default prompt.
+    pub replace: Option<String>,
+    /// Stands at its end.
+    pub append: Option<String>,
+}
+
+/// Limits of a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Model requests.
+    pub max_turns: Option<u32>,
+    /// Dollars, over the whole session.
+    pub max_budget_usd: Option<f64>,
+    /// Calls running at once.
+    pub concurrency: usize,
+}
+
+/// A running session, seen from outside.
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Its files.
+    pub paths: SessionPaths,
+    /// The state the session had before it was opened this time; events tell what has happened since.
+    pub history: State,
+    /// Takes commands.
+    pub commands: mpsc::Sender<Command>,
+    /// Gives events, from [`Event::Appended`] of the first entry to [`Event::Closed`].
+    pub events: mpsc::UnboundedReceiver<Event>,
+}
+
+impl Session {
+    /// Opens a session and starts its task. Must be called inside a runtime.
+    ///
+    /// # Errors
+    /// When the session cannot be found, is in use, or its log cannot be written.
+    pub fn start(setup: Setup) -> Result<Self, StoreError> {
+        let (commands, inbox) = mpsc::channel(INBOX);
+        let (sender, events) = mpsc::unbounded_channel();
+        let (task, history) = Task::open(setup, inbox, sender)?;
+        let (id, paths) = (task.journal.session, task.paths.clone());
+        tokio::spawn(task.run());
+        Ok(Self { id, paths, history, commands, events })
+    }
+}
+
+/// The settings of a session that do not change.
+struct Fixed {
+    env: Env,
+    config_dir: PathBuf,
+    names: Names,
+    fallback_model: Option<String>,
+    prompt: PromptChoice,
+    user_context: bool,
+    limits: Limits,
+    streaming_tools: bool,
+    thinking: Thinking,
+    effort: Option<Effort>,
+    betas: Vec<String>,
+    todo_file: Option<PathBuf>,
+    roots: Vec<PathBuf>,
+}
+
+/// The task that owns a session.
+struct Task {
+    fixed: Fixed,
+    paths: SessionPaths,
+    journal: Journal,
+    services: Services,
+    policy: watch::Sender<Arc<Context>>,
+    inbox: mpsc::Receiver<Command>,
+    inbox_open: bool,
+    closing: bool,
+    model_setting: Option<String>,
+    main_model: String,
+    epoch: Option<Arc<Epoch>>,
+    epoch_checked: bool,
+    /// The provider was told to drop reasoning that no longer fits.
+    drop_thinking: bool,
+    asks: HashMap<AskId, oneshot::Sender<Answer>>,
+    turn: Turn,
+}
+
+impl Task {
+    async fn run(mut self) {
+        if let Err(error) = self.serve().await {
+            tracing::error!("{error}");
+            self.journal.tell(Event::Rejected(error.to_string()));
+        }
+        self.end().await;
+    }
+
+    async fn serve(&mut self) -> Result<(), StoreError> {
+        while let Some((id, content, origin)) = self.next_input().await? {
+            self.turn(id, content, origin).await?;
+        }
+        Ok(())
+    }
+
+    /// What starts the next turn: queued input first, then whatever comes.
+    async fn next_input(&mut self) -> Result<Option<(EntryId, Vec<RawBlock>, Origin)>, StoreError> {
+        let mut announced = false;
+        loop {
+            if let Some(queued) = self.journal.state.queue.front().cloned() {
+                self.append(Body::Dequeued(Dequeued { ids: vec![queued.id] }))?;
+                return Ok(Some((queued.id, queued.content, Origin::Queued)));
+            }
+            if self.closing || !self.inbox_open {
+                return Ok(None);
+            }
+            if !announced {
+                self.journal.tell(Event::Idle);
+                announced = true;
+            }
+            match self.inbox.recv().await {
+                Some(Command::Submit(input)) => {
+                    let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
+                    return Ok(Some((id, input.content, Origin::Typed)));
+                }
+                command => self.on_command(command)?,
+            }
+        }
+    }
+
+    /// Nothing survives the session: background commands and running calls end with it.
+    async fn end(&mut self) {
+        self.services.shells.end_all().await;
+        self.services.tasks.close();
+        if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {
+            tracing::warn!("some tasks did not end in time");
+        }
+        if let Err(error) = self.journal.sync().await {
+            tracing::error!("{error}");
+        }
+        self.journal.tell(Event::Closed);
+    }
+
+    /// Appends a fact, and lets everything that depends on state follow.
+    fn append(&mut self, body: Body) -> Result<Arc<Entry>, StoreError> {
+        let id = EntryId(self.fixed.env.fresh());
+        self.append_as(id, body)
+    }
+
+    fn append_as(&mut self, id: EntryId, body: Body) -> Result<Arc<Entry>, StoreError> {
+        let entry = self.journal.append_as(id, body)?;
+        self.follow(&entry);
+        Ok(entry)
+    }
+
+    fn notice(&mut self, subtype: &str, level: Level, content: String) -> Result<(), StoreError> {
+        self.append(Body::Notice(Notice { subtype: subtype.to_owned(), level, content }))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! Opening a session: new, resumed or forked, and mended where the last run was cut off.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tiller_policy::Context;
+use tiller_protocol::command::{Command, Event};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, Cause, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd};
+use tiller_protocol::id::SessionId;
+use tiller_protocol::line::{self, Envelope};
+use tiller_protocol::mode::Mode;
+use tiller_protocol::state::State;
+use tiller_steering::Conversation;
+use tiller_tools::{Shells, todo_file};
+use tokio::sync::{mpsc, watch};
+use tokio_util::task::TaskTracker;
+
+use super::turn::Turn;
+use super::{Fixed, Setup, Start, Task};
+use crate::executor::{Stop, synthetic};
+use crate::journal::{Journal, VERSION};
+use crate::services::Services;
+use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
+
+/// What a log holds, folded.
+#[derive(Default)]
+struct History {
+    state: State,
+    conversation: Conversation,
+    epoch: Option<Arc<Epoch>>,
+    damage: Vec<Damage>,
+}
+
+struct Opening {
+    id: SessionId,
+    paths: SessionPaths,
+    writer: Option<LogWriter>,
+    history: History,
+    source: &'static str,
+    forked_from: Option<SessionId>,
+}
+
+impl Task {
+    pub(super) fn open(
+        setup: Setup,
+        inbox: mpsc::Receiver<Command>,
+        events: mpsc::UnboundedSender<Event>,
+    ) -> Result<(Self, State), StoreError> {
+        let opening = Opening::new(&setup)?;
+        let before = opening.history.state.clone();
+        let roots = roots(&setup.env.cwd, &setup.additional_dirs);
+        let mode = setup.mode.unwrap_or(match opening.history.state.mode {
+            Mode::Plan => Mode::Plan,
+            _ => Mode::Default,
+        });
+        let (policy, policy_now) = watch::channel(Arc::new(Context {
+            mode,
+            rules: setup.rules,
+            roots: roots.clone(),
+            readable: vec![resolved(&opening.paths.dir)],
+        }));
+        let main_model = setup.names.main_model(setup.model_setting.as_deref());
+        let services = Services {
+            env: setup.env.clone(),
+            registry: setup.registry,
+            shells: Arc::new(Shells::new(setup.env.clone())),
+            policy: policy_now,
+            interactive: setup.interactive,
+            model: setup.model,
+            small_model: setup.names.small_fast.clone(),
+            search_model: main_model.clone(),
+            tasks: TaskTracker::new(),
+        };
+        let todos = setup.persist.then(|| todo_file::path(&setup.config_dir, opening.id));
+        let fixed = Fixed {
+            env: setup.env.clone(),
+            config_dir: setup.config_dir,
+            names: setup.names,
+            fallback_model: setup.fallback_model,
+            prompt: setup.prompt,
+            user_context: setup.user_context,
+            limits: setup.limits,
+            streaming_tools: setup.streaming_tools,
+            thinking: setup.thinking,
+            effort: setup.effort,
+            betas: setup.betas,
+            todo_file: todos,
+            roots,
+        };
+        let History { state, conversation, epoch, damage } = opening.history;
+        let journal = Journal::new(setup.env, opening.id, (state, conversation), opening.writer, events);
+        let mut task = Self {
+            fixed,
+            paths: opening.paths,
+            journal,
+            services,
+            policy,
+            inbox,
+            inbox_open: true,
+            closing: false,
+            model_setting: setup.model_setting,
+            main_model,
+            epoch,
+            epoch_checked: false,
+            drop_thinking: false,
+            asks: HashMap::new(),
+            turn: Turn::default(),
+        };
+        task.begin(opening.source, opening.forked_from, &setup.additional_dirs, mode)?;
+        task.mend(&damage)?;
+        Ok((task, before))
+    }
+
+    fn begin(
+        &mut self,
+        source: &str,
+        forked_from: Option<SessionId>,
+        additional_dirs: &[PathBuf],
+        mode: Mode,
+    ) -> Result<(), StoreError> {
+        self.append(Body::Opened(Opened {
+            source: source.to_owned(),
+            cwd: self.fixed.env.cwd.clone(),
+            version: VERSION.to_owned(),
+            additional_dirs: additional_dirs.to_vec(),
+            forked_from,
+        }))?;
+        if self.journal.state.mode != mode {
+            self.append(Body::Effect(Effect::SetMode { mode }))?;
+        }
+        Ok(())
+    }
+
+    /// Says what was damaged, and answers calls that the last run left open, so that the next request is acceptable.
+    fn mend(&mut self, damage: &[Damage]) -> Result<(), StoreError> {
+        for damage in damage {
+            self.notice("log_damage", Level::Warning, format!("Session log: {damage}."))?;
+        }
+        for (call, open) in self.journal.state.open_calls.clone() {
+            let result = synthetic(&call, &open.tool, &Stop::new(Cause::Lost));
+            self.append(Body::Result(result))?;
+        }
+        if self.journal.state.turn_open {
+            let marker = EndMarker { tool_use: false, reason: EndReason::Interrupted };
+            let outcome = Outcome::Interrupted;
+            self.append(Body::TurnEnded(TurnEnd { outcome, marker: Some(marker), steps: 0 }))?;
+        }
+        Ok(())
+    }
+}
+
+impl Opening {
+    fn new(setup: &Setup) -> Result<Self, StoreError> {
+        let project = resolved(&setup.env.cwd);
+        let paths = |id| SessionPaths::new(&setup.config_dir, &project, id);
+        let fresh = || SessionId(setup.env.fresh());
+        match &setup.start {
+            Start::New(chosen) => {
+                let id = chosen.unwrap_or_else(fresh);
+                if paths(id).log.exists() {
+                    return Err(StoreError::Exists(id.to_string()));
+                }
+                Self::with(setup, id, paths(id), "startup")
+            }
+            Start::Resume(id) => {
+                find(&setup.config_dir, &project, *id)?;
+                let mut opening = Self::with(setup, *id, paths(*id), "resume")?;
+                opening.history = History::read(&opening.paths.log, opening.writer.as_mut())?;
+                Ok(opening)
+            }
+            Start::Fork { from, to } => {
+                find(&setup.config_dir, &project, *from)?;
+                let id = to.unwrap_or_else(fresh);
+                if paths(id).log.exists() {
+                    return Err(StoreError::Exists(id.to_string()));
+                }
+                let mut opening = Self::with(setup, id, paths(id), "fork")?;
+                opening.history = History::copy(&paths(*from).log, id, opening.writer.as_mut())?;
+                opening.forked_from = Some(*from);
+                if setup.persist {
+                    todo_file::migrate(&setup.config_dir, *from, id);
+                }
+                Ok(opening)
+            }
+        }
+    }
+
+    fn with(setup: &Setup, id: SessionId, paths: SessionPaths, source: &'static str) -> Result<Self, StoreError> {
+        let writer = setup.persist.then(|| LogWriter::open(&paths.log, &id.to_string())).transpose()?;
+        Ok(Self { id, paths, writer, history: History::default(), source, forked_from: None })
+    }
+}
+
+impl History {
+    fn read(log: &Path, writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
+        let mut history = Self::default();
+        let loaded = load(log, |entry| history.take(&entry))?;
+        history.damage = loaded.damage;
+        if let Some(writer) = writer {
+            writer.continue_at(loaded.length, loaded.hash)?;
+        }
+        Ok(history)
+    }
+
+    /// Copies a log under another session id.
+    fn copy(log: &Path, id: SessionId, mut writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
+        let mut history = Self::default();
+        let mut copied = Ok(());
+        let loaded = load(log, |entry| {
+            history.take(&entry);
+            let envelope =
+                Envelope { session: id, cwd: &history.state.cwd, version: VERSION, git_branch: None };
+            if let (Some(writer), Ok(())) = (writer.as_deref_mut(), &copied) {
+                copied = line::write(&entry, &envelope).map_err(Into::into).and_then(|line| writer.append(&line));
+            }
+        })?;
+        copied?;
+        history.damage = loaded.damage;
+        Ok(history)
+    }
+
+    fn take(&mut self, entry: &tiller_protocol::entry::Entry) {
+        if let Body::Epoch(epoch) = &entry.body {
+            self.epoch = Some(Arc::new(epoch.clone()));
+        }
+        self.state.apply(entry);
+        self.conversation.push(entry);
+    }
+}
+
+/// The working directories, links resolved; each once.
+fn roots(cwd: &Path, additional: &[PathBuf]) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for dir in std::iter::once(cwd).chain(additional.iter().map(PathBuf::as_path)) {
+        let dir = resolved(dir);
+        if !roots.contains(&dir) {
+            roots.push(dir);
+        }
+    }
+    roots
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}

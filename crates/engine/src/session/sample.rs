@@ -1,0 +1,391 @@
+//! One step: ask the model, and run what it calls while it is still writing.
+
+use futures::StreamExt;
+use tiller_model::name::{StepChoice, exceeds_200k};
+use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::Event;
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{
+    AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Response,
+};
+use tiller_protocol::id::{EntryId, MessageId};
+use tiller_protocol::usage::{StopReason, Usage};
+
+use super::Task;
+use crate::executor::{Executor, Order, Siblings, Stop, synthetic};
+use crate::next::Abort;
+use crate::partial::PartialText;
+use crate::store::StoreError;
+use crate::telemetry::{Telemetry, is_overly_agreeable};
+
+/// How a step came out.
+pub(super) enum Sampled {
+    /// The model answered, and its calls have results.
+    Answered { stop: StopReason, refusal: Option<String>, calls: usize },
+    /// The user stopped it while the model was answering.
+    Aborted(Abort),
+    /// The request failed for good.
+    Failed(Outcome),
+}
+
+/// One answer of the model while it arrives.
+pub(super) struct Attempt {
+    model: String,
+    pub(super) executor: Executor,
+    message_id: Option<MessageId>,
+    answering_model: String,
+    request_id: Option<String>,
+    usage: Usage,
+    partial: PartialText,
+    /// Entries of this answer: its blocks and the results of its calls.
+    pub(super) entries: Vec<EntryId>,
+    blocks: usize,
+    /// Calls that wait for the end of the answer, when calls are not run while it streams.
+    waiting: Vec<Order>,
+    finished: Option<(StopReason, Option<String>)>,
+}
+
+/// What woke the step up.
+enum Wake {
+    Model(Option<Result<ModelEvent, ModelError>>),
+    Call(Option<(tiller_protocol::id::CallId, crate::executor::News)>),
+    Command(Option<tiller_protocol::command::Command>),
+    Cancelled,
+}
+
+impl Task {
+    pub(super) async fn step(&mut self) -> Result<Sampled, StoreError> {
+        let mut model = self.model_for_step();
+        loop {
+            let mut attempt = self.new_attempt(&model);
+            let event =
+                Event::StepStarted { chain: self.turn.chain, depth: self.turn.depth, model: model.clone() };
+            self.journal.tell(event);
+            match self.sample(&mut attempt).await? {
+                Ok(()) => return self.after_answer(attempt).await,
+                Err(Stopped::Aborted(abort)) => return self.after_abort(attempt, abort).await,
+                Err(Stopped::Failed(error)) => match self.recover(&mut attempt, &error)? {
+                    Some(next) => model = next,
+                    None => return self.after_failure(attempt, &error).await,
+                },
+            }
+        }
+    }
+
+    /// The model is chosen afresh for each step, from the mode at this moment.
+    fn model_for_step(&self) -> String {
+        let mode = self.journal.state.mode;
+        self.fixed.names.for_step(StepChoice {
+            setting: self.model_setting.as_deref(),
+            mode,
+            main: &self.main_model,
+            exceeds_200k: exceeds_200k(mode, self.journal.state.last_usage.as_ref()),
+        })
+    }
+
+    fn new_attempt(&mut self, model: &str) -> Attempt {
+        self.turn.steps += 1;
+        Attempt {
+            model: model.to_owned(),
+            executor: self.new_executor(),
+            message_id: None,
+            answering_model: model.to_owned(),
+            request_id: None,
+            usage: Usage::default(),
+            partial: PartialText::default(),
+            entries: Vec::new(),
+            blocks: 0,
+            waiting: Vec::new(),
+            finished: None,
+        }
+    }
+
+    fn new_executor(&self) -> Executor {
+        let siblings = if self.fixed.streaming_tools { Siblings::Cancel } else { Siblings::Keep };
+        Executor::new(self.fixed.limits.concurrency, siblings, &self.turn.token)
+    }
+
+    fn request(&mut self, model: &str) -> Request {
+        let (system, tools) = self.head();
+        Request {
+            model: model.to_owned(),
+            system,
+            tools,
+            messages: self.journal.conversation.messages(model),
+            max_tokens: None,
+            thinking: self.fixed.thinking,
+            effort: self.fixed.effort,
+            betas: self.fixed.betas.clone(),
+            output_format: None,
+            fallback_allowed: self.fallback_for(model).is_some(),
+            drop_mismatched_thinking: self.drop_thinking,
+            cache: true,
+        }
+    }
+
+    fn fallback_for(&self, model: &str) -> Option<String> {
+        let fallback = self.fixed.names.resolve(self.fixed.fallback_model.as_deref()?);
+        (fallback != model).then_some(fallback)
+    }
+
+    async fn sample(&mut self, attempt: &mut Attempt) -> Result<Result<(), Stopped>, StoreError> {
+        let request = self.request(&attempt.model);
+        let mut stream = self.services.model.stream(request);
+        let token = self.turn.token.clone();
+        loop {
+            let wake = tokio::select! {
+                biased;
+                () = token.cancelled() => Wake::Cancelled,
+                command = self.inbox.recv(), if self.inbox_open => Wake::Command(command),
+                news = attempt.executor.next_news() => Wake::Call(news),
+                event = stream.next() => Wake::Model(event),
+            };
+            match wake {
+                Wake::Cancelled => return Ok(Err(Stopped::Aborted(self.turn.abort.unwrap_or(Abort::Interrupted)))),
+                Wake::Command(command) => self.on_command(command)?,
+                Wake::Call(Some((call, news))) => self.on_news(attempt, &call, news)?,
+                Wake::Call(None) => {}
+                Wake::Model(Some(Ok(event))) => self.on_model_event(attempt, event)?,
+                Wake::Model(Some(Err(error))) => return Ok(Err(Stopped::Failed(error))),
+                Wake::Model(None) => return Ok(ended(attempt)),
+            }
+            self.start_ready(attempt, None).await?;
+            self.report(attempt)?;
+        }
+    }
+
+    fn on_model_event(&mut self, attempt: &mut Attempt, event: ModelEvent) -> Result<(), StoreError> {
+        match event {
+            ModelEvent::Started { message_id, model, usage, request_id } => {
+                attempt.message_id = Some(message_id);
+                attempt.answering_model = model;
+                attempt.usage = usage;
+                attempt.request_id = request_id;
+            }
+            ModelEvent::Raw(json) => {
+                attempt.partial.feed(&json);
+                self.journal.tell(Event::Stream(json));
+            }
+            ModelEvent::Block { block, invalid_input, .. } => self.on_block(attempt, block, invalid_input)?,
+            ModelEvent::Finished { usage, stop_reason, stop_details, duration } => {
+                let refusal = stop_details.as_ref().and_then(|details| details["explanation"].as_str());
+                attempt.finished = Some((stop_reason.clone(), refusal.map(str::to_owned)));
+                attempt.usage = usage;
+                let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+                let response = self.response(attempt, stop_reason, duration_ms);
+                self.append(Body::Response(Response { stop_details, ..response }))?;
+            }
+            ModelEvent::Retrying { attempt, max, delay, status, error } => {
+                self.journal.tell(Event::Retrying { attempt, max, delay, status, error });
+            }
+            ModelEvent::Abandoned { why } => {
+                let detail = match &why {
+                    Abandon::StreamBroken { detail } => detail.as_str(),
+                    Abandon::Overloaded => "overloaded",
+                };
+                tracing::warn!("the stream was abandoned: {detail}");
+                self.void(attempt, Cause::StreamingFallback)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn on_block(
+        &mut self,
+        attempt: &mut Attempt,
+        block: RawBlock,
+        invalid_input: Option<String>,
+    ) -> Result<(), StoreError> {
+        attempt.partial.clear();
+        attempt.blocks += 1;
+        if block.as_text().is_some_and(|text| is_overly_agreeable(&text)) {
+            self.measure(&Telemetry::ResponseKeyword);
+        }
+        let call = block.as_tool_use();
+        let entry = self.append(Body::Assistant(AssistantBlock {
+            message_id: attempt.message_id(),
+            model: attempt.answering_model.clone(),
+            block,
+            invalid_input: invalid_input.clone(),
+            api_error: false,
+            aborted: false,
+        }))?;
+        attempt.entries.push(entry.id);
+        if let Some(call) = call {
+            let order = Order::new(&self.services, call, invalid_input.as_deref());
+            if self.fixed.streaming_tools {
+                attempt.executor.add(order);
+            } else {
+                attempt.waiting.push(order);
+            }
+        }
+        Ok(())
+    }
+
+    fn response(&self, attempt: &Attempt, stop_reason: StopReason, duration_ms: u64) -> Response {
+        Response {
+            message_id: attempt.message_id(),
+            model: attempt.answering_model.clone(),
+            usage: attempt.usage,
+            stop_reason,
+            stop_details: None,
+            cost_usd: cost(&self.services.model.info(&attempt.model), &attempt.usage),
+            duration_ms,
+            request_id: attempt.request_id.clone(),
+            side: false,
+        }
+    }
+
+    /// The answer so far is void: its calls are answered for the display, and none of it is ever sent.
+    fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
+        let executor = self.new_executor();
+        for call in std::mem::replace(&mut attempt.executor, executor).discard() {
+            self.journal.tell(Event::CallStopped(call));
+        }
+        attempt.waiting.clear();
+        let stop = Stop::new(cause);
+        for (call, open) in self.journal.state.open_calls.clone() {
+            if attempt.entries.contains(&open.entry) {
+                let result = self.append(Body::Result(synthetic(&call, &open.tool, &stop)))?;
+                attempt.entries.push(result.id);
+            }
+        }
+        let ids = std::mem::take(&mut attempt.entries);
+        attempt.blocks = 0;
+        attempt.partial.clear();
+        attempt.message_id = None;
+        if !ids.is_empty() {
+            let name = serde_json::to_value(cause).ok();
+            let name = name.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
+            self.measure(&Telemetry::OrphanedMessages { count: ids.len(), cause: name });
+            self.append(Body::Orphaned(Orphaned { ids, cause }))?;
+        }
+        Ok(())
+    }
+
+    /// A failure that another request can mend: the model for it, if there is one.
+    fn recover(&mut self, attempt: &mut Attempt, error: &ModelError) -> Result<Option<String>, StoreError> {
+        match error {
+            ModelError::Overloaded => {
+                let Some(fallback) = self.fallback_for(&attempt.model) else { return Ok(None) };
+                self.void(attempt, Cause::ModelFallback)?;
+                self.append(Body::Effect(Effect::SetModel { model: fallback.clone() }))?;
+                self.measure(&Telemetry::ModelFallback {
+                    original: &attempt.model,
+                    fallback: &fallback,
+                    entry_point: "main",
+                });
+                let text = format!("{} is overloaded; {fallback} has taken over.", attempt.model);
+                self.notice("model_fallback", Level::Info, text)?;
+                Ok(Some(fallback))
+            }
+            ModelError::PrefixMismatch { .. } if !self.drop_thinking => {
+                self.drop_thinking = true;
+                self.void(attempt, Cause::StreamingFallback)?;
+                let text = "The provider no longer accepts some earlier reasoning; it is left out from now on.";
+                self.notice("thinking_dropped", Level::Info, text.to_owned())?;
+                Ok(Some(attempt.model.clone()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn after_answer(&mut self, mut attempt: Attempt) -> Result<Sampled, StoreError> {
+        let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
+        if stop == StopReason::Refusal {
+            self.void(&mut attempt, Cause::StreamingFallback)?;
+            return Ok(Sampled::Answered { stop, refusal, calls: 0 });
+        }
+        for order in std::mem::take(&mut attempt.waiting) {
+            attempt.executor.add(order);
+        }
+        let calls = attempt.executor.len();
+        if calls > 0 {
+            let used = self.fixed.streaming_tools;
+            let telemetry = if used {
+                Telemetry::StreamingToolsUsed { tool_count: calls }
+            } else {
+                Telemetry::StreamingToolsNotUsed { tool_count: calls }
+            };
+            self.measure(&telemetry);
+            self.drain(&mut attempt, None).await?;
+        }
+        Ok(Sampled::Answered { stop, refusal, calls })
+    }
+
+    /// The user stopped the model: what was written is kept and marked, calls are stopped, finished results stay.
+    async fn after_abort(&mut self, mut attempt: Attempt, abort: Abort) -> Result<Sampled, StoreError> {
+        if let Some(text) = attempt.partial.take() {
+            let block = AssistantBlock {
+                message_id: attempt.message_id(),
+                model: attempt.answering_model.clone(),
+                block: RawBlock::text(&text),
+                invalid_input: None,
+                api_error: false,
+                aborted: true,
+            };
+            self.append(Body::Assistant(block))?;
+        }
+        if attempt.finished.is_none() && attempt.message_id.is_some() {
+            let response = self.response(&attempt, StopReason::Other("interrupted".to_owned()), 0);
+            self.append(Body::Response(response))?;
+        }
+        self.settle_open_calls(&mut attempt, &Stop::new(cause_of(abort))).await?;
+        Ok(Sampled::Aborted(abort))
+    }
+
+    async fn after_failure(&mut self, mut attempt: Attempt, error: &ModelError) -> Result<Sampled, StoreError> {
+        let message = error.to_string();
+        tracing::error!(request_id = error.request_id(), "{message}");
+        self.measure(&Telemetry::QueryError {
+            assistant_count: attempt.blocks,
+            tool_use_count: attempt.executor.len(),
+        });
+        self.settle_open_calls(&mut attempt, &Stop { cause: Cause::ApiError, detail: message.clone() }).await?;
+        self.append(Body::Assistant(AssistantBlock {
+            message_id: MessageId(format!("error_{}", self.fixed.env.fresh())),
+            model: "<synthetic>".to_owned(),
+            block: RawBlock::text(&message),
+            invalid_input: None,
+            api_error: true,
+            aborted: false,
+        }))?;
+        Ok(Sampled::Failed(Outcome::Error { message, status: error.status() }))
+    }
+
+    async fn settle_open_calls(&mut self, attempt: &mut Attempt, stop: &Stop) -> Result<(), StoreError> {
+        for order in std::mem::take(&mut attempt.waiting) {
+            attempt.executor.add(order);
+        }
+        attempt.executor.cancel();
+        self.drain(attempt, Some(stop)).await
+    }
+}
+
+/// Why sampling stopped before the answer was complete.
+enum Stopped {
+    Aborted(Abort),
+    Failed(ModelError),
+}
+
+impl Attempt {
+    fn message_id(&self) -> MessageId {
+        self.message_id.clone().unwrap_or_else(|| MessageId("unknown".to_owned()))
+    }
+}
+
+fn ended(attempt: &Attempt) -> Result<(), Stopped> {
+    if attempt.finished.is_some() {
+        return Ok(());
+    }
+    let detail = "the answer ended without saying why".to_owned();
+    Err(Stopped::Failed(ModelError::Protocol { detail }))
+}
+
+pub(super) fn cause_of(abort: Abort) -> Cause {
+    match abort {
+        Abort::Interrupted => Cause::Interrupted,
+        Abort::ToolRejection => Cause::ToolRejection,
+    }
+}

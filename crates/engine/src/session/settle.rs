@@ -1,0 +1,127 @@
+//! Running calls to their results, and reporting these in order.
+
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::Body;
+use tiller_protocol::id::{AskId, CallId};
+use tiller_tools::View;
+use tokio::time::Instant;
+
+use super::Task;
+use super::sample::{Attempt, cause_of};
+use crate::executor::{News, STOP_GRACE, Stop};
+use crate::next::Abort;
+use crate::store::StoreError;
+
+impl Task {
+    /// Starts what may start. A call that changes something is durable in the log before it runs.
+    pub(super) async fn start_ready(&mut self, attempt: &mut Attempt, stop: Option<&Stop>) -> Result<(), StoreError> {
+        for order in attempt.executor.ready(stop) {
+            let id = order.call.id.clone();
+            if attempt.executor.changes_something(&id) {
+                self.journal.sync().await?;
+            }
+            self.journal.tell(Event::CallStarted(id));
+            attempt.executor.spawn(order, self.view(), &self.services);
+        }
+        Ok(())
+    }
+
+    /// Appends the results that may be reported, then the changes of a batch that is over.
+    pub(super) fn report(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        for result in attempt.executor.take_reports() {
+            let call = result.call.clone();
+            let entry = self.append(Body::Result(result))?;
+            attempt.entries.push(entry.id);
+            self.journal.tell(Event::CallStopped(call));
+        }
+        for effect in attempt.executor.take_batch_effects() {
+            self.append(Body::Effect(effect))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every call is reported. Told to stop, calls have a moment to do so.
+    pub(super) async fn drain(&mut self, attempt: &mut Attempt, stop: Option<&Stop>) -> Result<(), StoreError> {
+        let mut stop = stop.cloned();
+        let mut deadline = stop.as_ref().map(|_| Instant::now() + STOP_GRACE);
+        loop {
+            self.start_ready(attempt, stop.as_ref()).await?;
+            self.report(attempt)?;
+            if attempt.executor.is_drained() {
+                return Ok(());
+            }
+            let token = self.turn.token.clone();
+            tokio::select! {
+                biased;
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                news = attempt.executor.next_news() => {
+                    if let Some((call, news)) = news {
+                        self.on_news(attempt, &call, news)?;
+                    }
+                }
+                () = token.cancelled(), if stop.is_none() => {
+                    stop = Some(Stop::new(cause_of(self.turn.abort.unwrap_or(Abort::Interrupted))));
+                    deadline = Some(Instant::now() + STOP_GRACE);
+                }
+                () = sleep_until(deadline), if deadline.is_some() => {
+                    if let Some(stop) = &stop {
+                        attempt.executor.give_up(stop);
+                    }
+                    deadline = None;
+                }
+            }
+        }
+    }
+
+    pub(super) fn on_news(&mut self, attempt: &mut Attempt, call: &CallId, news: News) -> Result<(), StoreError> {
+        match news {
+            News::Progress(data) => self.journal.tell(Event::Progress { call: call.clone(), data }),
+            News::Decided(record) => {
+                self.append(Body::Decision(record))?;
+            }
+            News::Spent(response) => {
+                self.append(Body::Response(response))?;
+            }
+            News::Ask(ask, answer) => {
+                let id = AskId(self.fixed.env.fresh());
+                self.asks.insert(id, answer);
+                self.journal.tell(Event::Asked(id, ask));
+            }
+            News::Finished(verdict) => {
+                let stop = self.turn.abort.map(|abort| Stop::new(cause_of(abort)));
+                if attempt.executor.finish(call, verdict, stop.as_ref()) {
+                    self.turn.stop(Abort::ToolRejection);
+                }
+                self.withdraw_dead_asks();
+            }
+        }
+        Ok(())
+    }
+
+    /// Questions whose call no longer waits need no answer.
+    fn withdraw_dead_asks(&mut self) {
+        let dead: Vec<AskId> = self.asks.iter().filter(|(_, waiting)| waiting.is_closed()).map(|(id, _)| *id).collect();
+        for id in dead {
+            self.asks.remove(&id);
+            self.journal.tell(Event::Resolved(id));
+        }
+    }
+
+    fn view(&self) -> View {
+        let state = &self.journal.state;
+        View {
+            cwd: state.cwd.clone(),
+            roots: self.fixed.roots.clone(),
+            files: std::sync::Arc::clone(&state.files),
+            todos: state.todos.clone(),
+            spill_dir: self.paths.spill_dir(),
+        }
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,103 @@
+//! Reading a log back, one entry at a time. A torn last line is left out; a damaged one in the middle loses only
+//! itself.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use tiller_protocol::entry::Entry;
+use tiller_protocol::line;
+
+use super::StoreError;
+use super::writer::{HASH_FIELD, HASH_LEN, chain};
+
+/// What was found besides entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// The last line is incomplete: the writer was stopped in the middle of it.
+    TornTail {
+        /// Bytes that will be cut off.
+        bytes: u64,
+    },
+    /// A line cannot be read.
+    Unreadable {
+        /// Its number, from 1.
+        line: u64,
+    },
+    /// A line was changed, or one before it is missing.
+    BrokenChain {
+        /// Its number, from 1.
+        line: u64,
+    },
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TornTail { bytes } => {
+                write!(f, "the last record was incomplete ({bytes} bytes) and was cut off")
+            }
+            Self::Unreadable { line } => write!(f, "line {line} is damaged and was skipped"),
+            Self::BrokenChain { line } => write!(f, "line {line} does not continue the line before it"),
+        }
+    }
+}
+
+/// What loading tells besides the entries themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Length of the sound part of the file.
+    pub length: u64,
+    /// Hash of the last sound line.
+    pub hash: String,
+    /// Entries read.
+    pub entries: u64,
+    /// What was wrong.
+    pub damage: Vec<Damage>,
+}
+
+/// Reads a log and gives each entry to `take`, in order. Memory does not grow with the log.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn load(path: &Path, mut take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
+    let mut reader = BufReader::new(fs_err::File::open(path)?);
+    let mut loaded = Loaded::default();
+    let mut buffer = Vec::new();
+    let mut number = 0;
+    let mut chained = true;
+    loop {
+        buffer.clear();
+        let bytes = reader.read_until(b'\n', &mut buffer)? as u64;
+        if bytes == 0 {
+            return Ok(loaded);
+        }
+        number += 1;
+        let Some(text) = buffer.strip_suffix(b"\n") else {
+            loaded.damage.push(Damage::TornTail { bytes });
+            return Ok(loaded);
+        };
+        loaded.length += bytes;
+        let Some((entry, line, hash)) = parse(text) else {
+            loaded.damage.push(Damage::Unreadable { line: number });
+            chained = false;
+            continue;
+        };
+        if chained && chain(&loaded.hash, &line) != hash {
+            loaded.damage.push(Damage::BrokenChain { line: number });
+        }
+        chained = true;
+        loaded.hash = hash;
+        loaded.entries += 1;
+        take(entry);
+    }
+}
+
+/// An entry, the line its hash covers, and the hash.
+fn parse(text: &[u8]) -> Option<(Entry, String, String)> {
+    let text = std::str::from_utf8(text).ok()?;
+    let open = text.strip_suffix("\"}")?;
+    let at = open.len().checked_sub(HASH_LEN)?;
+    let hash = open.get(at..)?;
+    let line = format!("{}}}", open.get(..at)?.strip_suffix(HASH_FIELD)?);
+    Some((line::read(&line).ok()?, line, hash.to_owned()))
+}

@@ -1,0 +1,36 @@
+//! Sessions on disk: where they are, how a log is appended to, how it is read back.
+
+mod list;
+mod load;
+mod paths;
+mod writer;
+
+pub use list::{Found, SessionSummary, find, latest, list};
+pub use load::{Damage, Loaded, load};
+pub use paths::{SessionPaths, project_dir, project_key};
+pub(crate) use writer::LogWriter;
+
+/// What can go wrong with the session store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("the session log could not be used: {0}; free some space or fix the directory, or run with --no-session-persistence")]
+    Io(#[from] std::io::Error),
+    /// Another process has the session open.
+    #[error("session {0} is in use by another tiller process; wait for it, or add --fork-session to continue in a copy")]
+    Busy(String),
+    /// There is no such session here.
+    #[error("no session {id} was found for {project}; `tiller --resume` without an id continues the latest one")]
+    NotFound {
+        /// What was asked for.
+        id: String,
+        /// The project it was looked for in.
+        project: String,
+    },
+    /// A new session was given the id of an existing one.
+    #[error("session {0} exists already; use --resume {0} to continue it, or choose another --session-id")]
+    Exists(String),
+    /// An entry could not be written as JSON.
+    #[error(transparent)]
+    Line(#[from] tiller_protocol::line::LineError),
+}

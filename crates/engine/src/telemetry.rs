@@ -1,0 +1,66 @@
+//! Measurements of the loop, written to the local debug log. Nothing leaves the machine.
+
+use tiller_protocol::id::ChainId;
+
+/// One measurement.
+#[derive(Clone, Debug)]
+pub(crate) enum Telemetry<'a> {
+    OrphanedMessages { count: usize, cause: &'a str },
+    ModelFallback { original: &'a str, fallback: &'a str, entry_point: &'a str },
+    QueryError { assistant_count: usize, tool_use_count: usize },
+    StreamingToolsUsed { tool_count: usize },
+    StreamingToolsNotUsed { tool_count: usize },
+    QueryBeforeAttachments { messages: usize, assistants: usize, results: usize },
+    QueryAfterAttachments { total: usize, changed_files: usize },
+    ResponseKeyword,
+}
+
+/// Writes a measurement with the step it belongs to.
+pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
+    macro_rules! event {
+        ($name:literal $(, $field:ident = $value:expr)*) => {
+            tracing::info!(target: "tiller::telemetry", event = $name, chainId = %chain, depth $(, $field = $value)*)
+        };
+    }
+    match telemetry {
+        Telemetry::OrphanedMessages { count, cause } => {
+            event!("tiller_orphaned_messages", count = count, cause = cause);
+        }
+        Telemetry::ModelFallback { original, fallback, entry_point } => {
+            event!("tiller_model_fallback", original = original, fallback = fallback, entryPoint = entry_point);
+        }
+        Telemetry::QueryError { assistant_count, tool_use_count } => {
+            event!("tiller_query_error", assistantCount = assistant_count, toolUseCount = tool_use_count);
+        }
+        Telemetry::StreamingToolsUsed { tool_count } => {
+            event!("tiller_streaming_tools_used", toolCount = tool_count);
+        }
+        Telemetry::StreamingToolsNotUsed { tool_count } => {
+            event!("tiller_streaming_tools_not_used", toolCount = tool_count);
+        }
+        Telemetry::QueryBeforeAttachments { messages, assistants, results } => {
+            event!("tiller_query_before_attachments", messageCount = messages, assistantCount = assistants, resultCount = results);
+        }
+        Telemetry::QueryAfterAttachments { total, changed_files } => {
+            event!("tiller_query_after_attachments", totalCount = total, changedFileCount = changed_files);
+        }
+        Telemetry::ResponseKeyword => {
+            event!("tiller_response_keyword", is_overly_agreeable = true);
+        }
+    }
+}
+
+/// Phrases of uncritical agreement. Their use is only counted.
+const AGREEABLE: [&str; 5] = [
+    "great catch",
+    "what a great idea",
+    "you are so right",
+    "that's a brilliant",
+    "couldn't agree more",
+];
+
+/// Whether an answer flatters instead of judging.
+pub(crate) fn is_overly_agreeable(text: &str) -> bool {
+    let text = text.to_lowercase();
+    AGREEABLE.iter().any(|phrase| text.contains(phrase))
+}
