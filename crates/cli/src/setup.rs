@@ -31,13 +31,14 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFac
     }
     let rules = rules(args)?;
     let registry = tools(args, &rules)?;
-    let client = anthropic::Client::new(anthropic::Config::from_env(env)?)?;
+    let catalog = Catalog::shipped()?;
+    let client = anthropic::Anthropic::new(anthropic::Config::from_env(env)?, catalog.clone(), env.clone())?;
     let facts = SessionFacts {
         cwd: env.cwd.clone(),
         model: main_model,
         api_key_source: if env.var("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },
         betas: args.betas.clone(),
-        catalog: Catalog::default(),
+        catalog,
         fresh: {
             let env = env.clone();
             Box::new(move || env.fresh())

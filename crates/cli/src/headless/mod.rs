@@ -58,7 +58,7 @@ pub(crate) async fn run(job: Job, setup: Setup, facts: SessionFacts) -> anyhow::
     let tally = Tally::new(session.history.clone());
     let output = Output::new(&job, facts.into_session(session.id, tools, mode));
     let streaming = job.input == InputFormat::StreamJson;
-    let mut run = Run {
+    let run = Run {
         control: Control::new(job.asks_over_stream),
         lines: streaming.then(Lines::from_stdin),
         interrupt: signal(SignalKind::interrupt())?,

@@ -182,11 +182,6 @@ impl Executor {
         self.schedule.is_drained()
     }
 
-    /// Whether anything is running.
-    pub(crate) fn is_running(&self) -> bool {
-        !self.schedule.executing().is_empty()
-    }
-
     /// Number of calls.
     pub(crate) fn len(&self) -> usize {
         self.schedule.len()

@@ -79,7 +79,7 @@ impl Task {
         self.fixed.names.for_step(StepChoice {
             setting: self.model_setting.as_deref(),
             mode,
-            main: &self.main_model,
+            main_model: &self.main_model,
             exceeds_200k: exceeds_200k(mode, self.journal.state.last_usage.as_ref()),
         })
     }

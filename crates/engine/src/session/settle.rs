@@ -111,6 +111,7 @@ impl Task {
         let state = &self.journal.state;
         View {
             cwd: state.cwd.clone(),
+            home: self.fixed.env.home.clone(),
             roots: self.fixed.roots.clone(),
             files: std::sync::Arc::clone(&state.files),
             todos: state.todos.clone(),

@@ -1,0 +1,112 @@
+//! `tiller demo`: the real loop, tools and permissions on a scratch repository, with a recorded model. Needs no account
+//! and no network.
+
+mod narrate;
+mod scene;
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tiller_config::config_dir;
+use tiller_engine::{Limits, PromptChoice, Session, Setup, Start};
+use tiller_model::name::{Names, Provider};
+use tiller_model::recording::Player;
+use tiller_model::{Catalog, Model, Thinking};
+use tiller_policy::Rules;
+use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::entry::{Body, Outcome};
+use tiller_protocol::env::Env;
+use tiller_protocol::mode::Mode;
+
+use crate::exit::Exit;
+use narrate::Narrator;
+use scene::Scene;
+
+const RECORDING: &str = include_str!("recording.jsonl");
+const PROMPT: &str = "./test.sh fails. Find out why and fix it.";
+const HELP: &str = "\
+Watch Tiller find and fix a bug in a scratch repository.
+
+Usage: tiller demo
+
+The model's words are recorded; the loop, the tools, the permission checks and the repository are real. No account and
+no network are needed. The scratch repository stays for you to look at.
+";
+
+/// Runs the demo.
+pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
+    match words.get(1).map(String::as_str) {
+        None => {}
+        Some("-h" | "--help") => {
+            narrate::say(HELP)?;
+            return Ok(Exit::Success);
+        }
+        Some(other) => {
+            anyhow::bail!("tiller demo takes no options, but was given {other}; `tiller demo --help` says more")
+        }
+    }
+    crate::runtime()?.block_on(run(env))
+}
+
+async fn run(env: &Env) -> anyhow::Result<Exit> {
+    let scene = Scene::build(env)?;
+    let narrator = Narrator::new();
+    narrator.opening(&scene, PROMPT)?;
+    let mut session = Session::start(setup(env, &scene)?)?;
+    session.commands.send(Command::Submit(UserInput::text(PROMPT))).await?;
+    session.commands.send(Command::Close).await?;
+    let mut outcome = None;
+    while let Some(event) = session.events.recv().await {
+        if let Event::Appended(entry) = &event
+            && let Body::TurnEnded(end) = &entry.body
+        {
+            outcome = Some(end.outcome.clone());
+        }
+        narrator.event(&event)?;
+        if matches!(event, Event::Closed) {
+            break;
+        }
+    }
+    narrator.closing(&scene, scene.diff()?.as_str(), session.id)?;
+    match outcome {
+        Some(Outcome::Success) => Ok(Exit::Success),
+        Some(Outcome::Error { message, .. }) => anyhow::bail!("the demo failed: {message}"),
+        other => anyhow::bail!("the demo did not come to its end: {other:?}"),
+    }
+}
+
+fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
+    let env = Env { cwd: scene.dir.clone(), ..env.clone() };
+    let places = BTreeMap::from([("cwd".to_owned(), scene.dir.display().to_string())]);
+    let player = Player::new(RECORDING, &places, Catalog::shipped()?)?.with_pace(pace());
+    let model: Arc<dyn Model> = Arc::new(player);
+    Ok(Setup {
+        config_dir: config_dir(&env),
+        start: Start::New(None),
+        additional_dirs: Vec::new(),
+        persist: true,
+        model,
+        names: Names::new(Provider::FirstParty, &env),
+        model_setting: None,
+        fallback_model: None,
+        registry: tiller_tools::built_in(),
+        rules: Rules { allow: vec!["Bash(./test.sh)".parse()?], ..Rules::default() },
+        mode: Some(Mode::AcceptEdits),
+        interactive: false,
+        prompt: PromptChoice::default(),
+        user_context: true,
+        limits: Limits { max_turns: None, max_budget_usd: None, concurrency: tiller_config::tool_concurrency(&env) },
+        streaming_tools: true,
+        thinking: Thinking::ModelDefault,
+        effort: None,
+        betas: Vec::new(),
+        env,
+    })
+}
+
+/// People at a terminal get time to read.
+fn pace() -> Duration {
+    if std::io::stdout().is_terminal() { Duration::from_millis(12) } else { Duration::ZERO }
+}

@@ -1,0 +1,79 @@
+//! Whatever the provider does, the conversation that follows is one it accepts.
+
+use serde_json::json;
+use tiller_testkit::Reply;
+
+use crate::harness::{World, result_text};
+
+fn answer_after(replies: impl IntoIterator<Item = Reply>) -> World {
+    let world = World::new().file("a", "content\n").var("TILLER_STREAM_IDLE_TIMEOUT_MS", "300");
+    world.server.replies(replies);
+    let frames = world.stream("go");
+    let result = frames.last().unwrap();
+    assert_eq!(result["result"], "fine", "{frames:#?}");
+    world
+}
+
+fn read() -> Reply {
+    Reply::new().tool_with_id("call", "Read", json!({"file_path": "a"}))
+}
+
+#[test]
+fn overload_twice_then_success() {
+    let overloaded = || Reply::status(529, "overloaded_error", "busy");
+    let world = answer_after([overloaded(), overloaded(), Reply::text("fine")]);
+    assert_eq!(world.server.messages().len(), 3);
+}
+
+#[test]
+fn rate_limit_with_retry_after() {
+    let limited = Reply::status(429, "rate_limit_error", "slow down").header("retry-after", "0");
+    answer_after([limited, Reply::text("fine")]);
+}
+
+// LOOP-17, LOOP-18, LOOP-19, LOOP-46: the half answer is void, its call is answered once, the repeat counts.
+#[test]
+fn a_stream_cut_in_the_middle_is_repeated_without_streaming() {
+    let world = answer_after([Reply::text("half").tool("Read", json!({"file_path": "a"})).cut(), read(), Reply::text("fine")]);
+    let requests = world.server.messages();
+    assert_eq!(requests[1].body()["stream"], json!(null));
+    assert!(result_text(requests[2].body(), "call").contains("content"));
+    assert!(!requests[2].body()["messages"].to_string().contains("half"));
+    let orphaned: Vec<_> = world.log().into_iter().filter(|entry| entry["type"] == "orphaned").collect();
+    assert_eq!(orphaned.len(), 1);
+    assert_eq!(orphaned[0]["ids"].as_array().unwrap().len(), 3);
+    assert_eq!(world.server.rejections(), Vec::<String>::new());
+}
+
+#[test]
+fn a_silent_stream_is_repeated() {
+    answer_after([Reply::text("ha").stall(), Reply::text("fine")]);
+}
+
+#[test]
+fn garbage_in_the_stream_is_repeated() {
+    answer_after([Reply::new().garbage("event: content_block_delta\ndata: {oops\n\n"), Reply::text("fine")]);
+}
+
+#[test]
+fn overload_inside_the_stream_is_repeated() {
+    answer_after([Reply::text("ha").error_event("overloaded_error", "busy"), Reply::text("fine")]);
+}
+
+// EXEC-05
+#[test]
+fn invalid_tool_json_is_told_to_the_model() {
+    let world = answer_after([Reply::new().invalid_tool_json("Read", "{\"file_pa"), Reply::text("fine")]);
+    let text = world.server.messages()[1].body()["messages"].to_string();
+    assert!(text.contains("not valid JSON"), "{text}");
+    world.server.assert_clean();
+}
+
+// EXEC-25
+#[test]
+fn an_unknown_tool_is_told_to_the_model() {
+    let world = answer_after([Reply::new().tool("Teleport", json!({})), Reply::text("fine")]);
+    let text = world.server.messages()[1].body()["messages"].to_string();
+    assert!(text.contains("no tool named Teleport"), "{text}");
+    world.server.assert_clean();
+}

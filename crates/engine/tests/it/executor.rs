@@ -1,0 +1,177 @@
+//! Running calls: order, failure, panic, interruption.
+
+use serde_json::json;
+use tiller_protocol::command::{Command, Event};
+use tiller_protocol::entry::{Cause, Outcome};
+use tiller_testkit::Reply;
+
+use crate::harness::{Lab, Watch, says};
+
+fn probe(reply: Reply, id: &str, input: serde_json::Value) -> Reply {
+    reply.tool_with_id(id, "Probe", input)
+}
+
+fn started(watch: &Watch) -> Vec<String> {
+    let started = watch.seen.iter().filter_map(|event| match event {
+        Event::CallStarted(call) => Some(call.to_string()),
+        _ => None,
+    });
+    started.collect()
+}
+
+// EXEC-06, EXEC-20
+#[tokio::test]
+async fn a_panicking_tool_is_an_error_result_and_the_loop_goes_on() {
+    let lab = Lab::new();
+    lab.server.replies([probe(Reply::new(), "a", json!({"panic": true})), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    let result = watch.result("a");
+    assert!(result.is_error && result.text().contains("told to panic"), "{}", result.text());
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// EXEC-18, EXEC-19, EXEC-20, EXEC-21
+#[tokio::test]
+async fn a_failed_change_cancels_what_waits_behind_it() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "bad", json!({"fail": true, "say": "broken"}));
+    lab.server.replies([probe(reply, "next", says("unused")), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!((watch.result("bad").cause, watch.result("bad").text()), (Cause::Call, "broken".to_owned()));
+    assert_eq!(watch.result("next").cause, Cause::SiblingError);
+    assert_eq!(started(&watch), ["bad"]);
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// EXEC-18: a failed look cancels nothing.
+#[tokio::test]
+async fn a_failed_read_leaves_its_siblings_alone() {
+    let lab = Lab::new();
+    let bad = json!({"fail": true, "say": "broken", "safe": true, "read_only": true});
+    let reply = probe(probe(Reply::new(), "bad", bad), "good", says("useful"));
+    lab.server.replies([reply, Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!((watch.result("bad").is_error, watch.result("good").text()), (true, "useful".to_owned()));
+    lab.server.assert_clean();
+}
+
+// EXEC-42: grouped execution runs every call.
+#[tokio::test]
+async fn grouped_execution_runs_all_calls_after_the_answer() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "bad", json!({"fail": true, "say": "broken"}));
+    lab.server.replies([probe(reply, "next", says("run")), Reply::text("fine")]);
+    let watch = lab.turn(tiller_engine::Setup { streaming_tools: false, ..lab.setup() }, "go").await;
+    assert_eq!((watch.result("bad").is_error, watch.result("next").text()), (true, "run".to_owned()));
+    let sketch = watch.sketch();
+    let stop = sketch.iter().position(|what| what == "stream message_stop").unwrap();
+    assert!(sketch.iter().position(|what| what == "CallStarted").unwrap() > stop);
+    lab.server.assert_clean();
+}
+
+// EXEC-22, EXEC-23: safe calls are reported as they finish, each once.
+#[tokio::test]
+async fn parallel_results_come_in_order_of_completion() {
+    let lab = Lab::new();
+    let waits = |gate: &str| json!({"say": gate, "wait": gate, "safe": true, "read_only": true});
+    let reply = probe(probe(probe(Reply::new(), "a", waits("a")), "b", waits("b")), "c", waits("c"));
+    lab.server.replies([reply, Reply::text("fine")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("c").await;
+    for call in ["c", "a", "b"] {
+        lab.gates.open(call);
+        watch.until_result(call).await;
+    }
+    watch.until_turn_ends().await;
+    let order: Vec<String> = watch.results().iter().map(|result| result.call.to_string()).collect();
+    assert_eq!(order, ["c", "a", "b"]);
+    lab.server.assert_clean();
+}
+
+// EXEC-10, EXEC-11, EXEC-24: a batch's changes are applied in call order when it drains.
+#[tokio::test]
+async fn changes_of_a_batch_are_applied_together_in_call_order() {
+    let lab = Lab::new();
+    let cd = |gate: &str, path: &str| json!({"wait": gate, "cd": path, "safe": true, "read_only": true});
+    let pwd = json!({"pwd": true, "safe": false});
+    let reply = probe(probe(Reply::new(), "a", cd("a", "/first")), "b", cd("b", "/second"));
+    lab.server.replies([probe(reply, "pwd", pwd), Reply::text("fine")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("b").await;
+    lab.gates.open("b");
+    watch.until_result("b").await;
+    lab.gates.open("a");
+    watch.until_turn_ends().await;
+    assert_eq!(watch.result("pwd").text(), "/second");
+    let sketch = watch.sketch();
+    let effects: Vec<&String> = sketch.iter().filter(|what| what.starts_with("effect ChangeDir")).collect();
+    assert!(effects[0].contains("/first") && effects[1].contains("/second"), "{effects:?}");
+    lab.server.assert_clean();
+}
+
+// EXEC-12
+#[tokio::test]
+async fn a_serial_calls_change_holds_for_the_next_call() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "cd", json!({"cd": "/there"}));
+    lab.server.replies([probe(reply, "pwd", json!({"pwd": true})), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(watch.result("pwd").text(), "/there");
+}
+
+// EXEC-26
+#[tokio::test]
+async fn no_more_than_the_limit_run_at_once() {
+    let lab = Lab::new();
+    let waits = |gate: &str| json!({"wait": gate, "safe": true, "read_only": true});
+    let reply = probe(probe(probe(Reply::new(), "a", waits("a")), "b", waits("b")), "c", waits("c"));
+    lab.server.replies([reply, Reply::text("fine")]);
+    let mut setup = lab.setup();
+    setup.limits.concurrency = 2;
+    let mut watch = lab.begin(setup, "go").await;
+    watch.until_started("b").await;
+    lab.gates.open("b");
+    watch.until_result("b").await;
+    assert_eq!(started(&watch), ["a", "b"]);
+    lab.gates.open("a");
+    lab.gates.open("c");
+    watch.until_turn_ends().await;
+    lab.server.assert_clean();
+}
+
+// LOOP-30, EXEC-21: interruption while tools run keeps what is finished.
+#[tokio::test]
+async fn an_interrupt_keeps_finished_results_and_answers_the_rest() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "done", says("kept"));
+    let reply = probe(reply, "running", json!({"wait": "never"}));
+    lab.server.replies([probe(reply, "waiting", says("unused"))]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("running").await;
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.result("done").text(), "kept");
+    assert_eq!(watch.result("running").cause, Cause::Interrupted);
+    assert_eq!(watch.result("waiting").cause, Cause::Interrupted);
+    assert_eq!(watch.outcome(), Outcome::Interrupted);
+    lab.server.reply(Reply::text("still here"));
+    watch.send(Command::Submit(tiller_protocol::command::UserInput::text("and now?"))).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// EXEC-05: no permission is sought for input that does not fit.
+#[tokio::test]
+async fn bad_input_is_answered_without_a_decision() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "shape", json!({"say": 3}));
+    lab.server.replies([reply, probe(Reply::new(), "check", json!({"invalid": true})), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert!(watch.result("shape").text().contains("say"), "{}", watch.result("shape").text());
+    assert_eq!(watch.result("check").text(), "not like this");
+    assert!(!watch.sketch().iter().any(|what| what == "decision"));
+    lab.server.assert_clean();
+}

@@ -1,0 +1,293 @@
+//! Turns: steps, fallbacks, limits, steering, ends.
+
+use serde_json::json;
+use tiller_engine::Setup;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::entry::{Body, Cause, Delivery, EndMarker, EndReason, Outcome, TurnEnd};
+use tiller_testkit::{Gate, Reply};
+
+use crate::harness::{Lab, Watch, says};
+
+fn call(id: &str, input: serde_json::Value) -> Reply {
+    Reply::new().tool_with_id(id, "Probe", input)
+}
+
+fn end(watch: &Watch) -> TurnEnd {
+    let entries = watch.entries();
+    match &entries.last().unwrap().body {
+        Body::TurnEnded(end) => end.clone(),
+        other => panic!("not the end of a turn: {other:?}"),
+    }
+}
+
+fn steps(watch: &Watch) -> Vec<(String, u32, String)> {
+    let step = |event: &Event| match event {
+        Event::StepStarted { chain, depth, model } => Some((chain.to_string(), *depth, model.clone())),
+        _ => None,
+    };
+    watch.seen.iter().filter_map(step).collect()
+}
+
+// LOOP-01, LOOP-02
+#[tokio::test]
+async fn steps_share_a_chain_and_count_their_depth() {
+    let lab = Lab::new();
+    lab.server.replies([call("a", says("x")), call("b", says("y")), Reply::text("done")]);
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    let first = steps(&watch);
+    assert_eq!(first.iter().map(|step| step.1).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(first.iter().all(|step| step.0 == first[0].0));
+    lab.server.reply(Reply::text("again"));
+    watch.send(Command::Submit(UserInput::text("more"))).await;
+    watch.until_turn_ends().await;
+    let last = steps(&watch).pop().unwrap();
+    assert_eq!(last.1, 0);
+    assert_ne!(last.0, first[0].0);
+}
+
+// LOOP-14, LOOP-15, LOOP-29: events come in the order in which they enter the conversation.
+#[tokio::test]
+async fn events_come_in_conversation_order() {
+    let lab = Lab::new();
+    lab.server.replies([Reply::text("hm").tool_with_id("a", "Probe", says("x")), Reply::text("done")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    let kept: Vec<String> = watch
+        .sketch()
+        .into_iter()
+        .filter(|what| !what.starts_with("stream") && !["CallStarted", "CallStopped", "decision"].contains(&what.as_str()))
+        .collect();
+    assert_eq!(
+        kept,
+        [
+            "opened", "effect SetMode { mode: BypassPermissions }", "Idle", "TurnStarted", "epoch", "user",
+            "StepStarted", "assistant text", "call a", "response", "result a Call", "StepStarted", "assistant text",
+            "response", "end Success",
+        ]
+    );
+}
+
+// LOOP-20, LOOP-21, LOOP-22
+#[tokio::test]
+async fn an_overloaded_model_is_left_for_the_fallback() {
+    let lab = Lab::new();
+    let overloaded = || Reply::status(529, "overloaded_error", "busy");
+    lab.server.replies([overloaded(), overloaded(), overloaded(), call("a", says("x")), Reply::text("done")]);
+    let setup = Setup { fallback_model: Some("haiku".into()), ..lab.setup() };
+    let watch = lab.turn(setup, "go").await;
+    let models: Vec<String> = lab.server.messages().iter().map(|r| r.body()["model"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(models[2..], ["claude-sonnet-5-5", "claude-haiku-5-5", "claude-haiku-5-5"]);
+    let notice = watch.entries().iter().find_map(|entry| match &entry.body {
+        Body::Notice(notice) => Some(notice.content.clone()),
+        _ => None,
+    });
+    let notice = notice.unwrap();
+    assert!(notice.contains("claude-sonnet-5-5") && notice.contains("claude-haiku-5-5"), "{notice}");
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// LOOP-23, LOOP-24, LOOP-45
+#[tokio::test]
+async fn a_fatal_error_answers_open_calls_and_ends_the_turn() {
+    let lab = Lab::new();
+    lab.server.replies([
+        call("a", json!({"wait": "never"})).error_event("invalid_request_error", "no"),
+        Reply::status(400, "invalid_request_error", "really no"),
+    ]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    let result = watch.result("a");
+    assert!(result.is_error && matches!(result.cause, Cause::ApiError | Cause::StreamingFallback), "{result:?}");
+    assert_eq!(end(&watch).marker, Some(EndMarker { tool_use: false, reason: EndReason::Error }));
+    assert!(matches!(watch.outcome(), Outcome::Error { .. }));
+}
+
+// LOOP-27: what the model had written is kept and marked.
+#[tokio::test]
+async fn an_interrupt_while_the_model_writes_keeps_the_text() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    lab.server.reply(Reply::text("half a sentence").gate(&gate).more(" and the rest"));
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    gate.wait_reached_async().await;
+    watch.until(|event| matches!(event, Event::Stream(json) if json.contains("sentence"))).await;
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    gate.open();
+    let aborted = watch.entries().iter().find_map(|entry| match &entry.body {
+        Body::Assistant(block) if block.aborted => block.block.as_text(),
+        _ => None,
+    });
+    assert_eq!(aborted.as_deref(), Some("half a sentence"));
+    assert_eq!(end(&watch).marker, Some(EndMarker { tool_use: false, reason: EndReason::Interrupted }));
+    lab.server.reply(Reply::text("fine"));
+    watch.send(Command::Submit(UserInput::text("go on"))).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert_eq!(lab.server.rejections(), Vec::<String>::new());
+}
+
+// STEER-67, STEER-42, LOOP-34: what is typed while tools run reaches the model with the next request.
+#[tokio::test]
+async fn a_steering_message_lands_with_the_next_request() {
+    let lab = Lab::new();
+    lab.server.replies([call("a", json!({"wait": "gate"})), Reply::text("done")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("a").await;
+    watch.send(Command::Submit(UserInput::text("use tabs"))).await;
+    let later = UserInput { delivery: Delivery::Queue, ..UserInput::text("and then this") };
+    watch.send(Command::Submit(later)).await;
+    watch.until(|event| matches!(event, Event::Appended(entry) if matches!(&entry.body, Body::Queued(queued) if queued.delivery == Delivery::Queue))).await;
+    lab.gates.open("gate");
+    lab.server.reply(Reply::text("second turn"));
+    watch.until_turn_ends().await;
+    let request = lab.server.messages()[1].body()["messages"].to_string();
+    assert!(request.contains("use tabs") && !request.contains("and then this"), "{request}");
+    watch.until_turn_ends().await;
+    let request = lab.server.messages()[2].body()["messages"].to_string();
+    assert!(request.contains("and then this"));
+    lab.server.assert_clean();
+}
+
+// LOOP-43: what is sent during the final answer continues the turn.
+#[tokio::test]
+async fn a_message_sent_during_the_final_answer_continues_the_turn() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    lab.server.replies([Reply::text("all done").gate(&gate), Reply::text("that too")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    gate.wait_reached_async().await;
+    watch.send(Command::Submit(UserInput::text("wait, one more"))).await;
+    watch.until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Queued(_)))).await;
+    gate.open();
+    watch.until_turn_ends().await;
+    assert_eq!(lab.server.messages().len(), 2);
+    assert_eq!(end(&watch).steps, 2);
+    lab.server.assert_clean();
+}
+
+// LOOP-47
+#[tokio::test]
+async fn limits_end_the_turn_with_a_notice() {
+    let lab = Lab::new();
+    lab.server.reply(call("a", says("x")));
+    let mut setup = lab.setup();
+    setup.limits.max_turns = Some(1);
+    let watch = lab.turn(setup, "go").await;
+    assert_eq!(watch.outcome(), Outcome::MaxTurns);
+    assert!(watch.sketch().contains(&"notice max_turns".to_owned()));
+    lab.server.assert_clean();
+
+    let lab = Lab::new();
+    lab.server.reply(call("a", says("x")));
+    let mut setup = lab.setup();
+    setup.limits.max_budget_usd = Some(0.000_001);
+    let watch = lab.turn(setup, "go").await;
+    assert_eq!(watch.outcome(), Outcome::MaxBudget);
+    assert!(watch.sketch().contains(&"notice max_budget".to_owned()));
+    lab.server.assert_clean();
+}
+
+#[tokio::test]
+async fn a_refusal_leaves_nothing_behind_that_would_be_sent_again() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("I was about to").refusal(Some("cyber"), "not this"));
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(watch.outcome(), Outcome::Refused { message: "not this".into() });
+    lab.server.reply(Reply::text("fine"));
+    watch.send(Command::Submit(UserInput::text("something else"))).await;
+    watch.until_turn_ends().await;
+    assert!(!lab.server.messages()[1].body()["messages"].to_string().contains("about to"));
+    lab.server.assert_clean();
+}
+
+#[tokio::test]
+async fn an_answer_cut_by_the_output_limit_is_continued() {
+    let lab = Lab::new();
+    lab.server.replies([Reply::text("first half").max_tokens_cut(), Reply::text("second half")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+#[tokio::test]
+async fn a_paused_answer_is_resumed_as_it_is() {
+    let lab = Lab::new();
+    lab.server.replies([
+        Reply::new().server_tool("web_search", json!({"query": "x"}), json!([])).pause_turn(),
+        Reply::text("found"),
+    ]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    let messages = lab.server.messages()[1].body()["messages"].clone();
+    assert_eq!(messages[1]["role"], "assistant");
+    lab.server.assert_clean();
+}
+
+// CACHE-01, CACHE-05: system, tools and everything said stay as they were, to the byte.
+#[tokio::test]
+async fn requests_only_grow() {
+    let lab = Lab::new();
+    for n in 0..6 {
+        lab.server.reply(Reply::new().thinking("hm").tool_with_id(&format!("c{n}"), "Probe", says("x")));
+    }
+    lab.server.reply(Reply::text("done"));
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    lab.server.reply(Reply::text("more"));
+    watch.send(Command::SetMode(tiller_protocol::mode::Mode::AcceptEdits)).await;
+    watch.send(Command::Submit(UserInput::text("and?"))).await;
+    watch.until_turn_ends().await;
+    let requests = lab.server.messages();
+    for pair in requests.windows(2) {
+        let (before, after) = (pair[0].raw(), pair[1].raw());
+        let tail = before.len() - 3;
+        assert_eq!(&after[..tail], &before[..tail]);
+    }
+    lab.server.assert_clean();
+}
+
+// CACHE-06: a refused prefix is repeated once with the blocks dropped.
+#[tokio::test]
+async fn a_prefix_the_provider_no_longer_knows_is_sent_without_reasoning() {
+    let lab = Lab::new();
+    let text = "messages.1.content.0: Invalid signature in thinking block. The block is bound to a different conversation.";
+    lab.server.replies([Reply::status(400, "invalid_request_error", text), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert!(watch.sketch().contains(&"notice thinking_dropped".to_owned()));
+    let request = lab.server.messages()[1].body().clone();
+    assert_eq!(request["thinking"]["block_binding"]["prefix_mismatch_behavior"], "drop_block");
+}
+
+// LOOP-10, MODEL-11: the model is chosen from the mode of each step.
+#[tokio::test]
+async fn the_mode_of_each_step_chooses_the_model() {
+    let lab = Lab::new();
+    lab.server.replies([call("a", says("x")), Reply::text("done")]);
+    let setup = Setup { model_setting: Some("haiku".into()), mode: Some(tiller_protocol::mode::Mode::Plan), ..lab.setup() };
+    let mut watch = lab.begin(setup, "go").await;
+    watch.until_result("a").await;
+    watch.until_turn_ends().await;
+    lab.server.reply(Reply::text("acting"));
+    watch.send(Command::SetMode(tiller_protocol::mode::Mode::Default)).await;
+    watch.send(Command::Submit(UserInput::text("now act"))).await;
+    watch.until_turn_ends().await;
+    let models: Vec<String> = steps(&watch).into_iter().map(|step| step.2).collect();
+    assert_eq!(models, ["claude-sonnet-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"]);
+    lab.server.assert_clean();
+}
+
+#[tokio::test]
+async fn images_of_the_user_reach_the_model() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("a dot"));
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let image = RawBlock::from_value(&json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}}));
+    let session = tiller_engine::Session::start(lab.setup()).unwrap();
+    let mut watch = Watch { session, seen: Vec::new() };
+    let input = UserInput { id: None, content: vec![RawBlock::text("what is this?"), image], delivery: Delivery::Steer };
+    watch.send(Command::Submit(input)).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
