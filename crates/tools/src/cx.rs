@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 pub struct View {
     /// Where relative paths and commands start.
     pub cwd: PathBuf,
+    /// What `~` stands for.
+    pub home: PathBuf,
     /// The working directories, resolved.
     pub roots: Vec<PathBuf>,
     /// What the model has seen of which file.

@@ -7,6 +7,42 @@ mod cx;
 mod registry;
 mod tool;
 
+mod blocking;
+mod change;
+#[cfg(test)]
+mod definitions;
+mod edit;
+mod encoding;
+mod fingerprint;
+mod glob;
+mod grep;
+#[cfg(test)]
+mod harness;
+mod kind;
+mod lenient;
+mod notebook;
+mod notebook_edit;
+mod read;
+mod search;
+mod seen;
+mod workspace;
+mod write;
+mod written;
+
 pub use cx::{Host, ToolCx, View, WebSearchRequest};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
+
+pub use edit::{Edit, EditInput};
+pub use glob::{Glob, GlobInput};
+pub use grep::{Grep, GrepInput};
+pub use lenient::Integer;
+pub use notebook_edit::{NotebookEdit, NotebookEditInput};
+pub use read::{Read, ReadInput};
+pub use write::{Write, WriteInput};
+
+/// Adds the tools for files and searches.
+#[must_use]
+pub fn file_tools(registry: Registry) -> Registry {
+    registry.with(Read).with(Edit).with(Write).with(NotebookEdit).with(Glob).with(Grep)
+}

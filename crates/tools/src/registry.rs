@@ -43,7 +43,9 @@ pub enum InputError {
         available: String,
     },
     /// The text is not JSON.
-    #[error("The input of {tool} is not valid JSON ({reason}). Send the call again with a complete JSON object.")]
+    #[error(
+        "The input of {tool} is not valid JSON ({reason}). Send the call again with a complete JSON object."
+    )]
     NotJson {
         /// The tool.
         tool: &'static str,
@@ -137,7 +139,8 @@ impl Registry {
     /// When there is no such tool or the input does not fit.
     pub fn prepare(&self, name: &str, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {
         let tool = self.tools.iter().find(|tool| tool.name() == name);
-        let unknown = || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
+        let unknown =
+            || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
         tool.ok_or_else(unknown)?.prepare(input)
     }
 }

@@ -1,0 +1,192 @@
+//! Working out an edit without making it. Done before permission is sought and again before writing.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use tiller_protocol::effect::{FileSeen, LineRange};
+
+use super::EditInput;
+use super::hint::closest;
+use super::locate::{Located, Missed, Wanted, line_at, locate};
+use super::splice::splice;
+use crate::cx::View;
+use crate::encoding::{Decoded, Encoding, decode};
+use crate::notebook;
+use crate::seen::{self, Standing};
+use crate::workspace::{self, Before, FileError, Loaded};
+
+/// Line numbers listed of an ambiguous text.
+const LISTED: usize = 10;
+
+/// An edit that can be made.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) path: PathBuf,
+    pub(super) before: Before,
+    pub(super) old_text: String,
+    pub(super) new_text: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) places: usize,
+    /// What the model should know about how it was done.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Works out the edit; the error is for the model.
+pub(super) fn plan(input: &EditInput, view: &View) -> Result<Plan, String> {
+    let path = workspace::resolve(view, &input.file_path);
+    if input.old_string == input.new_string {
+        return Err("old_string and new_string are the same; there is nothing to change.".to_owned());
+    }
+    let opened = match workspace::open(&path) {
+        Ok(opened) => opened,
+        Err(FileError::Missing) if input.old_string.is_empty() => return create(path, input, Before::Absent),
+        Err(error) => return Err(error.explain(&path, view)),
+    };
+    if opened.size > 0 {
+        // Before anything of the content can show in a message.
+        seen::required(&view.files, &path)?;
+    }
+    let loaded = workspace::load(opened).map_err(|error| error.explain(&path, view))?;
+    if input.old_string.is_empty() {
+        return match loaded.bytes.is_empty() {
+            true => create(path, input, Before::Content(loaded.fingerprint)),
+            false => Err(format!(
+                "{} is not empty: an empty old_string only creates files. Give the text to replace.",
+                path.display()
+            )),
+        };
+    }
+    change(path, input, view, loaded)
+}
+
+fn create(path: PathBuf, input: &EditInput, before: Before) -> Result<Plan, String> {
+    let (new_text, bytes) = (input.new_string.clone(), input.new_string.clone().into_bytes());
+    Ok(Plan { path, before, old_text: String::new(), new_text, bytes, places: 1, remarks: Vec::new() })
+}
+
+fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Result<Plan, String> {
+    let refuse = |why: String| format!("{} was not changed: {why}.", path.display());
+    let Decoded { text, encoding } = decode(&loaded.bytes).map_err(|error| refuse(error.to_string()))?;
+    if notebook::has_extension(&path) && notebook::Notebook::parse(&text).is_ok() {
+        return Err(refuse("it is a notebook; use NotebookEdit".to_owned()));
+    }
+    let seen = seen::required(&view.files, &path)?;
+    let standing = seen::standing(seen, &loaded.fingerprint);
+    let located = find(&path, &text, input, seen, standing)?;
+    let new_text = splice(&text, &located, &input.old_string, &input.new_string);
+    if new_text == text {
+        return Err(refuse("the file already has it that way".to_owned()));
+    }
+    let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
+    let remarks = remarks(&located, standing, encoding);
+    let places = places(&located).len();
+    Ok(Plan {
+        before: Before::Content(loaded.fingerprint),
+        path,
+        old_text: text,
+        new_text,
+        bytes,
+        places,
+        remarks,
+    })
+}
+
+/// The places to replace, if what the model has seen of the file allows it.
+fn find(
+    path: &Path,
+    text: &str,
+    input: &EditInput,
+    seen: &FileSeen,
+    standing: Standing,
+) -> Result<Located, String> {
+    let wanted = match (standing, input.replace_all) {
+        (Standing::Unchanged, true) => Wanted::All,
+        (Standing::Unchanged, false) => Wanted::Only,
+        // Only the exact text at its only place is surely what the model means in a file it has not seen as it is.
+        (Standing::Changed, false) if seen.lines.is_none() => Wanted::OnlyExactly,
+        (Standing::Changed, _) => return Err(seen::changed(path)),
+    };
+    let located = match locate(text, &input.old_string, wanted) {
+        Ok(located) => located,
+        Err(_) if standing == Standing::Changed => return Err(seen::changed(path)),
+        Err(missed) => return Err(explain(path, text, &input.old_string, &missed)),
+    };
+    if let Some(range) = seen.lines {
+        let shown = line_span(text, range);
+        let inside = |place: &Range<usize>| place.start >= shown.start && place.end <= shown.end;
+        if !places(&located).iter().any(inside) {
+            return Err(format!(
+                "Only lines {} to {} of {} were read, and old_string is not among them. Read that part first.",
+                range.first,
+                range.last,
+                path.display(),
+            ));
+        }
+    }
+    Ok(located)
+}
+
+fn places(located: &Located) -> Vec<Range<usize>> {
+    match located {
+        Located::Exact(places) => places.clone(),
+        Located::Lenient { places, .. } => {
+            let cover = |place: &Vec<super::tokens::Token>| {
+                place.first().zip(place.last()).map(|(first, last)| first.span().start..last.span().end)
+            };
+            places.iter().filter_map(cover).collect()
+        }
+    }
+}
+
+fn explain(path: &Path, text: &str, old: &str, missed: &Missed) -> String {
+    match missed {
+        Missed::Nowhere => format!("old_string was not found in {}. {}", path.display(), closest(text, old)),
+        Missed::Ambiguous(lines) => {
+            let listed: Vec<String> = lines.iter().take(LISTED).map(usize::to_string).collect();
+            let more = if lines.len() > LISTED { ", …" } else { "" };
+            format!(
+                "old_string occurs {} times in {} (lines {}{more}). Add lines around it to make it unique, or set replace_all.",
+                lines.len(),
+                path.display(),
+                listed.join(", "),
+            )
+        }
+    }
+}
+
+fn remarks(located: &Located, standing: Standing, encoding: Encoding) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if standing == Standing::Changed {
+        remarks.push(
+            "The file had changed on disk since you read it; the edit was applied to its present content."
+                .to_owned(),
+        );
+    }
+    if let Located::Lenient { leniency, .. } = located {
+        remarks.push(format!(
+            "old_string did not match exactly; the only place that is the same apart from {} was replaced.",
+            leniency.describe(),
+        ));
+    }
+    if !matches!(encoding, Encoding::Utf8 | Encoding::Utf8Bom) {
+        remarks.push(format!("Stored as {}, as before.", encoding.name()));
+    }
+    remarks
+}
+
+/// The bytes of a range of lines.
+fn line_span(text: &str, range: LineRange) -> Range<usize> {
+    let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+    let start: usize =
+        text.split_inclusive('\n').take(index(range.first).saturating_sub(1)).map(str::len).sum();
+    let end: usize = text.split_inclusive('\n').take(index(range.last)).map(str::len).sum();
+    start..end
+}
+
+impl Plan {
+    /// The line on which the change begins.
+    pub(super) fn first_line(&self) -> usize {
+        let same = self.old_text.bytes().zip(self.new_text.bytes()).take_while(|(a, b)| a == b).count();
+        line_at(&self.new_text, same)
+    }
+}

@@ -1,0 +1,184 @@
+//! `NotebookEdit`: changes one cell and leaves every other byte of the notebook alone.
+
+mod splice;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tiller_policy::Access;
+use tiller_protocol::effect::FileSeen;
+
+use crate::blocking::blocking;
+use crate::cx::{ToolCx, View};
+use crate::encoding::{Decoded, decode};
+use crate::notebook::{Notebook, has_extension};
+use crate::seen::{self, Standing};
+use crate::tool::{Description, Done, Tool, ToolError};
+use crate::workspace::{self, Before};
+use crate::written::{Echo, Written};
+
+/// Changes a cell of a notebook.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NotebookEdit;
+
+/// What `NotebookEdit` needs to know.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotebookEditInput {
+    /// The notebook.
+    notebook_path: String,
+    /// The cell, by its id.
+    cell_id: Option<String>,
+    /// The cell's new source.
+    #[serde(default)]
+    new_source: String,
+    /// The kind of the cell.
+    cell_type: Option<CellType>,
+    /// What to do.
+    #[serde(default)]
+    edit_mode: EditMode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum CellType {
+    Code,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum EditMode {
+    #[default]
+    Replace,
+    Insert,
+    Delete,
+}
+
+impl CellType {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Markdown => "markdown",
+        }
+    }
+}
+
+impl Tool for NotebookEdit {
+    const NAME: &'static str = "NotebookEdit";
+    type Input = NotebookEditInput;
+
+    fn describe(&self) -> Description {
+        Description::new("Changes a cell of a notebook", include_str!("prompt.md"))
+    }
+
+    fn validate(&self, input: &NotebookEditInput, view: &View) -> Result<(), String> {
+        plan(input, view, "00000000").map(drop)
+    }
+
+    fn access(&self, input: &NotebookEditInput, view: &View) -> Vec<Access> {
+        vec![Access::Write(workspace::resolve(view, &input.notebook_path))]
+    }
+
+    async fn run(&self, input: NotebookEditInput, cx: ToolCx) -> Result<Done, ToolError> {
+        blocking(cx, move |cx| {
+            // The end of an id is its random part.
+            let fresh = cx.env.fresh().simple().to_string().split_off(24);
+            plan(&input, &cx.view, &fresh).map_err(ToolError::Model)?.write(cx)
+        })
+        .await
+    }
+}
+
+/// Works out the edit; the error is for the model.
+fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Written, String> {
+    let path = workspace::resolve(view, &input.notebook_path);
+    if !has_extension(&path) {
+        return Err(format!("{} is not a notebook (.ipynb); use Edit.", path.display()));
+    }
+    let explained = |error: workspace::FileError| error.explain(&path, view);
+    let opened = workspace::open(&path).map_err(explained)?;
+    let seen = seen::required(&view.files, &path)?;
+    let loaded = workspace::load(opened).map_err(explained)?;
+    if seen::standing(seen, &loaded.fingerprint) == Standing::Changed {
+        return Err(seen::changed(&path));
+    }
+    let refuse = |why: String| format!("{} was not changed: {why}.", path.display());
+    let Decoded { text, encoding } = decode(&loaded.bytes).map_err(|error| refuse(error.to_string()))?;
+    let notebook =
+        Notebook::parse(&text).map_err(|error| refuse(format!("it is not a valid notebook ({error})")))?;
+    let (new_text, headline) = change(input, &notebook, seen, &path, fresh_id)?;
+    let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
+    let before = Before::Content(loaded.fingerprint);
+    Ok(Written {
+        path,
+        before,
+        old_text: text,
+        new_text,
+        bytes,
+        headline,
+        remarks: Vec::new(),
+        echo: Echo::Nothing,
+    })
+}
+
+fn change(
+    input: &NotebookEditInput,
+    notebook: &Notebook<'_>,
+    seen: &FileSeen,
+    path: &Path,
+    fresh_id: &str,
+) -> Result<(String, String), String> {
+    let position = input.cell_id.as_deref().map(|id| find(notebook, seen, id)).transpose()?;
+    let missing = |what: &str| format!("{what} is required to {} a cell.", input.edit_mode.verb());
+    let shown = path.display();
+    match input.edit_mode {
+        EditMode::Replace => {
+            let position = position.ok_or_else(|| missing("cell_id"))?;
+            let text = splice::replace(notebook, position, &input.new_source, input.cell_type)?;
+            Ok((text, format!("Replaced cell {} of {shown}.", notebook.cells[position].id)))
+        }
+        EditMode::Delete => {
+            let position = position.ok_or_else(|| missing("cell_id"))?;
+            let text = splice::delete(notebook, position);
+            Ok((text, format!("Deleted cell {} of {shown}.", notebook.cells[position].id)))
+        }
+        EditMode::Insert => {
+            let kind = input.cell_type.ok_or_else(|| missing("cell_type"))?;
+            let at = position.map_or(0, |position| position + 1);
+            let text = splice::insert(notebook, at, &input.new_source, kind, fresh_id);
+            let id = if notebook.wants_ids { fresh_id.to_owned() } else { format!("cell-{at}") };
+            Ok((text, format!("Inserted cell {id} into {shown}.")))
+        }
+    }
+}
+
+impl EditMode {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Replace => "replace",
+            Self::Insert => "insert",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// The position of a cell that the model has seen.
+fn find(notebook: &Notebook<'_>, seen: &FileSeen, id: &str) -> Result<usize, String> {
+    let Some(position) = notebook.position(id) else {
+        let ids: Vec<&str> = notebook.cells.iter().map(|cell| cell.id.as_str()).collect();
+        return Err(format!("There is no cell {id}. The cells are: {}.", ids.join(", ")));
+    };
+    let number = position as u64 + 1;
+    match seen.lines {
+        Some(range) if !(range.first..=range.last).contains(&number) => Err(format!(
+            "Only cells {} to {} were read, and {id} is not among them. Read it first.",
+            range.first, range.last
+        )),
+        _ => Ok(position),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! The last step of every tool that changes a file: write it, tell the model, record what it now knows.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::change::{DETAIL_BYTES, excerpt, patch};
+use crate::cx::ToolCx;
+use crate::seen;
+use crate::tool::{Done, ToolError};
+use crate::workspace::{self, Before};
+
+/// A change ready to be written.
+pub(crate) struct Written {
+    pub(crate) path: PathBuf,
+    pub(crate) before: Before,
+    pub(crate) old_text: String,
+    pub(crate) new_text: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) headline: String,
+    pub(crate) remarks: Vec<String>,
+    pub(crate) echo: Echo,
+}
+
+/// What of the new content the model is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    Nothing,
+    /// The changed lines with their numbers; nothing for a new file.
+    Excerpt,
+}
+
+impl Written {
+    /// Writes the file and makes the result.
+    pub(crate) fn write(mut self, cx: &ToolCx) -> Result<Done, ToolError> {
+        if cx.cancel.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        let replaced = workspace::replace(cx, &self.path, &self.bytes, &self.before)
+            .map_err(|error| ToolError::Model(error.explain(&self.path, &cx.view)))?;
+        let effect = seen::written(&self.path, &self.bytes, &replaced);
+        self.remarks.extend(replaced.remarks);
+        Ok(Done::text(&self.report()).with_detail(self.detail()).with_effect(effect))
+    }
+
+    fn report(&self) -> String {
+        let mut lines = vec![self.headline.clone()];
+        lines.extend(self.remarks.iter().cloned());
+        if self.echo == Echo::Excerpt && self.before != Before::Absent {
+            lines.push(excerpt(&self.old_text, &self.new_text));
+        }
+        lines.retain(|line| !line.is_empty());
+        lines.join("\n")
+    }
+
+    fn detail(&self) -> Value {
+        let bounded = |text: &str| (text.len() <= DETAIL_BYTES).then(|| text.to_owned());
+        let (kind, original) = match self.before {
+            Before::Absent => ("create", None),
+            Before::Content(_) => ("update", bounded(&self.old_text)),
+        };
+        let patch = if kind == "create" { Some(Vec::new()) } else { patch(&self.old_text, &self.new_text) };
+        json!({
+            "type": kind,
+            "filePath": self.path,
+            "content": bounded(&self.new_text),
+            "originalFile": original,
+            "structuredPatch": patch,
+        })
+    }
+}
