@@ -40,6 +40,7 @@ pub(crate) struct Executor {
     done: HashMap<CallId, CallResult>,
     held: Vec<(usize, Effect)>,
     errored: bool,
+    stop: Option<Stop>,
     token: CancellationToken,
     news: (mpsc::UnboundedSender<(CallId, News)>, mpsc::UnboundedReceiver<(CallId, News)>),
 }
@@ -74,6 +75,7 @@ impl Executor {
             done: HashMap::new(),
             held: Vec::new(),
             errored: false,
+            stop: None,
             token: turn.child_token(),
             news: mpsc::unbounded_channel(),
         }
@@ -90,7 +92,7 @@ impl Executor {
     }
 
     /// Picks the calls that may start now. Those that no longer should are answered at once.
-    pub(crate) fn ready(&mut self, stop: Option<&Stop>) -> Vec<Order> {
+    pub(crate) fn ready(&mut self) -> Vec<Order> {
         let mut ready = Vec::new();
         loop {
             let started = self.schedule.start_ready();
@@ -99,7 +101,7 @@ impl Executor {
             }
             for id in started {
                 let Some(order) = self.orders.remove(&id) else { continue };
-                match self.stopped_by(stop) {
+                match self.stopped_by() {
                     Some(stop) => self.answer(&id, &stop),
                     None => ready.push(order),
                 }
@@ -125,7 +127,7 @@ impl Executor {
     }
 
     /// Takes a verdict in. Returns whether the user rejected the call.
-    pub(crate) fn finish(&mut self, id: &CallId, verdict: Verdict, stop: Option<&Stop>) -> bool {
+    pub(crate) fn finish(&mut self, id: &CallId, verdict: Verdict) -> bool {
         let rejected = matches!(verdict, Verdict::Rejected);
         match verdict {
             Verdict::Settled(settled) => self.settle(id, settled),
@@ -134,7 +136,7 @@ impl Executor {
                 self.settle(id, Settled::error(text));
             }
             Verdict::Cancelled => {
-                let stop = self.stopped_by(stop).unwrap_or_else(|| Stop::new(Cause::Interrupted));
+                let stop = self.stopped_by().unwrap_or_else(|| Stop::new(Cause::Interrupted));
                 self.answer(id, &stop);
             }
         }
@@ -158,17 +160,24 @@ impl Executor {
     }
 
     /// Answers everything that has not finished, and stops what runs: the end of waiting.
-    pub(crate) fn give_up(&mut self, stop: &Stop) {
+    pub(crate) fn give_up(&mut self) {
+        let stop = self.stopped_by().unwrap_or_else(|| Stop::new(Cause::Interrupted));
         self.token.cancel();
         self.orders.clear();
         for id in self.schedule.executing().into_iter().chain(self.schedule.queued()) {
-            self.answer(&id, stop);
+            self.answer(&id, &stop);
         }
     }
 
-    /// Tells everything that runs to stop.
-    pub(crate) fn cancel(&self) {
+    /// Tells everything that runs to stop, and keeps the rest from starting. The first reason counts.
+    pub(crate) fn cancel(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
         self.token.cancel();
+    }
+
+    /// Whether calls were told to stop from outside.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.stop.is_some()
     }
 
     /// Stops everything and forgets it: the response it belonged to is void. Returns the calls that were running.
@@ -187,11 +196,11 @@ impl Executor {
         self.schedule.len()
     }
 
-    fn stopped_by(&self, stop: Option<&Stop>) -> Option<Stop> {
+    fn stopped_by(&self) -> Option<Stop> {
         if self.errored {
             return Some(Stop::new(Cause::SiblingError));
         }
-        stop.cloned()
+        self.stop.clone()
     }
 
     fn settle(&mut self, id: &CallId, settled: Settled) {

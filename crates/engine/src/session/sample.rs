@@ -150,8 +150,7 @@ impl Task {
                 Wake::Model(Some(Err(error))) => return Ok(Err(Stopped::Failed(error))),
                 Wake::Model(None) => return Ok(ended(attempt)),
             }
-            self.start_ready(attempt, None).await?;
-            self.report(attempt)?;
+            self.advance(attempt).await?;
         }
     }
 
@@ -309,7 +308,7 @@ impl Task {
                 Telemetry::StreamingToolsNotUsed { tool_count: calls }
             };
             self.measure(&telemetry);
-            self.drain(&mut attempt, None).await?;
+            self.drain(&mut attempt).await?;
         }
         Ok(Sampled::Answered { stop, refusal, calls })
     }
@@ -331,7 +330,7 @@ impl Task {
             let response = self.response(&attempt, StopReason::Other("interrupted".to_owned()), 0);
             self.append(Body::Response(response))?;
         }
-        self.settle_open_calls(&mut attempt, &Stop::new(cause_of(abort))).await?;
+        self.settle_open_calls(&mut attempt, Stop::new(cause_of(abort))).await?;
         Ok(Sampled::Aborted(abort))
     }
 
@@ -342,7 +341,7 @@ impl Task {
             assistant_count: attempt.blocks,
             tool_use_count: attempt.executor.len(),
         });
-        self.settle_open_calls(&mut attempt, &Stop { cause: Cause::ApiError, detail: message.clone() }).await?;
+        self.settle_open_calls(&mut attempt, Stop { cause: Cause::ApiError, detail: message.clone() }).await?;
         self.append(Body::Assistant(AssistantBlock {
             message_id: MessageId(format!("error_{}", self.fixed.env.fresh())),
             model: "<synthetic>".to_owned(),
@@ -354,12 +353,12 @@ impl Task {
         Ok(Sampled::Failed(Outcome::Error { message, status: error.status() }))
     }
 
-    async fn settle_open_calls(&mut self, attempt: &mut Attempt, stop: &Stop) -> Result<(), StoreError> {
+    async fn settle_open_calls(&mut self, attempt: &mut Attempt, stop: Stop) -> Result<(), StoreError> {
         for order in std::mem::take(&mut attempt.waiting) {
             attempt.executor.add(order);
         }
-        attempt.executor.cancel();
-        self.drain(attempt, Some(stop)).await
+        attempt.executor.cancel(stop);
+        self.drain(attempt).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Running calls to their results, and reporting these in order.
 
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::Body;
+use tiller_protocol::entry::{Body, Cause};
 use tiller_protocol::id::{AskId, CallId};
 use tiller_tools::View;
 use tokio::time::Instant;
@@ -13,9 +13,17 @@ use crate::next::Abort;
 use crate::store::StoreError;
 
 impl Task {
+    /// Reports what is finished and starts what may start. Results come first: the changes of a batch have to hold for
+    /// the call behind it.
+    pub(super) async fn advance(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        self.report(attempt)?;
+        self.start_ready(attempt).await?;
+        self.report(attempt)
+    }
+
     /// Starts what may start. A call that changes something is durable in the log before it runs.
-    pub(super) async fn start_ready(&mut self, attempt: &mut Attempt, stop: Option<&Stop>) -> Result<(), StoreError> {
-        for order in attempt.executor.ready(stop) {
+    async fn start_ready(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        for order in attempt.executor.ready() {
             let id = order.call.id.clone();
             if attempt.executor.changes_something(&id) {
                 self.journal.sync().await?;
@@ -27,7 +35,7 @@ impl Task {
     }
 
     /// Appends the results that may be reported, then the changes of a batch that is over.
-    pub(super) fn report(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+    fn report(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
         for result in attempt.executor.take_reports() {
             let call = result.call.clone();
             let entry = self.append(Body::Result(result))?;
@@ -41,14 +49,15 @@ impl Task {
     }
 
     /// Waits until every call is reported. Told to stop, calls have a moment to do so.
-    pub(super) async fn drain(&mut self, attempt: &mut Attempt, stop: Option<&Stop>) -> Result<(), StoreError> {
-        let mut stop = stop.cloned();
-        let mut deadline = stop.as_ref().map(|_| Instant::now() + STOP_GRACE);
+    pub(super) async fn drain(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        let mut deadline = None;
         loop {
-            self.start_ready(attempt, stop.as_ref()).await?;
-            self.report(attempt)?;
+            self.advance(attempt).await?;
             if attempt.executor.is_drained() {
                 return Ok(());
+            }
+            if attempt.executor.is_cancelled() {
+                deadline.get_or_insert_with(|| Instant::now() + STOP_GRACE);
             }
             let token = self.turn.token.clone();
             tokio::select! {
@@ -59,16 +68,10 @@ impl Task {
                         self.on_news(attempt, &call, news)?;
                     }
                 }
-                () = token.cancelled(), if stop.is_none() => {
-                    stop = Some(Stop::new(cause_of(self.turn.abort.unwrap_or(Abort::Interrupted))));
-                    deadline = Some(Instant::now() + STOP_GRACE);
+                () = token.cancelled(), if !attempt.executor.is_cancelled() => {
+                    attempt.executor.cancel(Stop::new(cause_of(self.turn.abort.unwrap_or(Abort::Interrupted))));
                 }
-                () = sleep_until(deadline), if deadline.is_some() => {
-                    if let Some(stop) = &stop {
-                        attempt.executor.give_up(stop);
-                    }
-                    deadline = None;
-                }
+                () = sleep_until(deadline), if deadline.is_some() => attempt.executor.give_up(),
             }
         }
     }
@@ -88,9 +91,9 @@ impl Task {
                 self.journal.tell(Event::Asked(id, ask));
             }
             News::Finished(verdict) => {
-                let stop = self.turn.abort.map(|abort| Stop::new(cause_of(abort)));
-                if attempt.executor.finish(call, verdict, stop.as_ref()) {
+                if attempt.executor.finish(call, verdict) {
                     self.turn.stop(Abort::ToolRejection);
+                    attempt.executor.cancel(Stop::new(Cause::ToolRejection));
                 }
                 self.withdraw_dead_asks();
             }

@@ -135,6 +135,7 @@ async fn no_more_than_the_limit_run_at_once() {
     lab.gates.open("b");
     watch.until_result("b").await;
     assert_eq!(started(&watch), ["a", "b"]);
+    watch.until_started("c").await;
     lab.gates.open("a");
     lab.gates.open("c");
     watch.until_turn_ends().await;

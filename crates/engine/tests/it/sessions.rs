@@ -125,7 +125,9 @@ async fn a_call_that_was_cut_off_is_not_run_again() {
     fs_err::write(&log, kept).unwrap();
     lab.server.reply(Reply::text("I see"));
     let setup = Setup { start: Start::Resume(watch.session.id), ..lab.setup() };
-    let watch = lab.turn(setup, "go on").await;
+    let mut watch = lab.turn(setup, "go on").await;
+    assert_eq!(watch.outcome(), Outcome::Interrupted);
+    watch.until_turn_ends().await;
     assert_eq!(watch.result("b").cause, Cause::Lost);
     assert_eq!(watch.outcome(), Outcome::Success);
     lab.server.assert_clean();
