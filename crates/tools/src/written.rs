@@ -20,6 +20,16 @@ pub(crate) struct Written {
     pub(crate) headline: String,
     pub(crate) remarks: Vec<String>,
     pub(crate) echo: Echo,
+    pub(crate) knowledge: Knowledge,
+}
+
+/// What the model knows of the file once it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// All of it.
+    Whole,
+    /// Only what it knew before: others have changed the file, and their changes must not be overwritten unseen.
+    Outdated,
 }
 
 /// What of the new content the model is shown.
@@ -40,7 +50,11 @@ impl Written {
             .map_err(|error| ToolError::Model(error.explain(&self.path, &cx.view)))?;
         let effect = seen::written(&self.path, &self.bytes, &replaced);
         self.remarks.extend(replaced.remarks);
-        Ok(Done::text(&self.report()).with_detail(self.detail()).with_effect(effect))
+        let done = Done::text(&self.report()).with_detail(self.detail());
+        Ok(match self.knowledge {
+            Knowledge::Whole => done.with_effect(effect),
+            Knowledge::Outdated => done,
+        })
     }
 
     fn report(&self) -> String {

@@ -9,8 +9,14 @@ const SHOWN: usize = 8;
 /// Likeness below which a line is no help.
 const ALIKE: f64 = 0.5;
 
+/// Larger texts are not searched for near misses.
+const SEARCHED_UP_TO: usize = 4 * 1024 * 1024;
+
 /// What the file has that comes close to `old`.
 pub(super) fn closest(text: &str, old: &str) -> String {
+    if text.len() > SEARCHED_UP_TO {
+        return "In a file of this size it has to match exactly; read the place again.".to_owned();
+    }
     if old.lines().any(has_number) {
         return "It contains the line numbers that Read adds; leave out everything up to the arrow →."
             .to_owned();

@@ -72,6 +72,7 @@ fn edit(input: &EditInput, cx: &ToolCx) -> Result<Done, ToolError> {
         headline,
         remarks: plan.remarks,
         echo: Echo::Excerpt,
+        knowledge: plan.knowledge,
     };
     written.write(cx)
 }

@@ -14,6 +14,7 @@ use crate::encoding::{Decoded, Encoding, decode};
 use crate::notebook;
 use crate::seen::{self, Standing};
 use crate::workspace::{self, Before, FileError, Loaded};
+use crate::written::Knowledge;
 
 /// Line numbers listed of an ambiguous text.
 const LISTED: usize = 10;
@@ -29,6 +30,7 @@ pub(super) struct Plan {
     pub(super) places: usize,
     /// What the model should know about how it was done.
     pub(super) remarks: Vec<String>,
+    pub(super) knowledge: Knowledge,
 }
 
 /// Works out the edit; the error is for the model.
@@ -61,7 +63,16 @@ pub(super) fn plan(input: &EditInput, view: &View) -> Result<Plan, String> {
 
 fn create(path: PathBuf, input: &EditInput, before: Before) -> Result<Plan, String> {
     let (new_text, bytes) = (input.new_string.clone(), input.new_string.clone().into_bytes());
-    Ok(Plan { path, before, old_text: String::new(), new_text, bytes, places: 1, remarks: Vec::new() })
+    Ok(Plan {
+        path,
+        before,
+        old_text: String::new(),
+        new_text,
+        bytes,
+        places: 1,
+        remarks: Vec::new(),
+        knowledge: Knowledge::Whole,
+    })
 }
 
 fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Result<Plan, String> {
@@ -80,6 +91,10 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let remarks = remarks(&located, standing, encoding);
     let places = places(&located).len();
+    let knowledge = match standing {
+        Standing::Unchanged => Knowledge::Whole,
+        Standing::Changed => Knowledge::Outdated,
+    };
     Ok(Plan {
         before: Before::Content(loaded.fingerprint),
         path,
@@ -88,6 +103,7 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
         bytes,
         places,
         remarks,
+        knowledge,
     })
 }
 

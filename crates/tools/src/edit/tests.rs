@@ -61,6 +61,11 @@ async fn a_changed_file_is_refused_unless_the_text_is_still_unique() {
     let report = bench.text("Edit", input("f", "use a;", "use b;")).await;
     assert!(report.contains("had changed on disk since you read it"), "{report}");
     assert_eq!(bench.content("f"), "use b;\n\nfn  main() { }\n");
+    let error = bench.error("Write", json!({"file_path": "f", "content": "use b;\nfn main() {}\n"})).await;
+    assert!(error.contains("has changed since it was read"), "their change was not seen yet: {error}");
+    bench.text("Edit", input("f", "use b;", "use c;")).await;
+    bench.text("Read", json!({"file_path": "f"})).await;
+    bench.text("Write", json!({"file_path": "f", "content": "seen"})).await;
 }
 
 // STEER-63

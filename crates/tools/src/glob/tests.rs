@@ -88,6 +88,21 @@ async fn limits_and_time_are_reported() {
     );
 }
 
+// SRCH-01
+#[tokio::test]
+async fn links_to_directories_are_mentioned() {
+    let mut bench = Bench::new();
+    let outside = Bench::new();
+    outside.write("f", "");
+    std::os::unix::fs::symlink(outside.path(""), bench.path("link")).unwrap();
+    let text = bench.text("Glob", json!({"pattern": "**/f"})).await;
+    assert!(
+        text.starts_with("No files match") && text.contains("[1 links to directories were not followed."),
+        "{text}"
+    );
+    assert!(bench.text("Glob", json!({"pattern": "f", "path": "link"})).await.ends_with("/f"));
+}
+
 #[tokio::test]
 async fn a_bad_place_or_pattern_is_explained() {
     let mut bench = Bench::new();

@@ -212,7 +212,7 @@ impl Search {
             return;
         }
         if entry.file_type().is_some_and(|kind| kind.is_symlink()) {
-            return self.found().links += 1;
+            return self.found().links += usize::from(!entry.path().is_dir());
         }
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return;

@@ -115,7 +115,7 @@ fn notes(settings: Settings, found: &Found, left_out: &LeftOut, page: &Page) -> 
         (cut, "long lines were cut; Read shows more of them"),
         (found.binary, "binary files were skipped; `grep -a` in Bash searches them"),
         (found.too_large, "files were skipped because a line (with multiline: the file) is over 64 MB"),
-        (found.links, "symbolic links were not followed; name their targets in path"),
+        (found.links, "links to files were not followed; to search one, give its path"),
         (found.unreadable, "files could not be read"),
     ];
     notes.extend(

@@ -111,7 +111,7 @@ async fn what_was_skipped_is_said() {
         notes,
         "[1 long lines were cut; Read shows more of them.]\n\
          [2 binary files were skipped; `grep -a` in Bash searches them.]\n\
-         [1 symbolic links were not followed; name their targets in path.]\n\
+         [1 links to files were not followed; to search one, give its path.]\n\
          [Ignore files left out 1 files or directories (such as target/). To search them: include_ignored true, or their path.]"
     );
     let text = bench.text("Grep", json!({"pattern": "absent"})).await;

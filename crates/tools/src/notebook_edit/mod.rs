@@ -16,7 +16,7 @@ use crate::notebook::{Notebook, has_extension};
 use crate::seen::{self, Standing};
 use crate::tool::{Description, Done, Tool, ToolError};
 use crate::workspace::{self, Before};
-use crate::written::{Echo, Written};
+use crate::written::{Echo, Knowledge, Written};
 
 /// Changes a cell of a notebook.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,8 +31,7 @@ pub struct NotebookEditInput {
     /// The cell, by its id.
     cell_id: Option<String>,
     /// The cell's new source.
-    #[serde(default)]
-    new_source: String,
+    new_source: Option<String>,
     /// The kind of the cell.
     cell_type: Option<CellType>,
     /// What to do.
@@ -120,6 +119,7 @@ fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Writte
         headline,
         remarks: Vec::new(),
         echo: Echo::Nothing,
+        knowledge: Knowledge::Whole,
     })
 }
 
@@ -132,11 +132,12 @@ fn change(
 ) -> Result<(String, String), String> {
     let position = input.cell_id.as_deref().map(|id| find(notebook, seen, id)).transpose()?;
     let missing = |what: &str| format!("{what} is required to {} a cell.", input.edit_mode.verb());
+    let source = || input.new_source.as_deref().ok_or_else(|| missing("new_source"));
     let shown = path.display();
     match input.edit_mode {
         EditMode::Replace => {
             let position = position.ok_or_else(|| missing("cell_id"))?;
-            let text = splice::replace(notebook, position, &input.new_source, input.cell_type)?;
+            let text = splice::replace(notebook, position, source()?, input.cell_type)?;
             Ok((text, format!("Replaced cell {} of {shown}.", notebook.cells[position].id)))
         }
         EditMode::Delete => {
@@ -147,7 +148,7 @@ fn change(
         EditMode::Insert => {
             let kind = input.cell_type.ok_or_else(|| missing("cell_type"))?;
             let at = position.map_or(0, |position| position + 1);
-            let text = splice::insert(notebook, at, &input.new_source, kind, fresh_id);
+            let text = splice::insert(notebook, at, source()?, kind, fresh_id);
             let id = if notebook.wants_ids { fresh_id.to_owned() } else { format!("cell-{at}") };
             Ok((text, format!("Inserted cell {id} into {shown}.")))
         }

@@ -138,6 +138,8 @@ async fn preconditions_hold_for_notebooks() {
             .await
             .contains("cell_type is required")
     );
+    let sourceless = json!({"notebook_path": "n.ipynb", "cell_id": "sum"});
+    assert!(bench.error("NotebookEdit", sourceless).await.contains("new_source is required to replace"));
     bench.write("n.ipynb", NOTEBOOK.replace("Title", "Other"));
     assert!(bench.error("NotebookEdit", replace()).await.contains("has changed since"));
     bench.write("f.txt", "x");

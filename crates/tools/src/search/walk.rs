@@ -30,6 +30,8 @@ pub(crate) struct LeftOut {
     examples: Vec<String>,
     /// Directories that could not be listed.
     unreadable: usize,
+    /// Links to directories, which are not followed.
+    linked: usize,
     /// Whether the walk ended before its time.
     pub(crate) stopped: bool,
 }
@@ -54,6 +56,8 @@ fn builder(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     // A personal, global ignore file must not hide a project's files.
     builder.hidden(false).git_global(false).require_git(false).current_dir(root);
+    // Nor must a stray one far above a project that is no repository.
+    builder.parents(root.ancestors().any(|dir| dir.join(".git").exists()));
     builder.filter_entry(|entry| !is_version_control(entry.file_name()) || entry.depth() == 0);
     builder
 }
@@ -80,6 +84,7 @@ struct Account<'a> {
     stop: &'a Stop,
     stopped: AtomicBool,
     unreadable: AtomicUsize,
+    linked: AtomicUsize,
     /// By directory: entries listed less entries met.
     balances: Mutex<HashMap<PathBuf, i64>>,
 }
@@ -91,13 +96,19 @@ pub(crate) fn walk(scope: &Scope, stop: &Stop, visit: &(dyn Fn(&DirEntry) + Sync
         stop,
         stopped: AtomicBool::new(false),
         unreadable: AtomicUsize::new(0),
+        linked: AtomicUsize::new(0),
         balances: Mutex::default(),
     };
     scope.builder().build_parallel().visit(&mut &account);
     let stopped = *account.stopped.get_mut();
     let balances =
         std::mem::take(account.balances.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
-    let mut left_out = LeftOut { unreadable: *account.unreadable.get_mut(), stopped, ..LeftOut::default() };
+    let mut left_out = LeftOut {
+        unreadable: *account.unreadable.get_mut(),
+        linked: *account.linked.get_mut(),
+        stopped,
+        ..LeftOut::default()
+    };
     if !stopped {
         // The numbers of an unfinished walk mean nothing.
         let mut hiding: Vec<(PathBuf, usize)> = balances
@@ -163,6 +174,8 @@ impl ParallelVisitor for Visitor<'_> {
             let listed = names.filter(|name| !is_version_control(&name.file_name())).count();
             self.add(entry.path(), i64::try_from(listed).unwrap_or(i64::MAX));
         } else {
+            let is_link = entry.file_type().is_some_and(|kind| kind.is_symlink());
+            self.account.linked.fetch_add(usize::from(is_link && entry.path().is_dir()), Ordering::Relaxed);
             (self.account.visit)(&entry);
         }
         WalkState::Continue
@@ -202,6 +215,12 @@ impl LeftOut {
             notes.push(format!(
                 "Ignore files left out {} files or directories (such as {examples}). To search them: include_ignored true, or their path.",
                 self.ignored,
+            ));
+        }
+        if self.linked > 0 {
+            notes.push(format!(
+                "{} links to directories were not followed. To search one: its path.",
+                self.linked
             ));
         }
         if self.unreadable > 0 {

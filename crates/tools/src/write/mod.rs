@@ -13,7 +13,7 @@ use crate::kind;
 use crate::seen::{self, Standing};
 use crate::tool::{Description, Done, Tool, ToolError};
 use crate::workspace::{self, Before, FileError, Loaded};
-use crate::written::{Echo, Written};
+use crate::written::{Echo, Knowledge, Written};
 
 /// Writes a whole file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +81,7 @@ fn plan(input: &WriteInput, view: &View) -> Result<Written, String> {
 fn create(path: PathBuf, input: &WriteInput, before: Before) -> Written {
     Written {
         echo: Echo::Excerpt,
+        knowledge: Knowledge::Whole,
         headline: format!("Wrote {} ({} lines).", path.display(), input.content.lines().count()),
         path,
         before,
@@ -122,6 +123,7 @@ fn replace(path: PathBuf, input: &WriteInput, loaded: Loaded) -> Result<Written,
         headline,
         remarks,
         echo: Echo::Excerpt,
+        knowledge: Knowledge::Whole,
     })
 }
 

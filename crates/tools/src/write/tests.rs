@@ -90,6 +90,30 @@ async fn binary_files_are_left_alone() {
 
 // EDIT-02
 #[tokio::test]
+async fn a_reader_never_sees_half_a_file() {
+    let mut bench = Bench::new();
+    let (short, long) = ("a".repeat(10), "b".repeat(300_000));
+    let path = bench.write("f", "");
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let reader = std::thread::spawn({
+        let (done, lengths) = (std::sync::Arc::clone(&done), [0, short.len(), long.len()]);
+        move || {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let length = fs_err::read(&path).unwrap().len();
+                assert!(lengths.contains(&length), "{length}");
+            }
+        }
+    });
+    for round in 0..20 {
+        let content = if round % 2 == 0 { &long } else { &short };
+        bench.call("Write", input("f", content)).await.unwrap();
+    }
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    reader.join().unwrap();
+}
+
+// EDIT-02
+#[tokio::test]
 async fn links_stay_and_their_targets_are_written() {
     let mut bench = Bench::new();
     bench.write("real", "old");
