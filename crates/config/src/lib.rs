@@ -72,7 +72,11 @@ mod tests {
     #[test]
     fn concurrency_is_a_positive_number_or_ten() {
         for (value, limit) in [("3", 3), ("0", 10), ("-1", 10), ("many", 10), ("", 10)] {
-            assert_eq!(tool_concurrency(&env(&[("TILLER_MAX_TOOL_USE_CONCURRENCY", value)])), limit, "{value}");
+            assert_eq!(
+                tool_concurrency(&env(&[("TILLER_MAX_TOOL_USE_CONCURRENCY", value)])),
+                limit,
+                "{value}"
+            );
         }
         assert_eq!(tool_concurrency(&env(&[("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", "4")])), 4);
         let both = [("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", "4"), ("TILLER_MAX_TOOL_USE_CONCURRENCY", "5")];

@@ -72,7 +72,11 @@ mod tests {
     fn later_layers_win() {
         let home = tempfile::tempdir().unwrap();
         let project = tempfile::tempdir().unwrap();
-        fs_err::write(home.path().join("settings.json"), r#"{"model":"opus","fallbackModel":"haiku","other":1}"#).unwrap();
+        fs_err::write(
+            home.path().join("settings.json"),
+            r#"{"model":"opus","fallbackModel":"haiku","other":1}"#,
+        )
+        .unwrap();
         fs_err::create_dir_all(project.path().join(".tiller")).unwrap();
         let local = project.path().join(".tiller/settings.local.json");
         fs_err::write(&local, r#"{"model":"sonnet","streamingToolExecution":false}"#).unwrap();

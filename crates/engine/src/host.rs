@@ -94,7 +94,8 @@ impl Side {
         if !search.blocked_domains.is_empty() {
             tool["blocked_domains"] = json!(search.blocked_domains);
         }
-        let question = format!("Search the web for: {}\nThen say in a few sentences what was found.", search.query);
+        let question =
+            format!("Search the web for: {}\nThen say in a few sentences what was found.", search.query);
         let mut messages = vec![user_message(&question)];
         let mut blocks = Vec::new();
         for _ in 0..=MAX_PAUSES {

@@ -54,7 +54,8 @@ pub(crate) fn next(facts: &Facts) -> Next {
     }
     match facts.stop {
         Some(StopReason::Refusal) => {
-            let message = facts.refusal.clone().unwrap_or_else(|| "the provider declined to answer".to_owned());
+            let message =
+                facts.refusal.clone().unwrap_or_else(|| "the provider declined to answer".to_owned());
             return Next::End(Outcome::Refused { message }, None);
         }
         Some(StopReason::ContextWindowExceeded) => {

@@ -27,7 +27,12 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
             event!("tiller_orphaned_messages", count = count, cause = cause);
         }
         Telemetry::ModelFallback { original, fallback, entry_point } => {
-            event!("tiller_model_fallback", original = original, fallback = fallback, entryPoint = entry_point);
+            event!(
+                "tiller_model_fallback",
+                original = original,
+                fallback = fallback,
+                entryPoint = entry_point
+            );
         }
         Telemetry::QueryError { assistant_count, tool_use_count } => {
             event!("tiller_query_error", assistantCount = assistant_count, toolUseCount = tool_use_count);
@@ -39,7 +44,12 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
             event!("tiller_streaming_tools_not_used", toolCount = tool_count);
         }
         Telemetry::QueryBeforeAttachments { messages, assistants, results } => {
-            event!("tiller_query_before_attachments", messageCount = messages, assistantCount = assistants, resultCount = results);
+            event!(
+                "tiller_query_before_attachments",
+                messageCount = messages,
+                assistantCount = assistants,
+                resultCount = results
+            );
         }
         Telemetry::QueryAfterAttachments { total, changed_files } => {
             event!("tiller_query_after_attachments", totalCount = total, changedFileCount = changed_files);
@@ -51,13 +61,8 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
 }
 
 /// Phrases of uncritical agreement. Their use is only counted.
-const AGREEABLE: [&str; 5] = [
-    "great catch",
-    "what a great idea",
-    "you are so right",
-    "that's a brilliant",
-    "couldn't agree more",
-];
+const AGREEABLE: [&str; 5] =
+    ["great catch", "what a great idea", "you are so right", "that's a brilliant", "couldn't agree more"];
 
 /// Whether an answer flatters instead of judging.
 pub(crate) fn is_overly_agreeable(text: &str) -> bool {

@@ -85,7 +85,8 @@ pub fn decide(request: &Request, cx: &Context) -> Decision {
     if let Some(reason) = denied(request, cx) {
         return Decision::Deny(reason);
     }
-    if cx.mode == Mode::Plan && !request.read_only {
+    // What touches nothing outside the session, like keeping the todo list, is fine while planning.
+    if cx.mode == Mode::Plan && !request.read_only && !request.access.is_empty() {
         return Decision::Deny(Reason::Mode { mode: Mode::Plan });
     }
     if let Some(rule) = asked(request, cx) {
@@ -152,7 +153,8 @@ fn find<'a>(rules: &'a [Rule], request: &Request, cx: &Context) -> Option<&'a Ru
 
 /// Why an access is fine by itself, or why it has to be asked.
 fn opinion(request: &Request, access: &Access, cx: &Context) -> Result<Reason, Reason> {
-    let rule = cx.rules.allow.iter().find(|rule| rule.matches(&request.tool, access, &cx.roots, Reading::Covers));
+    let rule =
+        cx.rules.allow.iter().find(|rule| rule.matches(&request.tool, access, &cx.roots, Reading::Covers));
     if let Some(rule) = rule {
         return Ok(Reason::Rule { rule: rule.to_string() });
     }

@@ -96,7 +96,9 @@ impl Rule {
             Access::Net(host) if self.tool == tool => {
                 content.strip_prefix("domain:").is_some_and(|domain| domain.eq_ignore_ascii_case(host))
             }
-            Access::Read(path) | Access::Write(path) if self.names(tool) => path_matches(content, path, roots),
+            Access::Read(path) | Access::Write(path) if self.names(tool) => {
+                path_matches(content, path, roots)
+            }
             _ => false,
         }
     }

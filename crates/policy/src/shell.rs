@@ -3,21 +3,23 @@
 
 /// Characters that make a line more than one plain command.
 const SPECIAL: &[char] = &[
-    ';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '[', ']', '*', '?', '~', '#', '!', '\\', '\n', '\r', '"',
-    '\'', '=',
+    ';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '[', ']', '*', '?', '~', '#', '!', '\\', '\n',
+    '\r', '"', '\'', '=',
 ];
 
 /// Programs that only look, whatever their arguments.
 const LOOKERS: &[&str] = &[
-    "basename", "cat", "cmp", "comm", "cut", "date", "df", "diff", "dirname", "du", "echo", "false", "file", "grep",
-    "head", "id", "ls", "nl", "pwd", "readlink", "realpath", "stat", "tail", "true", "uname", "wc", "which", "whoami",
+    "basename", "cat", "cmp", "comm", "cut", "date", "df", "diff", "dirname", "du", "echo", "false", "file",
+    "grep", "head", "id", "ls", "nl", "pwd", "readlink", "realpath", "stat", "tail", "true", "uname", "wc",
+    "which", "whoami",
 ];
 
 /// `git` subcommands that only look.
 const GIT_LOOKERS: &[&str] = &["blame", "diff", "log", "ls-files", "rev-parse", "shortlog", "show", "status"];
 
 /// Options of otherwise harmless programs that write or run something.
-const HARMFUL_OPTIONS: &[&str] = &["--output", "-o", "--ext-diff", "--textconv", "--set", "-s", "--open-files-in-pager", "-O"];
+const HARMFUL_OPTIONS: &[&str] =
+    &["--output", "-o", "--ext-diff", "--textconv", "--set", "-s", "--open-files-in-pager", "-O"];
 
 /// The words of a single plain command, or nothing if the line is anything more.
 fn plain_words(command: &str) -> Option<Vec<&str>> {
@@ -44,7 +46,8 @@ pub fn is_read_only(command: &str) -> bool {
         HARMFUL_OPTIONS.iter().any(|bad| *word == *bad || (bad.starts_with("--") && word.starts_with(bad)))
     };
     match program {
-        "date" | "git" | "diff" | "file" => !rest.iter().any(option_harms) && !(program == "file" && rest.contains(&"-C")),
+        "date" | "git" | "diff" => !rest.iter().any(option_harms),
+        "file" => !rest.contains(&"-C"),
         _ => true,
     }
 }
@@ -88,12 +91,27 @@ mod tests {
 
     #[test]
     fn only_plain_lookers_are_read_only() {
-        for command in ["ls", "ls -la src", "git status", "git log --oneline -5", "cat a.rs", "grep -rn x src"] {
+        for command in
+            ["ls", "ls -la src", "git status", "git log --oneline -5", "cat a.rs", "grep -rn x src"]
+        {
             assert!(is_read_only(command), "{command}");
         }
         for command in [
-            "", "rm x", "ls > f", "ls; rm x", "ls && rm x", "cat $(rm x)", "git diff --output=f", "git push", "find . -delete",
-            "X=1 ls", "git log --output f", "date -s tomorrow", "echo `rm x`", "ls\nrm x", "git -c core.pager=x log",
+            "",
+            "rm x",
+            "ls > f",
+            "ls; rm x",
+            "ls && rm x",
+            "cat $(rm x)",
+            "git diff --output=f",
+            "git push",
+            "find . -delete",
+            "X=1 ls",
+            "git log --output f",
+            "date -s tomorrow",
+            "echo `rm x`",
+            "ls\nrm x",
+            "git -c core.pager=x log",
         ] {
             assert!(!is_read_only(command), "{command}");
         }
@@ -111,7 +129,16 @@ mod tests {
 
     #[test]
     fn deny_rules_touch_any_part() {
-        for command in ["rm x", "ls && rm x", "ls;rm x", "echo $(rm x)", "env rm x", "bash -c 'rm x'", "/bin/rm x", "ls\nrm x"] {
+        for command in [
+            "rm x",
+            "ls && rm x",
+            "ls;rm x",
+            "echo $(rm x)",
+            "env rm x",
+            "bash -c 'rm x'",
+            "/bin/rm x",
+            "ls\nrm x",
+        ] {
             assert!(matches_rule("rm:*", command, true), "{command}");
         }
         assert!(!matches_rule("rm:*", "farm x", true));

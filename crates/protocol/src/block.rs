@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn raw_json_survives_to_the_byte() {
-        let source = r#"{"type":"thinking","thinking":"","signature":"x","n":1.10,"é":12345678901234567890123}"#;
+        let source =
+            r#"{"type":"thinking","thinking":"","signature":"x","n":1.10,"é":12345678901234567890123}"#;
         let block = RawBlock::parse(source.to_owned()).unwrap();
         assert_eq!(block.json(), source);
         assert_eq!(serde_json::to_string(&block).unwrap(), source);

@@ -65,7 +65,8 @@ impl Open {
 impl OpenResponse {
     /// The blocks that may be sent; nothing if there is only reasoning or blank text.
     fn sendable(&self) -> Vec<&RawBlock> {
-        let blocks: Vec<_> = self.blocks.iter().map(|(_, block)| block).filter(|b| !b.is_blank_text()).collect();
+        let blocks: Vec<_> =
+            self.blocks.iter().map(|(_, block)| block).filter(|b| !b.is_blank_text()).collect();
         if blocks.iter().all(|block| block.is_thinking()) { Vec::new() } else { blocks }
     }
 
@@ -205,7 +206,8 @@ impl Conversation {
         answer_open_calls(&response, &mut after);
         let before = std::mem::replace(&mut self.before, after);
         self.closed.extend(Message::new(Role::User, before.blocks()));
-        self.closed.extend(Message::new(Role::Assistant, sendable).map(|message| message.by(&response.model)));
+        self.closed
+            .extend(Message::new(Role::Assistant, sendable).map(|message| message.by(&response.model)));
     }
 
     fn leave_foreign_thinking(&mut self, model: &str) {
@@ -254,7 +256,8 @@ fn answer_open_calls(response: &OpenResponse, after: &mut Open) {
         if after.results.iter().any(|(_, answered, _)| *answered == call) {
             continue;
         }
-        let block = RawBlock::from_value(&json!({"type": "tool_result", "tool_use_id": call, "is_error": true,
+        let block =
+            RawBlock::from_value(&json!({"type": "tool_result", "tool_use_id": call, "is_error": true,
             "content": "This call was not answered: the work was cut off. It may or may not have run."}));
         after.results.push((EntryId(Default::default()), call, block));
     }

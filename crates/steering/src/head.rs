@@ -19,7 +19,8 @@ fn raw(mut blocks: Vec<Value>) -> Box<RawValue> {
 #[must_use]
 pub fn system(parts: &[String]) -> Box<RawValue> {
     let whole = parts.join("\n\n");
-    let blocks = if whole.trim().is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": whole})] };
+    let blocks =
+        if whole.trim().is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": whole})] };
     raw(blocks)
 }
 
@@ -36,7 +37,8 @@ mod tests {
     // CACHE-02
     #[test]
     fn tools_and_system_each_end_in_a_breakpoint() {
-        let tools: Value = serde_json::from_str(tools(vec![json!({"name":"A"}), json!({"name":"B"})]).get()).unwrap();
+        let tools: Value =
+            serde_json::from_str(tools(vec![json!({"name":"A"}), json!({"name":"B"})]).get()).unwrap();
         assert!(tools[0].get("cache_control").is_none());
         assert_eq!(tools[1]["cache_control"]["type"], "ephemeral");
         let system: Value = serde_json::from_str(system(&["a".into(), "b".into()]).get()).unwrap();

@@ -94,7 +94,11 @@ fn limit_images(value: &mut Value, totals: &mut Totals) -> Vec<String> {
         return limit_image(value, totals).into_iter().collect();
     }
     let Some(content) = value.get_mut("content").and_then(Value::as_array_mut) else { return Vec::new() };
-    content.iter_mut().filter(|block| block["type"] == "image").filter_map(|block| limit_image(block, totals)).collect()
+    content
+        .iter_mut()
+        .filter(|block| block["type"] == "image")
+        .filter_map(|block| limit_image(block, totals))
+        .collect()
 }
 
 fn limit_image(image: &mut Value, totals: &mut Totals) -> Option<String> {
@@ -124,7 +128,9 @@ mod tests {
     fn lone_surrogates_become_replacement_characters() {
         let lone = r#"{"type":"text","text":"a\ud800b"}"#;
         assert_eq!(mended(lone), r#"{"type":"text","text":"a\ufffdb"}"#);
-        for fine in [r#"{"type":"text","text":"\ud83d\ude00 \\ud800 \u00e9"}"#, r#"{"type":"text","text":"\\"}"#] {
+        for fine in
+            [r#"{"type":"text","text":"\ud83d\ude00 \\ud800 \u00e9"}"#, r#"{"type":"text","text":"\\"}"#]
+        {
             assert_eq!(mended(fine), fine);
         }
     }

@@ -1,5 +1,7 @@
 //! The conversation on the wire: pairing, merging, orphans, and a prefix that never changes.
 
+#![expect(clippy::unwrap_used, reason = "a broken set-up should stop the test")]
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
@@ -149,7 +151,10 @@ fn every_call_gets_exactly_one_result() {
     script.result("b", "first");
     script.result("b", "second");
     script.result("zzz", "nobody asked");
-    assert_eq!(sketch(&script.messages()), ["user: go", "assistant: call:a call:b", "user: result:b result:a"]);
+    assert_eq!(
+        sketch(&script.messages()),
+        ["user: go", "assistant: call:a call:b", "user: result:b result:a"]
+    );
     script.text("m2", "done");
     assert_eq!(sketch(&script.messages())[2], "user: result:b result:a");
 }

@@ -35,7 +35,7 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// With a result of its own.
-    Settled(Settled),
+    Settled(Box<Settled>),
     /// The user refused it without a word: the turn ends.
     Rejected,
     /// It was told to stop before it had a result.
@@ -49,6 +49,12 @@ pub(crate) struct Settled {
     pub(crate) is_error: bool,
     pub(crate) detail: Value,
     pub(crate) effects: Vec<Effect>,
+}
+
+impl Verdict {
+    fn error(text: &str) -> Self {
+        Self::Settled(Box::new(Settled::error(text)))
+    }
 }
 
 impl Settled {
@@ -102,9 +108,10 @@ impl Line {
 pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
     let steps = AssertUnwindSafe(steps(order, view, services, &line, &cancel)).catch_unwind();
     let verdict = steps.await.unwrap_or_else(|panic| {
-        let text = format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(&panic));
+        let text =
+            format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(&panic));
         tracing::error!(call = %line.call, "{text}");
-        Verdict::Settled(Settled::error(&text))
+        Verdict::error(&text)
     });
     line.tell(News::Finished(verdict));
 }
@@ -122,10 +129,10 @@ async fn steps(
     }
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return Verdict::Settled(Settled::error(&error.to_string())),
+        Err(error) => return Verdict::error(&error.to_string()),
     };
     if let Err(problem) = prepared.validate(&view) {
-        return Verdict::Settled(Settled::error(&problem));
+        return Verdict::error(&problem);
     }
     let permission = Permission { call: &call, view: &view, services: &services, line };
     let (prepared, permit) = match permission.seek(prepared, cancel).await {
@@ -146,11 +153,11 @@ async fn steps(
     let (done, is_error) = match prepared.run(cx).await {
         Ok(done) => (done, false),
         Err(ToolError::Failed(done)) => (done, true),
-        Err(ToolError::Model(text)) => return Verdict::Settled(Settled::error(&text)),
+        Err(ToolError::Model(text)) => return Verdict::error(&text),
         Err(ToolError::Cancelled) => return Verdict::Cancelled,
     };
     let Done { content, detail, effects } = bound(done, limit, &spill_dir, &call.id);
-    Verdict::Settled(Settled { content, is_error, detail, effects })
+    Verdict::Settled(Box::new(Settled { content, is_error, detail, effects }))
 }
 
 /// Seeks permission for one call.
@@ -217,7 +224,7 @@ impl Permission<'_> {
             Ok(Answer::Refuse { feedback: Some(feedback) }) => {
                 self.record("deny", &Reason::User, self.call.input.clone());
                 let text = format!("The user refused this call and said: {feedback}");
-                Err(Verdict::Settled(Settled::error(&text)))
+                Err(Verdict::error(&text))
             }
             Ok(Answer::Refuse { feedback: None }) => {
                 self.record("deny", &Reason::User, self.call.input.clone());
@@ -233,13 +240,12 @@ impl Permission<'_> {
         prepared: Box<dyn PreparedCall>,
         updated: Option<Value>,
     ) -> Result<Permitted, Verdict> {
-        let settled = |text: &str| Verdict::Settled(Settled::error(text));
         let prepared = match updated {
             None => prepared,
             Some(input) => {
                 let parsed = self.services.registry.prepare(&self.call.name, Input::Json(&input));
-                let parsed = parsed.map_err(|error| settled(&error.to_string()))?;
-                parsed.validate(self.view).map_err(|problem| settled(&problem))?;
+                let parsed = parsed.map_err(|error| Verdict::error(&error.to_string()))?;
+                parsed.validate(self.view).map_err(|problem| Verdict::error(&problem))?;
                 parsed
             }
         };
@@ -255,7 +261,7 @@ impl Permission<'_> {
     fn deny(&self, reason: &Reason) -> Verdict {
         self.record("deny", reason, self.call.input.clone());
         let text = format!("{} is not allowed here: {}.", self.call.name, reason.explain());
-        Verdict::Settled(Settled::error(&text))
+        Verdict::error(&text)
     }
 
     fn nobody_to_ask(&self, reason: &Reason) -> Verdict {
@@ -266,7 +272,7 @@ impl Permission<'_> {
             self.call.name,
             reason.explain()
         );
-        Verdict::Settled(Settled::error(&text))
+        Verdict::error(&text)
     }
 
     fn record(&self, behavior: &str, reason: &Reason, input: Value) {

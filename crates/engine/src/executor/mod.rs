@@ -42,7 +42,8 @@ pub(crate) struct Executor {
     errored: bool,
     stop: Option<Stop>,
     token: CancellationToken,
-    news: (mpsc::UnboundedSender<(CallId, News)>, mpsc::UnboundedReceiver<(CallId, News)>),
+    tell: mpsc::UnboundedSender<(CallId, News)>,
+    news: mpsc::UnboundedReceiver<(CallId, News)>,
 }
 
 struct Running {
@@ -67,6 +68,7 @@ impl Stop {
 impl Executor {
     /// An executor whose calls stop when `turn` is cancelled.
     pub(crate) fn new(limit: usize, siblings: Siblings, turn: &CancellationToken) -> Self {
+        let (tell, news) = mpsc::unbounded_channel();
         Self {
             schedule: Schedule::new(limit),
             siblings,
@@ -77,7 +79,8 @@ impl Executor {
             errored: false,
             stop: None,
             token: turn.child_token(),
-            news: mpsc::unbounded_channel(),
+            tell,
+            news,
         }
     }
 
@@ -116,21 +119,21 @@ impl Executor {
 
     /// Runs a call that [`Executor::ready`] gave out.
     pub(crate) fn spawn(&self, order: Order, view: View, services: &Services) {
-        let line = Line { call: order.call.id.clone(), news: self.news.0.clone() };
+        let line = Line { call: order.call.id.clone(), news: self.tell.clone() };
         let task = call::run(order, view, services.clone(), line, self.token.child_token());
         services.tasks.spawn(task);
     }
 
     /// The next thing a running call has to say.
     pub(crate) async fn next_news(&mut self) -> Option<(CallId, News)> {
-        self.news.1.recv().await
+        self.news.recv().await
     }
 
     /// Takes a verdict in. Returns whether the user rejected the call.
     pub(crate) fn finish(&mut self, id: &CallId, verdict: Verdict) -> bool {
         let rejected = matches!(verdict, Verdict::Rejected);
         match verdict {
-            Verdict::Settled(settled) => self.settle(id, settled),
+            Verdict::Settled(settled) => self.settle(id, *settled),
             Verdict::Rejected => {
                 let text = "The user refused this call. Nothing was done.";
                 self.settle(id, Settled::error(text));
@@ -216,8 +219,15 @@ impl Executor {
         let (now, later) = if safe { (Vec::new(), effects) } else { (effects, Vec::new()) };
         let position = self.schedule.position(id);
         self.held.extend(later.into_iter().map(|effect| (position, effect)));
-        let result =
-            CallResult { call: id.clone(), tool, content, is_error, cause: Cause::Call, detail, effects: now };
+        let result = CallResult {
+            call: id.clone(),
+            tool,
+            content,
+            is_error,
+            cause: Cause::Call,
+            detail,
+            effects: now,
+        };
         self.done.insert(id.clone(), result);
         self.schedule.complete(id);
     }

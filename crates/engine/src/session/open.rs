@@ -187,7 +187,12 @@ impl Opening {
         }
     }
 
-    fn with(setup: &Setup, id: SessionId, paths: SessionPaths, source: &'static str) -> Result<Self, StoreError> {
+    fn with(
+        setup: &Setup,
+        id: SessionId,
+        paths: SessionPaths,
+        source: &'static str,
+    ) -> Result<Self, StoreError> {
         let writer = setup.persist.then(|| LogWriter::open(&paths.log, &id.to_string())).transpose()?;
         Ok(Self { id, paths, writer, history: History::default(), source, forked_from: None })
     }
@@ -213,7 +218,8 @@ impl History {
             let envelope =
                 Envelope { session: id, cwd: &history.state.cwd, version: VERSION, git_branch: None };
             if let (Some(writer), Ok(())) = (writer.as_deref_mut(), &copied) {
-                copied = line::write(&entry, &envelope).map_err(Into::into).and_then(|line| writer.append(&line));
+                copied =
+                    line::write(&entry, &envelope).map_err(Into::into).and_then(|line| writer.append(&line));
             }
         })?;
         copied?;

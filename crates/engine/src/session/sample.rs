@@ -6,9 +6,7 @@ use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{
-    AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Response,
-};
+use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Response};
 use tiller_protocol::id::{EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
 
@@ -142,7 +140,9 @@ impl Task {
                 event = stream.next() => Wake::Model(event),
             };
             match wake {
-                Wake::Cancelled => return Ok(Err(Stopped::Aborted(self.turn.abort.unwrap_or(Abort::Interrupted)))),
+                Wake::Cancelled => {
+                    return Ok(Err(Stopped::Aborted(self.turn.abort.unwrap_or(Abort::Interrupted))));
+                }
                 Wake::Command(command) => self.on_command(command)?,
                 Wake::Call(Some((call, news))) => self.on_news(attempt, &call, news)?,
                 Wake::Call(None) => {}
@@ -202,17 +202,17 @@ impl Task {
             self.measure(&Telemetry::ResponseKeyword);
         }
         let call = block.as_tool_use();
+        let order = call.map(|call| Order::new(&self.services, call, invalid_input.as_deref()));
         let entry = self.append(Body::Assistant(AssistantBlock {
             message_id: attempt.message_id(),
             model: attempt.answering_model.clone(),
             block,
-            invalid_input: invalid_input.clone(),
+            invalid_input,
             api_error: false,
             aborted: false,
         }))?;
         attempt.entries.push(entry.id);
-        if let Some(call) = call {
-            let order = Order::new(&self.services, call, invalid_input.as_deref());
+        if let Some(order) = order {
             if self.fixed.streaming_tools {
                 attempt.executor.add(order);
             } else {
@@ -282,7 +282,8 @@ impl Task {
             ModelError::PrefixMismatch { .. } if !self.drop_thinking => {
                 self.drop_thinking = true;
                 self.void(attempt, Cause::StreamingFallback)?;
-                let text = "The provider no longer accepts some earlier reasoning; it is left out from now on.";
+                let text =
+                    "The provider no longer accepts some earlier reasoning; it is left out from now on.";
                 self.notice("thinking_dropped", Level::Info, text.to_owned())?;
                 Ok(Some(attempt.model.clone()))
             }
@@ -334,14 +335,19 @@ impl Task {
         Ok(Sampled::Aborted(abort))
     }
 
-    async fn after_failure(&mut self, mut attempt: Attempt, error: &ModelError) -> Result<Sampled, StoreError> {
+    async fn after_failure(
+        &mut self,
+        mut attempt: Attempt,
+        error: &ModelError,
+    ) -> Result<Sampled, StoreError> {
         let message = error.to_string();
         tracing::error!(request_id = error.request_id(), "{message}");
         self.measure(&Telemetry::QueryError {
             assistant_count: attempt.blocks,
             tool_use_count: attempt.executor.len(),
         });
-        self.settle_open_calls(&mut attempt, Stop { cause: Cause::ApiError, detail: message.clone() }).await?;
+        self.settle_open_calls(&mut attempt, Stop { cause: Cause::ApiError, detail: message.clone() })
+            .await?;
         self.append(Body::Assistant(AssistantBlock {
             message_id: MessageId(format!("error_{}", self.fixed.env.fresh())),
             model: "<synthetic>".to_owned(),

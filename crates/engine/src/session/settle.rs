@@ -76,7 +76,12 @@ impl Task {
         }
     }
 
-    pub(super) fn on_news(&mut self, attempt: &mut Attempt, call: &CallId, news: News) -> Result<(), StoreError> {
+    pub(super) fn on_news(
+        &mut self,
+        attempt: &mut Attempt,
+        call: &CallId,
+        news: News,
+    ) -> Result<(), StoreError> {
         match news {
             News::Progress(data) => self.journal.tell(Event::Progress { call: call.clone(), data }),
             News::Decided(record) => {
@@ -103,7 +108,8 @@ impl Task {
 
     /// Questions whose call no longer waits need no answer.
     fn withdraw_dead_asks(&mut self) {
-        let dead: Vec<AskId> = self.asks.iter().filter(|(_, waiting)| waiting.is_closed()).map(|(id, _)| *id).collect();
+        let dead: Vec<AskId> =
+            self.asks.iter().filter(|(_, waiting)| waiting.is_closed()).map(|(id, _)| *id).collect();
         for id in dead {
             self.asks.remove(&id);
             self.journal.tell(Event::Resolved(id));

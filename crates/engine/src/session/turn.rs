@@ -98,7 +98,11 @@ impl Task {
         if let Some(max) = self.fixed.limits.max_turns
             && self.turn.steps >= max
         {
-            self.notice("max_turns", Level::Warning, format!("Stopped: the limit of {max} model requests is reached."))?;
+            self.notice(
+                "max_turns",
+                Level::Warning,
+                format!("Stopped: the limit of {max} model requests is reached."),
+            )?;
             return Ok(Some((Outcome::MaxTurns, None)));
         }
         let spent = self.journal.state.spent.usd;

@@ -14,13 +14,19 @@ pub(crate) use writer::LogWriter;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system refused.
-    #[error("the session log could not be used: {0}; free some space or fix the directory, or run with --no-session-persistence")]
+    #[error(
+        "the session log could not be used: {0}; free some space or fix the directory, or run with --no-session-persistence"
+    )]
     Io(#[from] std::io::Error),
     /// Another process has the session open.
-    #[error("session {0} is in use by another tiller process; wait for it, or add --fork-session to continue in a copy")]
+    #[error(
+        "session {0} is in use by another tiller process; wait for it, or add --fork-session to continue in a copy"
+    )]
     Busy(String),
     /// There is no such session here.
-    #[error("no session {id} was found for {project}; `tiller --resume` without an id continues the latest one")]
+    #[error(
+        "no session {id} was found for {project}; `tiller --resume` without an id continues the latest one"
+    )]
     NotFound {
         /// What was asked for.
         id: String,

@@ -41,7 +41,8 @@ impl LogWriter {
         let mut options = fs_err::OpenOptions::new();
         fs_err::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.create(true).append(true).read(true).open(path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| StoreError::Busy(name.to_owned()))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| StoreError::Busy(name.to_owned()))?;
         let length = file.metadata()?.len();
         Ok(Self { file: Arc::new(file), hash: String::new(), length, unsynced: false })
     }

@@ -55,7 +55,8 @@ async fn the_users_changed_input_is_what_runs() {
 #[tokio::test]
 async fn a_refusal_without_a_word_ends_the_turn() {
     let lab = Lab::new();
-    let reply = Reply::new().tool_with_id("a", "Probe", write(&lab)).tool_with_id("b", "Probe", says("unused"));
+    let reply =
+        Reply::new().tool_with_id("a", "Probe", write(&lab)).tool_with_id("b", "Probe", says("unused"));
     lab.server.reply(reply);
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, _) = asked(&mut watch).await;
@@ -109,7 +110,9 @@ async fn the_mode_counts_at_the_moment_of_the_decision() {
     let mut watch = lab.begin(asking(&lab), "go").await;
     watch.until_started("a").await;
     watch.send(Command::SetMode(Mode::AcceptEdits)).await;
-    watch.until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Effect(_)))).await;
+    watch
+        .until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Effect(_))))
+        .await;
     lab.gates.open("gate");
     watch.until_turn_ends().await;
     assert_eq!(watch.result("b").text(), "written");

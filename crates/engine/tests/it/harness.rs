@@ -253,7 +253,10 @@ impl Watch {
     }
 
     pub(crate) async fn until_turn_ends(&mut self) {
-        self.until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::TurnEnded(_)))).await;
+        self.until(
+            |event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::TurnEnded(_))),
+        )
+        .await;
     }
 
     /// Waits until a call runs.
@@ -346,6 +349,6 @@ pub(crate) fn says(text: &str) -> Value {
 pub(crate) fn only_log(config_dir: &Path) -> PathBuf {
     let projects = fs_err::read_dir(config_dir.join("projects")).unwrap();
     let project = projects.map(Result::unwrap).next().unwrap().path();
-    let logs = fs_err::read_dir(project).unwrap().map(|entry| entry.unwrap().path());
-    logs.filter(|path| path.extension().is_some_and(|ext| ext == "jsonl")).next().unwrap()
+    let mut logs = fs_err::read_dir(project).unwrap().map(|entry| entry.unwrap().path());
+    logs.find(|path| path.extension().is_some_and(|ext| ext == "jsonl")).unwrap()
 }

@@ -1,5 +1,12 @@
 //! The loop in process: scripted model over HTTP, tools under the test's control.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken set-up should stop the test"
+)]
+
 mod asks;
 mod executor;
 mod harness;

@@ -120,7 +120,8 @@ async fn a_call_that_was_cut_off_is_not_run_again() {
     let watch = two_steps(&lab).await;
     let log = watch.session.paths.log.clone();
     let text = fs_err::read_to_string(&log).unwrap();
-    let call = text.lines().position(|line| line.contains("\"toolu\"") || line.contains("\"id\":\"b\"")).unwrap();
+    let call =
+        text.lines().position(|line| line.contains("\"toolu\"") || line.contains("\"id\":\"b\"")).unwrap();
     let kept: String = text.lines().take(call + 1).map(|line| format!("{line}\n")).collect();
     fs_err::write(&log, kept).unwrap();
     lab.server.reply(Reply::text("I see"));
@@ -141,7 +142,8 @@ async fn a_second_process_is_kept_out() {
     let setup = Setup { start: Start::Resume(watch.session.id), ..lab.setup() };
     let error = Session::start(setup).err().unwrap().to_string();
     assert!(error.contains("in use") && error.contains("--fork-session"), "{error}");
-    let missing = Setup { start: Start::Resume(tiller_protocol::id::SessionId(uuid::Uuid::nil())), ..lab.setup() };
+    let missing =
+        Setup { start: Start::Resume(tiller_protocol::id::SessionId(uuid::Uuid::nil())), ..lab.setup() };
     assert!(Session::start(missing).err().unwrap().to_string().contains("no session"));
     let taken = Setup { start: Start::New(Some(watch.session.id)), ..lab.setup() };
     assert!(Session::start(taken).err().unwrap().to_string().contains("exists already"));

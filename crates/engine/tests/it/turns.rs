@@ -55,13 +55,26 @@ async fn events_come_in_conversation_order() {
     let kept: Vec<String> = watch
         .sketch()
         .into_iter()
-        .filter(|what| !what.starts_with("stream") && !["CallStarted", "CallStopped", "decision", "response"].contains(&what.as_str()))
+        .filter(|what| {
+            !what.starts_with("stream")
+                && !["CallStarted", "CallStopped", "decision", "response"].contains(&what.as_str())
+        })
         .collect();
     assert_eq!(
         kept,
         [
-            "opened", "effect SetMode { mode: BypassPermissions }", "Idle", "TurnStarted", "epoch", "user",
-            "StepStarted", "assistant text", "call a", "result a Call", "StepStarted", "assistant text",
+            "opened",
+            "effect SetMode { mode: BypassPermissions }",
+            "Idle",
+            "TurnStarted",
+            "epoch",
+            "user",
+            "StepStarted",
+            "assistant text",
+            "call a",
+            "result a Call",
+            "StepStarted",
+            "assistant text",
             "end Success",
         ]
     );
@@ -75,7 +88,8 @@ async fn an_overloaded_model_is_left_for_the_fallback() {
     lab.server.replies([overloaded(), overloaded(), overloaded(), call("a", says("x")), Reply::text("done")]);
     let setup = Setup { fallback_model: Some("haiku".into()), ..lab.setup() };
     let watch = lab.turn(setup, "go").await;
-    let models: Vec<String> = lab.server.messages().iter().map(|r| r.body()["model"].as_str().unwrap().to_owned()).collect();
+    let models: Vec<String> =
+        lab.server.messages().iter().map(|r| r.body()["model"].as_str().unwrap().to_owned()).collect();
     assert_eq!(models[2..], ["claude-sonnet-5-5", "claude-haiku-5-5", "claude-haiku-5-5"]);
     let notice = watch.entries().iter().find_map(|entry| match &entry.body {
         Body::Notice(notice) => Some(notice.content.clone()),
@@ -97,7 +111,10 @@ async fn a_fatal_error_answers_open_calls_and_ends_the_turn() {
     ]);
     let watch = lab.turn(lab.setup(), "go").await;
     let result = watch.result("a");
-    assert!(result.is_error && matches!(result.cause, Cause::ApiError | Cause::StreamingFallback), "{result:?}");
+    assert!(
+        result.is_error && matches!(result.cause, Cause::ApiError | Cause::StreamingFallback),
+        "{result:?}"
+    );
     assert_eq!(end(&watch).marker, Some(EndMarker { tool_use: false, reason: EndReason::Error }));
     assert!(matches!(watch.outcome(), Outcome::Error { .. }));
 }
@@ -158,7 +175,9 @@ async fn a_message_sent_during_the_final_answer_continues_the_turn() {
     let mut watch = lab.begin(lab.setup(), "go").await;
     gate.wait_reached_async().await;
     watch.send(Command::Submit(UserInput::text("wait, one more"))).await;
-    watch.until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Queued(_)))).await;
+    watch
+        .until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Queued(_))))
+        .await;
     gate.open();
     watch.until_turn_ends().await;
     assert_eq!(lab.server.messages().len(), 2);
@@ -264,7 +283,11 @@ async fn a_prefix_the_provider_no_longer_knows_is_sent_without_reasoning() {
 async fn the_mode_of_each_step_chooses_the_model() {
     let lab = Lab::new();
     lab.server.replies([call("a", says("x")), Reply::text("done")]);
-    let setup = Setup { model_setting: Some("haiku".into()), mode: Some(tiller_protocol::mode::Mode::Plan), ..lab.setup() };
+    let setup = Setup {
+        model_setting: Some("haiku".into()),
+        mode: Some(tiller_protocol::mode::Mode::Plan),
+        ..lab.setup()
+    };
     let mut watch = lab.begin(setup, "go").await;
     watch.until_result("a").await;
     watch.until_turn_ends().await;
@@ -281,11 +304,18 @@ async fn the_mode_of_each_step_chooses_the_model() {
 async fn images_of_the_user_reach_the_model() {
     let lab = Lab::new();
     lab.server.reply(Reply::text("a dot"));
-    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-    let image = RawBlock::from_value(&json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}}));
+    let png =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let image = RawBlock::from_value(
+        &json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}}),
+    );
     let session = tiller_engine::Session::start(lab.setup()).unwrap();
     let mut watch = Watch { session, seen: Vec::new() };
-    let input = UserInput { id: None, content: vec![RawBlock::text("what is this?"), image], delivery: Delivery::Steer };
+    let input = UserInput {
+        id: None,
+        content: vec![RawBlock::text("what is this?"), image],
+        delivery: Delivery::Steer,
+    };
     watch.send(Command::Submit(input)).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);
