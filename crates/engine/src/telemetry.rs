@@ -13,6 +13,7 @@ pub(crate) enum Telemetry<'a> {
     QueryBeforeAttachments { messages: usize, assistants: usize, results: usize },
     QueryAfterAttachments { total: usize, changed_files: usize },
     ResponseKeyword,
+    SteeringAnswered { count: usize },
 }
 
 /// Writes a measurement with the step it belongs to.
@@ -53,6 +54,9 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
         }
         Telemetry::QueryAfterAttachments { total, changed_files } => {
             event!("tiller_query_after_attachments", totalCount = total, changedFileCount = changed_files);
+        }
+        Telemetry::SteeringAnswered { count } => {
+            event!("tiller_steering_answered", count = count);
         }
         Telemetry::ResponseKeyword => {
             event!("tiller_response_keyword", is_overly_agreeable = true);

@@ -9,7 +9,7 @@ use tiller_protocol::entry::{Body, Entry, Queued};
 use tiller_protocol::id::EntryId;
 use tiller_tools::todo_file;
 
-use super::Task;
+use super::{PromptChoice, Task};
 use crate::next::Abort;
 use crate::store::StoreError;
 
@@ -34,7 +34,16 @@ impl Task {
                 self.model_setting = Some(setting);
                 self.append(Body::Effect(Effect::SetModel { model }))?;
             }
+            Some(Command::SetPrompt { .. }) if self.epoch_checked => {
+                let problem = "the system prompt can be set only before the first message";
+                self.journal.tell(Event::Rejected(problem.to_owned()));
+            }
+            Some(Command::SetPrompt { replace, append }) => self.fixed.prompt = PromptChoice { replace, append },
             Some(Command::Close) => self.closing = true,
+            Some(Command::Shutdown) => {
+                self.shut_down = true;
+                self.turn.stop(Abort::Interrupted);
+            }
             None => self.inbox_open = false,
         }
         Ok(())

@@ -173,6 +173,8 @@ struct Task {
     inbox: mpsc::Receiver<Command>,
     inbox_open: bool,
     closing: bool,
+    /// The session ends without what is still queued.
+    shut_down: bool,
     model_setting: Option<String>,
     main_model: String,
     epoch: Option<Arc<Epoch>>,
@@ -203,16 +205,19 @@ impl Task {
     async fn next_input(&mut self) -> Result<Option<(EntryId, Vec<RawBlock>, Origin)>, StoreError> {
         let mut announced = false;
         loop {
+            if self.shut_down {
+                return Ok(None);
+            }
             if let Some(queued) = self.journal.state.queue.front().cloned() {
                 self.append(Body::Dequeued(Dequeued { ids: vec![queued.id] }))?;
                 return Ok(Some((queued.id, queued.content, Origin::Queued)));
             }
-            if self.closing || !self.inbox_open {
-                return Ok(None);
-            }
             if !announced {
                 self.journal.tell(Event::Idle);
                 announced = true;
+            }
+            if self.closing || !self.inbox_open {
+                return Ok(None);
             }
             match self.inbox.recv().await {
                 Some(Command::Submit(input)) => {

@@ -100,6 +100,7 @@ impl Task {
             inbox,
             inbox_open: true,
             closing: false,
+            shut_down: false,
             model_setting: setup.model_setting,
             main_model,
             epoch,

@@ -292,6 +292,10 @@ impl Task {
     }
 
     async fn after_answer(&mut self, mut attempt: Attempt) -> Result<Sampled, StoreError> {
+        match std::mem::take(&mut self.turn.pending_steering) {
+            0 => {}
+            count => self.measure(&Telemetry::SteeringAnswered { count }),
+        }
         let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
             self.void(&mut attempt, Cause::StreamingFallback)?;

@@ -33,6 +33,7 @@ impl Task {
             }))?;
         }
         self.measure(&Telemetry::QueryAfterAttachments { total: snapshot.len(), changed_files: 0 });
+        self.turn.pending_steering = snapshot.len();
         if !snapshot.is_empty() {
             self.append(Body::Dequeued(Dequeued { ids: snapshot.iter().map(|queued| queued.id).collect() }))?;
         }

