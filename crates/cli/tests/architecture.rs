@@ -1,5 +1,7 @@
 //! The shape of the workspace, as ARCHITECTURE.md describes it. A change of shape is an edit of these tables.
 
+#![expect(clippy::expect_used, reason = "a workspace that cannot be read should fail the test")]
+
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
