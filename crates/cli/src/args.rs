@@ -87,6 +87,10 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) dangerously_skip_permissions: bool,
 
+    /// With stream-json: let the host switch to bypassPermissions later
+    #[arg(long)]
+    pub(crate) allow_dangerously_skip_permissions: bool,
+
     /// Rules for what needs no question, e.g. "Edit,Bash(cargo test:*)"
     #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULES")]
     pub(crate) allowed_tools: Vec<String>,

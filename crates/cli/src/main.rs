@@ -10,8 +10,11 @@ mod world;
 
 use std::process::ExitCode;
 
-use args::{Args, InputFormat, Parsed};
+use args::{Args, InputFormat, OutputFormat, Parsed};
 use exit::Exit;
+use headless::{SessionFacts, Terms};
+use setup::Parts;
+use tiller_engine::Session;
 use tiller_protocol::env::Env;
 
 fn main() -> ExitCode {
@@ -41,10 +44,10 @@ fn run() -> anyhow::Result<Exit> {
     for warning in warnings {
         complain(&warning);
     }
-    if let Some(log) = logging::start(&args, &env, &tiller_config::config_dir(&env))? {
-        if args.verbose || args.debug_file.is_none() {
-            complain(&format!("the debug log goes to {}", log.display()));
-        }
+    if let Some(log) = logging::start(&args, &env, &tiller_config::config_dir(&env))?
+        && (args.verbose || args.debug_file.is_none())
+    {
+        complain(&format!("the debug log goes to {}", log.display()));
     }
     runtime()?.block_on(start(args, env))
 }
@@ -56,10 +59,25 @@ async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
             "say what to do with -p \"...\", or try `tiller demo`; `tiller --help` lists the options"
         );
     }
+    if streaming && args.output_format != OutputFormat::StreamJson {
+        anyhow::bail!("--input-format stream-json needs --output-format stream-json");
+    }
     let prompt = if streaming { args.prompt.clone() } else { Some(whole_prompt(&args).await?) };
-    let (setup, facts) = setup::build(&args, &env)?;
-    let job = headless::Job::new(&args, prompt, env.flag("CLAUDE_CODE_SDK_READS_SESSION_STATE"));
-    headless::run(job, setup, facts).await
+    match open(&args, &env) {
+        Ok((session, facts, terms)) => {
+            let job = headless::Job::new(&args, prompt, env.flag("CLAUDE_CODE_SDK_READS_SESSION_STATE"));
+            headless::run(job, session, facts, terms).await
+        }
+        Err(error) => {
+            headless::never_started(args.output_format, env.fresh(), &format!("{error:#}"))?;
+            Err(error)
+        }
+    }
+}
+
+fn open(args: &Args, env: &Env) -> anyhow::Result<(Session, SessionFacts, Terms)> {
+    let Parts { setup, facts, terms } = setup::build(args, env)?;
+    Ok((Session::start(setup)?, facts, terms))
 }
 
 /// The prompt from the command line and from standard input.

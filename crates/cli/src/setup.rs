@@ -15,10 +15,17 @@ use tiller_protocol::mode::Mode;
 use tiller_tools::Registry;
 
 use crate::args::{Args, InputFormat};
-use crate::headless::SessionFacts;
+use crate::headless::{SessionFacts, Terms};
+
+/// What a headless run is made of.
+pub(crate) struct Parts {
+    pub(crate) setup: Setup,
+    pub(crate) facts: SessionFacts,
+    pub(crate) terms: Terms,
+}
 
 /// Builds a session's set-up from what the user said.
-pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFacts)> {
+pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let prompt = prompt_choice(args, env)?;
     let config_dir = config_dir(env);
     let settings = Settings::load(&config_dir, &env.cwd)?;
@@ -36,6 +43,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFac
     let facts = SessionFacts {
         cwd: env.cwd.clone(),
         model: main_model,
+        tools: registry.names().into_iter().map(str::to_owned).collect(),
         api_key_source: if env.var("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },
         betas: args.betas.clone(),
         catalog,
@@ -43,6 +51,14 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFac
             let env = env.clone();
             Box::new(move || env.fresh())
         },
+    };
+    let mode = mode(args)?;
+    let interactive = interactive(args)?;
+    let terms = Terms {
+        asks: interactive,
+        bypass: mode == Some(Mode::BypassPermissions) || args.allow_dangerously_skip_permissions,
+        names: names.clone(),
+        model_setting: model_setting.clone(),
     };
     let setup = Setup {
         start: start(args, env, &config_dir)?,
@@ -54,8 +70,8 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFac
         fallback_model,
         registry,
         rules,
-        mode: mode(args)?,
-        interactive: interactive(args)?,
+        mode,
+        interactive,
         prompt,
         user_context: true,
         limits: Limits {
@@ -70,7 +86,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<(Setup, SessionFac
         env: env.clone(),
         config_dir,
     };
-    Ok((setup, facts))
+    Ok(Parts { setup, facts, terms })
 }
 
 fn prompt_choice(args: &Args, env: &Env) -> anyhow::Result<PromptChoice> {

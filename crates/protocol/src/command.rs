@@ -24,8 +24,17 @@ pub enum Command {
     SetMode(Mode),
     /// Change the main model (an alias or an id).
     SetModel(String),
+    /// Change the system prompt; only before the first turn.
+    SetPrompt {
+        /// Stands in place of the default prompt.
+        replace: Option<String>,
+        /// Stands at its end.
+        append: Option<String>,
+    },
     /// No more input will come: finish what is running and queued, then end.
     Close,
+    /// Stop the running turn and end. What is queued stays in the log.
+    Shutdown,
 }
 
 /// Input by the user.

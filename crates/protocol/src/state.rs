@@ -164,6 +164,8 @@ impl State {
     fn open(&mut self, opened: &Opened) {
         self.start_dir.clone_from(&opened.cwd);
         self.cwd.clone_from(&opened.cwd);
+        // Each run starts with the model it was told to use.
+        self.model = None;
         self.additional_dirs.clone_from(&opened.additional_dirs);
     }
 

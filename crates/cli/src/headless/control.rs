@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tiller_model::name::Names;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
@@ -11,20 +12,38 @@ use tiller_protocol::entry::Delivery;
 use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mode::Mode;
 
+use super::initialize::initialize;
 use super::tally::Tally;
+
+/// What the host may do, settled when the run starts.
+pub(crate) struct Terms {
+    /// Permission questions go to the host.
+    pub(crate) asks: bool,
+    /// The host may switch to bypassing permissions.
+    pub(crate) bypass: bool,
+    /// How model names are understood.
+    pub(crate) names: Names,
+    /// The configured model, as written.
+    pub(crate) model_setting: Option<String>,
+}
 
 /// Keeps track of what was asked over the stream.
 pub(crate) struct Control {
-    asks: bool,
+    terms: Terms,
     pending: HashMap<String, AskId>,
+    host_is_gone: bool,
 }
 
-/// What a frame of the host leads to.
+/// What a frame or an event leads to.
 #[derive(Default)]
 pub(crate) struct Reaction {
     pub(crate) frames: Vec<Value>,
     pub(crate) commands: Vec<Command>,
+    /// Why the run cannot go on.
+    pub(crate) failure: Option<String>,
 }
+
+type Answered = Result<(Value, Vec<Command>), String>;
 
 #[derive(Deserialize)]
 struct UserFrame {
@@ -48,14 +67,17 @@ enum Content {
 }
 
 impl Control {
-    pub(crate) fn new(asks: bool) -> Self {
-        Self { asks, pending: HashMap::new() }
+    pub(crate) fn new(terms: Terms) -> Self {
+        Self { terms, pending: HashMap::new(), host_is_gone: false }
     }
 
-    /// Frames for the host that an event calls for.
-    pub(crate) fn on_event(&mut self, event: &Event) -> Vec<Value> {
-        match event {
-            Event::Asked(id, Ask::Permission(ask)) if self.asks => {
+    /// What an event calls for: frames for the host, or answers in its place.
+    pub(crate) fn on_event(&mut self, event: &Event) -> Reaction {
+        let frames = match event {
+            Event::Asked(id, _) if self.host_is_gone => {
+                return Reaction { commands: vec![refuse(*id)], ..Reaction::default() };
+            }
+            Event::Asked(id, Ask::Permission(ask)) if self.terms.asks => {
                 let request_id = id.to_string();
                 self.pending.insert(request_id.clone(), *id);
                 let request = json!({"subtype": "can_use_tool", "tool_name": ask.tool, "display_name": ask.tool,
@@ -67,21 +89,21 @@ impl Control {
                 vec![json!({"type": "control_cancel_request", "request_id": id.to_string()})]
             }
             _ => Vec::new(),
-        }
+        };
+        Reaction { frames, ..Reaction::default() }
     }
 
-    /// The host is gone: open questions are answered with no.
+    /// The host is gone: open questions are answered with no, and so are those that follow.
     pub(crate) fn nobody_answers(&mut self) -> Vec<Command> {
-        let feedback = "the stream closed before the question was answered".to_owned();
-        let refuse = |(_, id)| Command::Answer(id, Answer::Refuse { feedback: Some(feedback.clone()) });
-        self.pending.drain().map(refuse).collect()
+        self.host_is_gone = true;
+        self.pending.drain().map(|(_, id)| refuse(id)).collect()
     }
 
     /// What a frame of the host asks for. Unknown kinds are passed over.
     pub(crate) fn on_frame(&mut self, frame: Value, tally: &Tally) -> Reaction {
         match frame["type"].as_str() {
             Some("user") => user(frame),
-            Some("control_request") => request(&frame, tally),
+            Some("control_request") => self.request(&frame, tally),
             Some("control_response") => self.response(&frame["response"]),
             _ => Reaction::default(),
         }
@@ -107,6 +129,60 @@ impl Control {
         };
         Reaction { commands: vec![Command::Answer(id, answer)], ..Reaction::default() }
     }
+
+    fn request(&self, frame: &Value, tally: &Tally) -> Reaction {
+        let request = &frame["request"];
+        let id = &frame["request_id"];
+        let subtype = request["subtype"].as_str().unwrap_or_default();
+        let answered = match subtype {
+            "initialize" => initialize(request, tally),
+            "interrupt" => Ok(interrupt(tally)),
+            "set_permission_mode" => self.set_mode(request),
+            "set_model" => Ok(self.set_model(request)),
+            "mcp_status" => Ok((json!({"mcpServers": []}), Vec::new())),
+            other => Err(format!("unsupported request: {other}")),
+        };
+        let answer = |response: Value| vec![json!({"type": "control_response", "response": response})];
+        match answered {
+            Ok((response, commands)) => {
+                let frames = answer(json!({"subtype": "success", "request_id": id, "response": response}));
+                Reaction { frames, commands, failure: None }
+            }
+            Err(error) => {
+                let frames = answer(json!({"subtype": "error", "request_id": id, "error": error}));
+                // Hosts send their first message before they have read the answer: without what they asked for, it
+                // must not run.
+                let failure = (subtype == "initialize").then_some(error);
+                Reaction { frames, commands: Vec::new(), failure }
+            }
+        }
+    }
+
+    fn set_mode(&self, request: &Value) -> Answered {
+        match request["mode"].as_str().unwrap_or_default().parse::<Mode>() {
+            Ok(Mode::BypassPermissions) if !self.terms.bypass => {
+                Err("bypassPermissions has to be allowed when tiller is started".to_owned())
+            }
+            Ok(mode) => Ok((json!({"mode": mode}), vec![Command::SetMode(mode)])),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn set_model(&self, request: &Value) -> (Value, Vec<Command>) {
+        let chosen = request["model"].as_str().filter(|name| !name.is_empty() && *name != "default");
+        let setting = chosen.or(self.terms.model_setting.as_deref()).unwrap_or("sonnet");
+        (json!({"model": self.terms.names.resolve(setting)}), vec![Command::SetModel(setting.to_owned())])
+    }
+}
+
+fn refuse(id: AskId) -> Command {
+    let feedback = "the stream closed before the question was answered".to_owned();
+    Command::Answer(id, Answer::Refuse { feedback: Some(feedback) })
+}
+
+fn interrupt(tally: &Tally) -> (Value, Vec<Command>) {
+    let queued: Vec<&EntryId> = tally.state.queue.iter().map(|queued| &queued.id).collect();
+    (json!({"still_queued": queued}), vec![Command::Interrupt])
 }
 
 fn user(frame: Value) -> Reaction {
@@ -125,44 +201,4 @@ fn user(frame: Value) -> Reaction {
     }
     commands.push(Command::Submit(UserInput { id: frame.uuid, content, delivery }));
     Reaction { commands, ..Reaction::default() }
-}
-
-fn request(frame: &Value, tally: &Tally) -> Reaction {
-    let request = &frame["request"];
-    let id = &frame["request_id"];
-    let subtype = request["subtype"].as_str().unwrap_or_default();
-    let (answer, commands) = match subtype {
-        "initialize" => (Ok(initialized(tally)), Vec::new()),
-        "interrupt" => {
-            let queued: Vec<&EntryId> = tally.state.queue.iter().map(|queued| &queued.id).collect();
-            (Ok(json!({"still_queued": queued})), vec![Command::Interrupt])
-        }
-        "set_permission_mode" => match request["mode"].as_str().unwrap_or_default().parse::<Mode>() {
-            Ok(Mode::BypassPermissions) if tally.state.mode != Mode::BypassPermissions => {
-                (Err("bypassPermissions has to be chosen when tiller is started".to_owned()), Vec::new())
-            }
-            Ok(mode) => (Ok(json!({"mode": mode})), vec![Command::SetMode(mode)]),
-            Err(error) => (Err(error.to_string()), Vec::new()),
-        },
-        "set_model" => {
-            let model = request["model"].as_str().unwrap_or("sonnet");
-            (Ok(json!({"model": model})), vec![Command::SetModel(model.to_owned())])
-        }
-        "mcp_status" => (Ok(json!({"mcpServers": []})), Vec::new()),
-        other => (Err(format!("unsupported request: {other}")), Vec::new()),
-    };
-    let response = match answer {
-        Ok(response) => json!({"subtype": "success", "request_id": id, "response": response}),
-        Err(error) => json!({"subtype": "error", "request_id": id, "error": error}),
-    };
-    Reaction { frames: vec![json!({"type": "control_response", "response": response})], commands }
-}
-
-fn initialized(tally: &Tally) -> Value {
-    json!({
-        "commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"],
-        "models": [{"value": "default", "displayName": "Default", "description": "The configured model"}],
-        "account": {}, "claude_code_version": crate::args::PROTOCOL_LEVEL, "pid": std::process::id(),
-        "current_permission_mode": tally.state.mode,
-    })
 }

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tiller_model::Catalog;
-use tiller_protocol::entry::{AssistantBlock, CallResult, Entry, Notice, Outcome};
+use tiller_protocol::entry::{AssistantBlock, Attachment, CallResult, Entry, Notice, Outcome};
 use tiller_protocol::id::SessionId;
-use tiller_protocol::mode::Mode;
 use tiller_protocol::state::ModelSpent;
 use uuid::Uuid;
 
@@ -20,6 +19,7 @@ const MAX_DETAIL: usize = 256 * 1024;
 pub(crate) struct SessionFacts {
     pub(crate) cwd: PathBuf,
     pub(crate) model: String,
+    pub(crate) tools: Vec<String>,
     pub(crate) api_key_source: &'static str,
     pub(crate) betas: Vec<String>,
     pub(crate) catalog: Catalog,
@@ -30,25 +30,22 @@ pub(crate) struct SessionFacts {
 pub(crate) struct Frames {
     facts: SessionFacts,
     session: SessionId,
-    tools: Vec<String>,
-    start_mode: Mode,
 }
 
 impl SessionFacts {
-    pub(crate) fn into_session(self, session: SessionId, tools: Vec<String>, start_mode: Mode) -> Frames {
-        Frames { facts: self, session, tools, start_mode }
+    pub(crate) fn into_session(self, session: SessionId) -> Frames {
+        Frames { facts: self, session }
     }
 }
 
 impl Frames {
     /// The first message of each turn.
     pub(crate) fn init(&self, tally: &Tally) -> Value {
-        let mode = if tally.state.seq == 0 { self.start_mode } else { tally.state.mode };
         let model = tally.state.model.as_deref().unwrap_or(&self.facts.model);
         json!({
             "type": "system", "subtype": "init", "session_id": self.session, "uuid": self.uuid(),
-            "cwd": self.facts.cwd, "model": model, "tools": self.tools, "mcp_servers": [],
-            "permissionMode": mode, "slash_commands": [], "agents": [], "skills": [], "plugins": [],
+            "cwd": self.facts.cwd, "model": model, "tools": self.facts.tools, "mcp_servers": [],
+            "permissionMode": tally.state.mode, "slash_commands": [], "agents": [], "skills": [], "plugins": [],
             "apiKeySource": self.facts.api_key_source, "claude_code_version": PROTOCOL_LEVEL,
             "tiller_version": tiller_engine::VERSION, "output_style": "default", "betas": self.facts.betas,
             "capabilities": ["interrupt_receipt_v1"],
@@ -95,6 +92,15 @@ impl Frames {
             frame["isReplay"] = true.into();
         }
         frame
+    }
+
+    /// Input that was sent while the agent worked and has now reached the model.
+    pub(crate) fn delivered(&self, attachment: &Attachment) -> Value {
+        json!({
+            "type": "user", "uuid": attachment.attachment["id"], "session_id": self.session,
+            "parent_tool_use_id": null, "isReplay": true,
+            "message": {"role": "user", "content": attachment.attachment["prompt"]},
+        })
     }
 
     pub(crate) fn stream_event(&self, json: &str) -> String {
@@ -219,7 +225,10 @@ impl Ending {
                 api_status: *status,
                 ..failed("success", "api_error", message)
             },
-            None => failed("error_during_execution", "model_error", "the run ended unexpectedly"),
+            None => {
+                let problem = tally.breakdown.as_deref().unwrap_or("the run ended unexpectedly");
+                failed("error_during_execution", "model_error", problem)
+            }
         }
     }
 }

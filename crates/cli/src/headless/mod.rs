@@ -2,22 +2,25 @@
 
 mod control;
 mod frames;
+mod initialize;
 mod input;
 mod output;
 mod tally;
 
 use std::io::IsTerminal;
 
-use tiller_engine::{Session, Setup};
+use tiller_engine::Session;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Entry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+pub(crate) use control::Terms;
 pub(crate) use frames::SessionFacts;
+pub(crate) use output::never_started;
 
 use crate::args::{Args, InputFormat, OutputFormat};
 use crate::exit::Exit;
-use control::Control;
+use control::{Control, Reaction};
 use input::Lines;
 use output::Output;
 use tally::Tally;
@@ -30,7 +33,6 @@ pub(crate) struct Job {
     pub(crate) verbose: bool,
     pub(crate) partial: bool,
     pub(crate) replay: bool,
-    pub(crate) asks_over_stream: bool,
     pub(crate) session_states: bool,
 }
 
@@ -44,22 +46,18 @@ impl Job {
             verbose: args.verbose,
             partial: args.include_partial_messages,
             replay: args.replay_user_messages,
-            asks_over_stream: args.permission_prompt_tool.as_deref() == Some("stdio"),
             session_states,
         }
     }
 }
 
 /// Runs a job to its end.
-pub(crate) async fn run(job: Job, setup: Setup, facts: SessionFacts) -> anyhow::Result<Exit> {
-    let tools: Vec<String> = setup.registry.names().into_iter().map(str::to_owned).collect();
-    let mode = setup.mode.unwrap_or_default();
-    let session = Session::start(setup)?;
+pub(crate) async fn run(job: Job, session: Session, facts: SessionFacts, terms: Terms) -> anyhow::Result<Exit> {
     let tally = Tally::new(session.history.clone());
-    let output = Output::new(&job, facts.into_session(session.id, tools, mode));
+    let output = Output::new(&job, facts.into_session(session.id));
     let streaming = job.input == InputFormat::StreamJson;
-    let run = Run {
-        control: Control::new(job.asks_over_stream),
+    let mut run = Run {
+        control: Control::new(terms),
         lines: streaming.then(Lines::from_stdin),
         interrupt: signal(SignalKind::interrupt())?,
         terminate: signal(SignalKind::terminate())?,
@@ -70,6 +68,7 @@ pub(crate) async fn run(job: Job, setup: Setup, facts: SessionFacts) -> anyhow::
         tally,
         output,
     };
+    run.catch_up().await?;
     if let Some(prompt) = &job.prompt {
         run.send(Command::Submit(UserInput::text(prompt))).await;
     }
@@ -101,6 +100,14 @@ struct Run {
 }
 
 impl Run {
+    /// Takes in how the session was opened, so that the host's first request finds the facts.
+    async fn catch_up(&mut self) -> anyhow::Result<()> {
+        while let Ok(event) = self.session.events.try_recv() {
+            self.on_event(event).await?;
+        }
+        Ok(())
+    }
+
     async fn serve(mut self) -> anyhow::Result<Exit> {
         loop {
             tokio::select! {
@@ -117,22 +124,43 @@ impl Run {
                 _ = self.terminate.recv() => self.stop(Exit::Terminated).await?,
             }
         }
+        if self.tally.is_cut_off() {
+            self.output.crashed(&self.tally)?;
+            return Ok(Exit::Failure);
+        }
         self.output.finish(&self.tally)?;
         Ok(self.final_exit())
     }
 
     async fn on_event(&mut self, event: Event) -> anyhow::Result<()> {
-        if let Event::Appended(entry) = &event {
-            self.tally.take(entry);
-            self.note_end(entry);
+        match &event {
+            Event::Appended(entry) => {
+                self.tally.take(entry);
+                self.note_end(entry);
+            }
+            Event::TurnStarted => self.tally.begin_turn(),
+            Event::Rejected(problem) => self.tally.breakdown = Some(problem.clone()),
+            _ => {}
         }
-        if matches!(event, Event::TurnStarted) {
-            self.tally.begin_turn();
-        }
-        for frame in self.control.on_event(&event) {
+        self.output.event(&event, &self.tally)?;
+        let reaction = self.control.on_event(&event);
+        self.react(reaction).await
+    }
+
+    async fn react(&mut self, reaction: Reaction) -> anyhow::Result<()> {
+        for frame in reaction.frames {
             self.output.frame(&frame)?;
         }
-        self.output.event(&event, &self.tally)
+        for command in reaction.commands {
+            if let Command::SetMode(mode) = &command {
+                self.output.mode_changed(*mode)?;
+            }
+            self.send(command).await;
+        }
+        if let Some(problem) = reaction.failure {
+            self.give_up(&problem).await;
+        }
+        Ok(())
     }
 
     fn note_end(&mut self, entry: &Entry) {
@@ -152,23 +180,17 @@ impl Run {
             }
             Some(Ok(frame)) => {
                 let reaction = self.control.on_frame(frame, &self.tally);
-                for frame in reaction.frames {
-                    self.output.frame(&frame)?;
-                }
-                for command in reaction.commands {
-                    self.send(command).await;
-                }
+                self.react(reaction).await?;
             }
-            Some(Err(problem)) => {
-                self.output.complain(&problem);
-                self.exit = Exit::Failure;
-                self.stopped_by = Some(Exit::Failure);
-                self.lines = None;
-                self.send(Command::Interrupt).await;
-                self.send(Command::Close).await;
-            }
+            Some(Err(problem)) => self.give_up(&problem).await,
         }
         Ok(())
+    }
+
+    /// The host cannot be understood or served: nothing more is taken from it.
+    async fn give_up(&mut self, problem: &str) {
+        self.output.complain(problem);
+        self.shut_down(Exit::Failure).await;
     }
 
     /// The first signal ends the turn in order; a second one ends the process.
@@ -177,11 +199,14 @@ impl Run {
             self.output.crashed(&self.tally)?;
             std::process::exit(i32::from(exit as u8));
         }
+        self.shut_down(exit).await;
+        Ok(())
+    }
+
+    async fn shut_down(&mut self, exit: Exit) {
         self.stopped_by = Some(exit);
         self.lines = None;
-        self.send(Command::Interrupt).await;
-        self.send(Command::Close).await;
-        Ok(())
+        self.send(Command::Shutdown).await;
     }
 
     async fn send(&self, command: Command) {

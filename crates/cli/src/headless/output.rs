@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Entry, Level, Origin, Outcome};
+use tiller_protocol::mode::Mode;
+use tiller_protocol::usage::Usage;
+
+use uuid::Uuid;
 
 use super::Job;
 use super::frames::Frames;
@@ -52,21 +56,27 @@ impl Output {
     pub(crate) fn finish(&self, tally: &Tally) -> anyhow::Result<()> {
         match self.format {
             OutputFormat::StreamJson => Ok(()),
-            OutputFormat::Json if tally.turns > 0 => self.frame(&self.frames.result(tally)),
+            OutputFormat::Json => self.frame(&self.frames.result(tally)),
             OutputFormat::Text if tally.turns > 0 => self.answer(tally),
-            OutputFormat::Json | OutputFormat::Text => Ok(()),
+            OutputFormat::Text => Ok(()),
         }
     }
 
-    /// Keeps the output valid when the session died.
+    /// Keeps the output valid when the session died: a turn without its result gets one.
     pub(crate) fn crashed(&self, tally: &Tally) -> anyhow::Result<()> {
         match self.format {
+            OutputFormat::StreamJson if !tally.is_cut_off() => Ok(()),
             OutputFormat::Text => {
                 self.complain("the run ended unexpectedly; the session can be resumed with --continue");
                 Ok(())
             }
             OutputFormat::Json | OutputFormat::StreamJson => self.frame(&self.frames.result(tally)),
         }
+    }
+
+    /// Says that the permission mode was changed.
+    pub(crate) fn mode_changed(&self, mode: Mode) -> anyhow::Result<()> {
+        self.frame(&self.frames.system("status", json!({"status": null, "permissionMode": mode})))
     }
 
     /// Prints one JSON line.
@@ -140,6 +150,9 @@ impl Output {
                 let content: Vec<Value> = message.content.iter().map(RawBlock::to_value).collect();
                 self.frames.user(entry, &content, message.origin != Origin::Harness)
             }
+            Body::Attachment(attachment) if self.replay && attachment.kind() == "queued_command" => {
+                self.frames.delivered(attachment)
+            }
             Body::Notice(notice) => self.frames.notice(entry, notice),
             Body::Decision(decision) if decision.behavior == "deny" => {
                 let fields = json!({"tool_name": decision.tool, "tool_use_id": decision.call,
@@ -178,6 +191,20 @@ impl Output {
             _ => {}
         }
     }
+}
+
+/// Keeps the output valid when a run could not even start.
+pub(crate) fn never_started(format: OutputFormat, id: Uuid, problem: &str) -> anyhow::Result<()> {
+    if format == OutputFormat::Text {
+        return Ok(());
+    }
+    let frame = json!({
+        "type": "result", "subtype": "error_during_execution", "uuid": id, "session_id": id, "is_error": true,
+        "outcome": "error_during_execution", "num_turns": 0, "duration_ms": 0, "duration_api_ms": 0,
+        "stop_reason": null, "terminal_reason": "model_error", "total_cost_usd": 0.0, "usage": Usage::default(),
+        "modelUsage": {}, "permission_denials": [], "errors": [problem],
+    });
+    line(&frame.to_string())
 }
 
 fn shortened(text: &str) -> String {

@@ -14,6 +14,8 @@ pub(crate) struct Tally {
     pub(crate) state: State,
     pub(crate) turn: TurnTally,
     pub(crate) turns: u32,
+    /// Why the session broke down, if it did.
+    pub(crate) breakdown: Option<String>,
 }
 
 /// Figures of one turn.
@@ -26,6 +28,8 @@ pub(crate) struct TurnTally {
     pub(crate) denials: Vec<Value>,
     pub(crate) end: Option<TurnEnd>,
     answer: (Option<MessageId>, String),
+    /// The last response with calls.
+    calling: Option<MessageId>,
     denied_last: bool,
 }
 
@@ -40,6 +44,7 @@ impl TurnTally {
             denials: Vec::new(),
             end: None,
             answer: (None, String::new()),
+            calling: None,
             denied_last: false,
         }
     }
@@ -49,7 +54,7 @@ impl Tally {
     /// A tally that goes on from a resumed session's totals.
     pub(crate) fn new(history: State) -> Self {
         let api_ms = history.spent.api_ms;
-        Self { state: history, turn: TurnTally::new(api_ms), turns: 0 }
+        Self { state: history, turn: TurnTally::new(api_ms), turns: 0, breakdown: None }
     }
 
     pub(crate) fn begin_turn(&mut self) {
@@ -65,7 +70,10 @@ impl Tally {
                     self.turn.answer = (Some(block.message_id.clone()), String::new());
                 }
                 self.turn.answer.1.push_str(&block.block.as_text().unwrap_or_default());
-                self.turn.denied_last &= block.block.as_tool_use().is_none();
+                if block.block.as_tool_use().is_some() && self.turn.calling.as_ref() != Some(&block.message_id) {
+                    self.turn.calling = Some(block.message_id.clone());
+                    self.turn.denied_last = false;
+                }
             }
             Body::Response(response) if !response.side => {
                 self.turn.requests += 1;
@@ -88,7 +96,12 @@ impl Tally {
         &self.turn.answer.1
     }
 
-    /// Whether the last thing the model tried was denied.
+    /// Whether the session died in the middle of a turn.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.turns > 0 && self.turn.end.is_none()
+    }
+
+    /// Whether the last response with calls had one that was denied.
     pub(crate) fn ended_at_denial(&self) -> bool {
         self.turn.denied_last
     }

@@ -1,5 +1,6 @@
 //! A session: one task that owns the journal, takes commands and runs turns.
 
+mod after_sampling;
 mod commands;
 mod epoch;
 mod open;
@@ -8,7 +9,7 @@ mod settle;
 mod steering;
 mod turn;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,7 @@ use tiller_protocol::state::State;
 use tiller_tools::Registry;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::cache_watch::CacheWatch;
 use crate::journal::Journal;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
@@ -181,6 +183,9 @@ struct Task {
     epoch_checked: bool,
     /// The provider was told to drop reasoning that no longer fits.
     drop_thinking: bool,
+    /// Models the provider was asked about.
+    asked_about: HashSet<String>,
+    cache_watch: CacheWatch,
     asks: HashMap<AskId, oneshot::Sender<Answer>>,
     turn: Turn,
 }
@@ -231,6 +236,7 @@ impl Task {
 
     /// Nothing survives the session: background commands and running calls end with it.
     async fn end(&mut self) {
+        self.services.ended.cancel();
         self.services.shells.end_all().await;
         self.services.tasks.close();
         if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {

@@ -1,6 +1,6 @@
 //! Opening a session: new, resumed or forked, and mended where the last run was cut off.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,10 +15,12 @@ use tiller_protocol::state::State;
 use tiller_steering::Conversation;
 use tiller_tools::{Shells, todo_file};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
+use crate::cache_watch::CacheWatch;
 use crate::executor::{Stop, synthetic};
 use crate::journal::{Journal, VERSION};
 use crate::services::Services;
@@ -72,6 +74,7 @@ impl Task {
             small_model: setup.names.small_fast.clone(),
             search_model: main_model.clone(),
             tasks: TaskTracker::new(),
+            ended: CancellationToken::new(),
         };
         let todos = setup.persist.then(|| todo_file::path(&setup.config_dir, opening.id));
         let fixed = Fixed {
@@ -106,6 +109,8 @@ impl Task {
             epoch,
             epoch_checked: false,
             drop_thinking: false,
+            asked_about: HashSet::new(),
+            cache_watch: CacheWatch::default(),
             asks: HashMap::new(),
             turn: Turn::default(),
         };
