@@ -3,6 +3,7 @@
 //! [`Session::start`] opens a session and runs it as one task that owns its log and its state. Front ends send commands
 //! and receive events; nothing else is shared.
 
+mod cache_watch;
 mod executor;
 pub mod git;
 mod host;

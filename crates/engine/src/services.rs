@@ -7,6 +7,7 @@ use tiller_policy::Context;
 use tiller_protocol::env::Env;
 use tiller_tools::{Registry, Shells};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Handles that calls need.
@@ -26,4 +27,6 @@ pub(crate) struct Services {
     pub(crate) search_model: String,
     /// Every task of the session, so that its end can wait for them.
     pub(crate) tasks: TaskTracker,
+    /// Fires when the session ends.
+    pub(crate) ended: CancellationToken,
 }

@@ -38,7 +38,9 @@ impl Task {
                 let problem = "the system prompt can be set only before the first message";
                 self.journal.tell(Event::Rejected(problem.to_owned()));
             }
-            Some(Command::SetPrompt { replace, append }) => self.fixed.prompt = PromptChoice { replace, append },
+            Some(Command::SetPrompt { replace, append }) => {
+                self.fixed.prompt = PromptChoice { replace, append }
+            }
             Some(Command::Close) => self.closing = true,
             Some(Command::Shutdown) => {
                 self.shut_down = true;

@@ -1,7 +1,7 @@
 //! One step: ask the model, and run what it calls while it is still writing.
 
 use futures::StreamExt;
-use tiller_model::name::{StepChoice, exceeds_200k};
+use tiller_model::name::{StepChoice, exceeds_200k, wire_id};
 use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
@@ -29,16 +29,15 @@ pub(super) enum Sampled {
 
 /// One answer of the model while it arrives.
 pub(super) struct Attempt {
-    model: String,
+    pub(super) model: String,
     pub(super) executor: Executor,
     message_id: Option<MessageId>,
-    answering_model: String,
     request_id: Option<String>,
-    usage: Usage,
+    pub(super) usage: Usage,
     partial: PartialText,
     /// Entries of this answer: its blocks and the results of its calls.
     pub(super) entries: Vec<EntryId>,
-    blocks: usize,
+    pub(super) blocks: usize,
     /// Calls that wait for the end of the answer, when calls are not run while it streams.
     waiting: Vec<Order>,
     finished: Option<(StopReason, Option<String>)>,
@@ -55,6 +54,7 @@ enum Wake {
 impl Task {
     pub(super) async fn step(&mut self) -> Result<Sampled, StoreError> {
         let mut model = self.model_for_step();
+        self.turn.steps += 1;
         loop {
             let mut attempt = self.new_attempt(&model);
             let event =
@@ -82,13 +82,11 @@ impl Task {
         })
     }
 
-    fn new_attempt(&mut self, model: &str) -> Attempt {
-        self.turn.steps += 1;
+    fn new_attempt(&self, model: &str) -> Attempt {
         Attempt {
             model: model.to_owned(),
             executor: self.new_executor(),
             message_id: None,
-            answering_model: model.to_owned(),
             request_id: None,
             usage: Usage::default(),
             partial: PartialText::default(),
@@ -156,9 +154,8 @@ impl Task {
 
     fn on_model_event(&mut self, attempt: &mut Attempt, event: ModelEvent) -> Result<(), StoreError> {
         match event {
-            ModelEvent::Started { message_id, model, usage, request_id } => {
+            ModelEvent::Started { message_id, usage, request_id, .. } => {
                 attempt.message_id = Some(message_id);
-                attempt.answering_model = model;
                 attempt.usage = usage;
                 attempt.request_id = request_id;
             }
@@ -205,7 +202,7 @@ impl Task {
         let order = call.map(|call| Order::new(&self.services, call, invalid_input.as_deref()));
         let entry = self.append(Body::Assistant(AssistantBlock {
             message_id: attempt.message_id(),
-            model: attempt.answering_model.clone(),
+            model: wire_id(&attempt.model),
             block,
             invalid_input,
             api_error: false,
@@ -225,7 +222,7 @@ impl Task {
     fn response(&self, attempt: &Attempt, stop_reason: StopReason, duration_ms: u64) -> Response {
         Response {
             message_id: attempt.message_id(),
-            model: attempt.answering_model.clone(),
+            model: wire_id(&attempt.model),
             usage: attempt.usage,
             stop_reason,
             stop_details: None,
@@ -292,10 +289,7 @@ impl Task {
     }
 
     async fn after_answer(&mut self, mut attempt: Attempt) -> Result<Sampled, StoreError> {
-        match std::mem::take(&mut self.turn.pending_steering) {
-            0 => {}
-            count => self.measure(&Telemetry::SteeringAnswered { count }),
-        }
+        self.after_sampling(&attempt)?;
         let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
             self.void(&mut attempt, Cause::StreamingFallback)?;
@@ -323,7 +317,7 @@ impl Task {
         if let Some(text) = attempt.partial.take() {
             let block = AssistantBlock {
                 message_id: attempt.message_id(),
-                model: attempt.answering_model.clone(),
+                model: wire_id(&attempt.model),
                 block: RawBlock::text(&text),
                 invalid_input: None,
                 api_error: false,

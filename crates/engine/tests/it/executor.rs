@@ -181,7 +181,8 @@ async fn bad_input_is_answered_without_a_decision() {
 #[tokio::test]
 async fn a_call_that_does_not_parse_is_not_safe() {
     let lab = Lab::new();
-    let reply = probe(Reply::new(), "good", json!({"say": "x", "wait": "gate", "safe": true, "read_only": true}));
+    let reply =
+        probe(Reply::new(), "good", json!({"say": "x", "wait": "gate", "safe": true, "read_only": true}));
     let reply = probe(reply, "bad", json!({"safe": "perhaps"}));
     lab.server.replies([probe(reply, "behind", says("unused")), Reply::text("fine")]);
     let mut watch = lab.begin(lab.setup(), "go").await;
@@ -202,7 +203,8 @@ async fn a_call_goes_through_its_stages_in_order() {
     let watch = lab.turn(lab.setup(), "go").await;
     let sketch = watch.sketch();
     let stages = ["call a", "CallStarted", "decision", "result a Call", "CallStopped"];
-    let places: Vec<_> = stages.iter().map(|stage| sketch.iter().position(|what| what == stage).unwrap()).collect();
+    let places: Vec<_> =
+        stages.iter().map(|stage| sketch.iter().position(|what| what == stage).unwrap()).collect();
     assert!(places.is_sorted(), "{sketch:?}");
 }
 
@@ -211,8 +213,16 @@ async fn a_call_goes_through_its_stages_in_order() {
 async fn a_discarded_executor_stops_its_calls_and_reports_nothing_of_them() {
     let lab = Lab::new();
     let gate = tiller_testkit::Gate::new();
-    let reply = probe(Reply::new(), "old", json!({"say": "never seen", "wait": "never", "safe": true, "read_only": true}));
-    lab.server.replies([reply.gate(&gate).cut(), probe(Reply::new(), "new", says("seen")), Reply::text("fine")]);
+    let reply = probe(
+        Reply::new(),
+        "old",
+        json!({"say": "never seen", "wait": "never", "safe": true, "read_only": true}),
+    );
+    lab.server.replies([
+        reply.gate(&gate).cut(),
+        probe(Reply::new(), "new", says("seen")),
+        Reply::text("fine"),
+    ]);
     let mut watch = lab.begin(lab.setup(), "go").await;
     watch.until_started("old").await;
     gate.open();
@@ -234,7 +244,9 @@ async fn a_stubborn_call_cannot_hold_the_turn() {
     lab.server.reply(probe(Reply::new(), "a", json!({"wait": "never", "stubborn": true})));
     let mut watch = lab.begin(lab.setup(), "go").await;
     watch.until_started("a").await;
-    watch.until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Response(_)))).await;
+    watch
+        .until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Response(_))))
+        .await;
     tokio::time::pause();
     watch.send(Command::Interrupt).await;
     watch.until_turn_ends().await;

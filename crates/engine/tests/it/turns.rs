@@ -321,3 +321,30 @@ async fn images_of_the_user_reach_the_model() {
     assert_eq!(watch.outcome(), Outcome::Success);
     lab.server.assert_clean();
 }
+
+// LOOP-25: the provider is asked on the side about a model nobody knows; that it does not know it either changes nothing.
+#[tokio::test]
+async fn what_follows_an_answer_on_the_side_cannot_harm_it() {
+    let lab = Lab::new();
+    lab.server.replies([call("a", says("x")), Reply::text("done")]);
+    let setup = Setup { model_setting: Some("claude-sonnet-4-5".into()), ..lab.setup() };
+    let watch = lab.turn(setup, "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// CACHE-03
+#[tokio::test]
+async fn a_missed_cache_is_explained() {
+    let lab = Lab::new();
+    lab.server.set_cache_minimum(0);
+    lab.server.replies([call("a", says("x")), Reply::text("done")]);
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    assert!(!watch.sketch().contains(&"notice cache_miss".to_owned()));
+    lab.server.expire_cache();
+    lab.server.reply(Reply::text("slower"));
+    watch.send(Command::Submit(UserInput::text("more"))).await;
+    watch.until_turn_ends().await;
+    assert!(watch.sketch().contains(&"notice cache_miss".to_owned()));
+    lab.server.assert_clean();
+}
