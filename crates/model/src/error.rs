@@ -10,7 +10,8 @@ pub enum ModelError {
     Overloaded,
     /// The conversation does not fit into the model's context window.
     #[error(
-        "the conversation is too long for the model ({message}); compact it with /compact or start a new one"
+        "the conversation is too long for the model ({message}); start a new session, or use a model with a larger \
+         window"
     )]
     PromptTooLong {
         /// The provider's words.
@@ -112,8 +113,8 @@ fn wait_hint(retry_after: Option<Duration>) -> String {
 fn hint(status: u16) -> &'static str {
     match status {
         402 => "; check the billing of the account",
-        404 => "; check the model's name with /model",
-        413 => "; the request is too large, compact the conversation with /compact",
+        404 => "; check the name given with --model",
+        413 => "; the request is too large, start a new session",
         500.. => "; the provider has a problem, try again later",
         _ => "",
     }

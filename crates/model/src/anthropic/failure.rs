@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(bound.request_id(), Some("req_2"));
         let gone = read(404, &[], &body("not_found_error", "model: x")).error;
         assert_eq!((gone.status(), gone.kind()), (Some(404), "not_found_error"));
-        assert!(gone.to_string().contains("/model"), "{gone}");
+        assert!(gone.to_string().contains("--model"), "{gone}");
         assert_eq!(read(529, &[], "").error, ModelError::Overloaded);
         assert_eq!(read(503, &[], &body("overloaded_error", "")).error, ModelError::Overloaded);
         let gateway = read(502, &[], "<html>bad gateway</html>").error;
