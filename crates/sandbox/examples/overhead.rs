@@ -17,6 +17,7 @@ const ROUNDS: usize = 300;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
+    tiller_sandbox::prepare().expect("a process can be made");
     println!(
         "{:>9} {:>22} {:>22} {:>22}",
         "memory", "bare: start / all", "custody: start / all", "difference"

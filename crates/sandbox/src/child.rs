@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::capture::{Capture, Captured};
 use crate::error::SandboxError;
-use crate::launch::{Launched, StdinPipe, collect};
+use crate::launch::{Launched, StdinPipe};
 use crate::report::{Report, SIZE};
 use crate::{Spawn, stray};
 
@@ -55,6 +55,8 @@ pub enum Status {
     Code(i32),
     /// A signal ended it.
     Signal(i32),
+    /// The shell could not be run; the system's error number.
+    NotRun(i32),
     /// Nobody knows: the command killed or stopped its supervisor.
     Lost,
 }
@@ -63,8 +65,7 @@ impl Child {
     pub(crate) fn new(launched: Launched, mark: String, spec: &Spawn<'_>) -> Result<Self, SandboxError> {
         let Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir } = launched;
         let status = pipe::Receiver::from_owned_fd(status)?;
-        let supervisor =
-            Supervisor { pid: supervisor, shell, mark, control: Some(control), status, collected: false };
+        let supervisor = Supervisor { pid: supervisor, shell, mark, control: Some(control), status };
         Ok(Self {
             supervisor,
             stdin: stdin.map(StdinPipe::from_owned_fd).transpose()?,
@@ -113,7 +114,6 @@ struct Supervisor {
     mark: String,
     control: Option<OwnedFd>,
     status: pipe::Receiver,
-    collected: bool,
 }
 
 impl Supervisor {
@@ -134,8 +134,13 @@ impl Supervisor {
                 News::Report(Some(Report::Exited(code))) => status = Status::Code(code),
                 News::Report(Some(Report::Signalled(signal))) => status = Status::Signal(signal),
                 News::Report(Some(Report::Settled(left))) => settled = u32::try_from(left).ok(),
-                News::Report(Some(Report::Started(_) | Report::Failed(_))) => {}
-                News::Report(None) | News::Stuck => break,
+                News::Report(Some(Report::Failed(errno))) => status = Status::NotRun(errno),
+                News::Report(Some(Report::Supervised(_) | Report::Started(_))) => {}
+                News::Report(None) => break,
+                News::Stuck => {
+                    _ = kill_process(self.pid, Signal::KILL);
+                    break;
+                }
                 News::Stop(reason) => {
                     stopped = Some(reason);
                     self.control = None;
@@ -146,34 +151,21 @@ impl Supervisor {
                 patience.as_mut().reset(tokio::time::Instant::now() + PATIENCE);
             }
         }
-        let survivors = match settled {
-            Some(left) => left,
-            None => self.replace().await,
+        let survivors = match (settled, status) {
+            (Some(left), _) => left,
+            (None, Status::NotRun(_)) => 0,
+            (None, _) => self.replace().await,
         };
-        collect(self.pid);
-        self.collected = true;
         (status, survivors, stopped)
     }
 
-    /// Does the work of a supervisor that was killed or stopped by the command.
+    /// Does the work of a supervisor that was killed by the command, or because the command had stopped it.
     async fn replace(&self) -> u32 {
         tracing::warn!(
             call = self.mark,
             "a command's supervisor is gone; ending its processes by their mark"
         );
-        _ = kill_process(self.pid, Signal::KILL);
-        _ = kill_process(self.shell, Signal::KILL);
         stray::hunt(self.shell, &self.mark).await
-    }
-}
-
-impl Drop for Supervisor {
-    fn drop(&mut self) {
-        self.control = None;
-        let pid = self.pid;
-        if !self.collected {
-            std::thread::spawn(move || collect(pid));
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Child processes in custody: started only with a permit, drained, and surely ended. Linux only.
 //!
-//! Between Tiller and every command stands a small supervisor process, forked from Tiller:
+//! Between Tiller and every command stands a small supervisor process:
 //!
 //! ```text
-//! tiller ── supervisor (own session, subreaper) ── bash (own session and group) ── whatever it starts
+//! tiller ── keeper ── supervisor (own session, subreaper) ── bash (own session and group) ── whatever it starts
 //! ```
 //!
 //! A process that leaves its group, its session or its parent still ends up as a child of the supervisor, which ends
@@ -12,11 +12,14 @@
 //!
 //! Invariants: the command and its directory come from the [`Permit`] and from nowhere else. Memory for output is
 //! bounded whatever a command prints. Waiting is for processes, never for the end of a pipe, which a stray
-//! process could hold open. Everything between fork and exec happens in `supervisor`.
+//! process could hold open. Everything between fork and exec happens in `supervisor`. Commands are forked from the
+//! `keeper`, so starting one costs the same however much memory Tiller uses.
 
 mod capture;
 mod child;
 mod error;
+mod image;
+mod keeper;
 mod launch;
 mod program;
 mod report;
@@ -32,6 +35,7 @@ use tiller_protocol::id::CallId;
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
 pub use error::SandboxError;
+pub use keeper::prepare;
 pub use launch::StdinPipe;
 
 /// What a permitted command needs besides the permit.

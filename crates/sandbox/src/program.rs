@@ -1,16 +1,19 @@
-//! A command in the form `execve` wants, complete before the fork: nothing may be allocated after it.
+//! A command in the form `execve` wants.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
+use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use tiller_policy::Script;
 use tiller_protocol::id::CallId;
 
 use crate::error::SandboxError;
+use crate::image;
 
 /// The descriptor on which the shell leaves its last directory. Out of the way of the numbers that scripts like to
 /// use (3 to 9, 200) and of those that bash takes for itself (10 and up, 63 downwards, 255).
@@ -22,12 +25,15 @@ pub(crate) const MARK_VAR: &str = "TILLER_CALL";
 /// Variables that hold credentials for the model.
 const CREDENTIALS: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
 
+/// The longest single argument or variable that Linux accepts, its terminator included.
+const MAX_STRING: usize = 128 * 1024;
+
 /// Everything `execve` needs.
 pub(crate) struct Program {
-    pub(crate) path: CString,
-    pub(crate) argv: Vec<CString>,
-    pub(crate) envp: Vec<CString>,
-    pub(crate) cwd: CString,
+    path: CString,
+    cwd: CString,
+    argv: Vec<CString>,
+    envp: Vec<CString>,
 }
 
 impl Program {
@@ -41,14 +47,27 @@ impl Program {
         let name = shell.file_name().unwrap_or(OsStr::new("sh")).to_owned();
         Ok(Self {
             path: c_string(shell.as_os_str().as_bytes())?,
+            cwd: c_string(script.cwd.as_os_str().as_bytes())?,
             argv: vec![
                 c_string(name.as_bytes())?,
                 c_string(b"-c")?,
                 c_string(wrapped(&script.command).as_bytes())?,
             ],
             envp: environment(vars, mark, &script.cwd)?,
-            cwd: c_string(script.cwd.as_os_str().as_bytes())?,
         })
+    }
+
+    /// The program as a file, in the form that [`crate::image::Image`] reads.
+    pub(crate) fn to_file(&self) -> Result<OwnedFd, SandboxError> {
+        let (argc, envc) = (self.argv.len(), self.envp.len());
+        let mut bytes: Vec<u8> = [argc, envc].iter().flat_map(|count| count.to_ne_bytes()).collect();
+        bytes.resize(image::table_end(argc, envc), 0);
+        for string in [&self.path, &self.cwd].into_iter().chain(&self.argv).chain(&self.envp) {
+            bytes.extend_from_slice(string.as_bytes_with_nul());
+        }
+        let mut file = std::fs::File::from(memfd_create(c"tiller-image", MemfdFlags::CLOEXEC)?);
+        file.write_all(&bytes)?;
+        Ok(file.into())
     }
 }
 
@@ -92,6 +111,9 @@ fn find_shell(vars: &BTreeMap<String, String>) -> Result<PathBuf, SandboxError> 
 }
 
 fn c_string(bytes: &[u8]) -> Result<CString, SandboxError> {
+    if bytes.len() >= MAX_STRING {
+        return Err(SandboxError::TooLong);
+    }
     CString::new(bytes).map_err(|_| SandboxError::NulByte)
 }
 

@@ -6,7 +6,9 @@ pub(crate) const SIZE: usize = 8;
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The shell runs and has this process id.
+    /// The supervisor is there and has this process id. The first message.
+    Supervised(i32),
+    /// The shell has this process id and is about to run.
     Started(i32),
     /// The shell could not be started; the error number.
     Failed(i32),
@@ -26,6 +28,7 @@ impl Report {
             Self::Exited(code) => (3, code),
             Self::Signalled(signal) => (4, signal),
             Self::Settled(left) => (5, left),
+            Self::Supervised(pid) => (6, pid),
         };
         let value = i64::from(value) & 0xffff_ffff;
         ((kind << 32) | value).to_le_bytes()
@@ -40,6 +43,7 @@ impl Report {
             3 => Some(Self::Exited(value)),
             4 => Some(Self::Signalled(value)),
             5 => Some(Self::Settled(value)),
+            6 => Some(Self::Supervised(value)),
             _ => None,
         }
     }
@@ -53,6 +57,7 @@ mod tests {
     fn reports_survive_the_pipe() {
         for value in [0, 1, 255, -1, i32::MAX, i32::MIN] {
             for report in [
+                Report::Supervised(value),
                 Report::Started(value),
                 Report::Failed(value),
                 Report::Exited(value),

@@ -1,11 +1,10 @@
-//! What runs between Tiller and a command. Forked from Tiller, so that nothing has to be found or loaded, and alive
-//! until the last process of the command is gone.
+//! What runs between Tiller and a command, alive until the last process of the command is gone.
 //!
 //! Invariant: this code runs in the fork of a process with many threads. It neither allocates nor panics nor takes a
 //! lock; it only makes system calls. Confinement of the command belongs into [`exec`], the only place that runs
 //! between fork and exec of the shell.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
@@ -18,6 +17,7 @@ use rustix::process::{
 };
 use rustix::time::Timespec;
 
+use crate::image::{Image, Start};
 use crate::program::DIR_FD;
 use crate::report::Report;
 use crate::stray::each_child;
@@ -36,32 +36,16 @@ const STATUS: RawFd = 4;
 /// A number above all that are used here.
 const HIGH: RawFd = DIR_FD + 1;
 
-/// The descriptors handed over, as they are numbered in Tiller.
-#[derive(Clone, Copy)]
-pub(crate) struct Fds {
-    pub(crate) stdin: RawFd,
-    pub(crate) stdout: RawFd,
-    pub(crate) stderr: RawFd,
-    pub(crate) control: RawFd,
-    pub(crate) status: RawFd,
-    pub(crate) dir: RawFd,
-}
-
-/// A program as bare pointers, which outlive the fork.
-#[derive(Clone, Copy)]
-pub(crate) struct Image {
-    pub(crate) path: *const c_char,
-    pub(crate) argv: *const *const c_char,
-    pub(crate) envp: *const *const c_char,
-    pub(crate) cwd: *const c_char,
-}
+/// How many descriptors are handed over: standard input, output and error, control, status, directory, image.
+pub(crate) const FDS: usize = 7;
 
 /// Runs the command to its end and everything it started with it. All signals are blocked on entry.
 #[expect(unsafe_code, reason = "the process must end without running Tiller's exit handlers")]
-pub(crate) fn supervise(image: &Image, fds: Fds) -> ! {
-    match prepare(fds).and_then(|signals| start(image).map(|shell| (signals, shell))) {
+pub(crate) fn supervise(fds: [RawFd; FDS]) -> ! {
+    let ready = prepare(fds);
+    report(Report::Supervised(getpid().as_raw_nonzero().get()));
+    match ready.and_then(|(image, signals)| start(&image).map(|shell| (signals, shell))) {
         Ok((signals, shell)) => {
-            report(Report::Started(shell.as_raw_nonzero().get()));
             let left = Custody { shell, ended: false, signals }.keep();
             report(Report::Settled(left));
         }
@@ -73,20 +57,27 @@ pub(crate) fn supervise(image: &Image, fds: Fds) -> ! {
 
 /// Leaves Tiller's session, adopts all orphans to come, puts the descriptors in place and closes all others. The name
 /// differs from Tiller's, so that `pkill tiller` leaves someone to clean up.
-fn prepare(fds: Fds) -> Result<BorrowedFd<'static>, Errno> {
+fn prepare(fds: [RawFd; FDS]) -> Result<(Image, BorrowedFd<'static>), Errno> {
+    let image = map_image(fds[FDS - 1]);
     arrange(fds)?;
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
     rustix::thread::set_name(c"custody")?;
-    child_signals()
+    Ok((image?, child_signals()?))
+}
+
+#[expect(unsafe_code, reason = "descriptors are known by number")]
+fn map_image(file: RawFd) -> Result<Image, Errno> {
+    // SAFETY: the descriptor was handed over and is open.
+    let length = rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(file) })?.st_size;
+    Image::map(file, usize::try_from(length).map_err(|_| Errno::INVAL)?)
 }
 
 #[expect(unsafe_code, reason = "descriptors are moved by number")]
-fn arrange(fds: Fds) -> Result<(), Errno> {
-    let given = [fds.stdin, fds.stdout, fds.stderr, fds.control, fds.status, fds.dir];
+fn arrange(fds: [RawFd; FDS]) -> Result<(), Errno> {
     let wanted = [0, 1, 2, CONTROL, STATUS, DIR_FD];
     let mut moved = [0; 6];
-    for (fd, high) in given.iter().zip(&mut moved) {
+    for (fd, high) in fds.iter().zip(&mut moved) {
         // SAFETY: plain system calls on numbers; this process has a descriptor table of its own.
         *high = checked(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, HIGH) })?;
     }
@@ -101,7 +92,7 @@ fn arrange(fds: Fds) -> Result<(), Errno> {
 }
 
 #[expect(unsafe_code, reason = "descriptors are closed by number")]
-fn close_range(first: RawFd, last: RawFd) {
+pub(crate) fn close_range(first: RawFd, last: RawFd) {
     // SAFETY: nothing in this process relies on the descriptors that are closed.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
     if closed == 0 {
@@ -119,6 +110,7 @@ fn child_signals() -> Result<BorrowedFd<'static>, Errno> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the set before it is read, and the descriptor is never closed.
     unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
         let fd = checked(libc::signalfd(-1, set.as_ptr(), libc::SFD_NONBLOCK | libc::SFD_CLOEXEC))?;
@@ -136,7 +128,7 @@ fn start(image: &Image) -> Result<Pid, Errno> {
     let pid = checked(unsafe {
         let top = stack.as_mut_ptr().add(1).cast::<c_void>();
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        libc::clone(exec, top, flags, (&raw mut start).cast())
+        libc::clone(exec, top, flags, start.as_argument())
     })?;
     for fd in [0, 1, 2, DIR_FD] {
         // SAFETY: these belong to the shell from now on; held open here they would keep the pipes alive.
@@ -150,12 +142,8 @@ fn start(image: &Image) -> Result<Pid, Errno> {
     }
 }
 
-struct Start {
-    image: Image,
-    errno: c_int,
-}
-
-/// Becomes the shell: in a session and group of its own, with default signals, and dead when the supervisor dies.
+/// Becomes the shell: in a session and group of its own, with default signals, and dead when the supervisor dies. It
+/// reports its start itself: the first thing it does afterwards might be to stop the supervisor.
 #[expect(unsafe_code, reason = "the steps between clone and execve")]
 extern "C" fn exec(start: *mut c_void) -> c_int {
     let start = start.cast::<Start>();
@@ -171,6 +159,7 @@ extern "C" fn exec(start: *mut c_void) -> c_int {
         libc::sigemptyset(none.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
         if libc::chdir(image.cwd) == 0 {
+            report(Report::Started(libc::getpid()));
             libc::execve(image.path, image.argv, image.envp);
         }
         (&raw mut (*start).errno).write_volatile(*libc::__errno_location());

@@ -1,5 +1,7 @@
 //! Real commands, real processes: whatever a command does, it is read, ended and leaves nothing behind.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken set-up should stop the test")]
+
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::io::{BufRead, BufReader};
@@ -366,7 +368,7 @@ async fn host_that_is_killed() {
             output.grown().await;
         }
         println!("commands are up");
-        pending::<()>().await
+        pending::<()>().await;
     };
     child.finish(shown).await;
 }
