@@ -12,6 +12,8 @@ use tiller_protocol::id::CallId;
 use tiller_protocol::state::Files;
 use tokio_util::sync::CancellationToken;
 
+use crate::shells::Shells;
+
 /// The session as a call sees it: a snapshot taken when the call starts.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -55,6 +57,8 @@ pub struct ToolCx {
     pub host: Arc<dyn Host>,
     /// Time, ids and variables.
     pub env: Env,
+    /// The session's background commands.
+    pub shells: Arc<Shells>,
 }
 
 /// The few things a tool may ask of the session that runs it.
@@ -65,7 +69,8 @@ pub trait Host: Send + Sync {
     /// Asks the small fast model one question. The error is a text for the model.
     fn digest(&self, prompt: String) -> BoxFuture<'static, Result<String, String>>;
 
-    /// Lets the provider search the web. The error is a text for the model.
+    /// Lets the provider search the web: `{results: [{title, url, snippet?, pageAge?}], errors: [code], summary}`. The
+    /// error is a text for the model.
     fn web_search(&self, search: WebSearchRequest) -> BoxFuture<'static, Result<Value, String>>;
 }
 

@@ -141,6 +141,7 @@ impl Bench {
             cancel: self.cancel.clone(),
             host: Arc::new(NoHost),
             env: self.env(),
+            shells: Arc::new(crate::Shells::new(self.env())),
         }
     }
 

@@ -29,6 +29,16 @@ mod workspace;
 mod write;
 mod written;
 
+mod bash;
+mod bash_output;
+mod bound;
+mod kill_shell;
+mod shells;
+pub mod todo_file;
+mod todo_write;
+mod web_fetch;
+mod web_search;
+
 pub use cx::{Host, ToolCx, View, WebSearchRequest};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
@@ -41,8 +51,35 @@ pub use notebook_edit::{NotebookEdit, NotebookEditInput};
 pub use read::{Read, ReadInput};
 pub use write::{Write, WriteInput};
 
+pub use bash::{Bash, BashInput};
+pub use bash_output::{BashOutput, BashOutputInput};
+pub use bound::bound;
+pub use kill_shell::{KillShell, KillShellInput};
+pub use shells::{ShellError, ShellInfo, ShellState, Shells};
+pub use todo_write::{TodoWrite, TodoWriteInput};
+pub use web_fetch::{WebFetch, WebFetchInput};
+pub use web_search::{WebSearch, WebSearchInput};
+
 /// Adds the tools for files and searches.
 #[must_use]
 pub fn file_tools(registry: Registry) -> Registry {
     registry.with(Read).with(Edit).with(Write).with(NotebookEdit).with(Glob).with(Grep)
+}
+
+/// Adds the tools for commands.
+#[must_use]
+pub fn shell_tools(registry: Registry) -> Registry {
+    registry.with(Bash).with(BashOutput).with(KillShell)
+}
+
+/// Adds the tools for the web.
+#[must_use]
+pub fn web_tools(registry: Registry) -> Registry {
+    registry.with(WebFetch::default()).with(WebSearch)
+}
+
+/// All built-in tools, in the order in which the model sees them.
+#[must_use]
+pub fn built_in() -> Registry {
+    web_tools(shell_tools(file_tools(Registry::default()))).with(TodoWrite)
 }

@@ -1,0 +1,243 @@
+//! Commands in the background. They belong to the session and end with it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tiller_policy::Permit;
+use tiller_protocol::env::Env;
+use tiller_protocol::id::CallId;
+use tiller_sandbox::{
+    Captured, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, spawn,
+};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Ended commands that are remembered.
+const ENDED_REMEMBERED: usize = 32;
+
+/// The background commands of a session.
+pub struct Shells {
+    env: Env,
+    book: Arc<Mutex<Book>>,
+    end: CancellationToken,
+    tasks: TaskTracker,
+}
+
+#[derive(Default)]
+struct Book {
+    started: u32,
+    shells: BTreeMap<u32, Arc<Shell>>,
+    listeners: Vec<UnboundedSender<ShellInfo>>,
+}
+
+struct Shell {
+    info: Mutex<ShellInfo>,
+    output: Output,
+    stdin: tokio::sync::Mutex<Option<StdinPipe>>,
+    stop: CancellationToken,
+    ended: CancellationToken,
+}
+
+/// What is known about a background command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellInfo {
+    /// Its name, e.g. `bash_1`.
+    pub id: String,
+    /// The call that started it.
+    pub call: CallId,
+    /// The command.
+    pub command: String,
+    /// When it was started.
+    pub started: Timestamp,
+    /// Where it stands.
+    pub state: ShellState,
+}
+
+/// Where a background command stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellState {
+    /// It runs.
+    Running,
+    /// It ended by itself.
+    Ended(Status),
+    /// It was ended on request.
+    Killed,
+}
+
+impl std::fmt::Display for ShellState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Running => f.write_str("running"),
+            Self::Ended(Status::Code(code)) => write!(f, "exited with code {code}"),
+            Self::Ended(Status::Signal(signal)) => write!(f, "ended by signal {signal}"),
+            Self::Ended(Status::NotRun(_)) => f.write_str("the shell could not be run"),
+            Self::Ended(Status::Lost) => f.write_str("ended for an unknown reason"),
+            Self::Killed => f.write_str("killed"),
+        }
+    }
+}
+
+/// Why a background command could not be written to.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// No command has that name.
+    #[error("There is no background command {0}.")]
+    Unknown(String),
+    /// It does not read any more.
+    #[error("{0} does not read its input any more.")]
+    Deaf(String),
+}
+
+impl std::fmt::Debug for Shells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.list()).finish()
+    }
+}
+
+impl Shells {
+    /// No commands yet.
+    #[must_use]
+    pub fn new(env: Env) -> Self {
+        Self { env, book: Arc::default(), end: CancellationToken::new(), tasks: TaskTracker::new() }
+    }
+
+    /// Starts the permitted command. All its output is stored below `spill_dir`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(&self, permit: &Permit, call: &CallId, spill_dir: &Path) -> Result<ShellInfo, SandboxError> {
+        let command = permit.script()?.command.clone();
+        let spool = Spool { dir: spill_dir.to_owned(), start: SpoolStart::AtOnce };
+        let mut child = spawn(permit, &Spawn { call, vars: &self.env.vars, stdin: Stdin::Pipe, spool })?;
+        let mut book = lock(&self.book);
+        book.started += 1;
+        let number = book.started;
+        let info = ShellInfo {
+            id: format!("bash_{number}"),
+            call: call.clone(),
+            command,
+            started: self.env.now(),
+            state: ShellState::Running,
+        };
+        let shell = Arc::new(Shell {
+            info: Mutex::new(info.clone()),
+            output: child.output(),
+            stdin: tokio::sync::Mutex::new(child.take_stdin()),
+            stop: self.end.child_token(),
+            ended: CancellationToken::new(),
+        });
+        book.forget_old();
+        book.shells.insert(number, Arc::clone(&shell));
+        book.announce(&info);
+        drop(book);
+        let book = Arc::clone(&self.book);
+        self.tasks.spawn(async move {
+            let (exit, stopped) = child.finish(shell.stop.cancelled()).await;
+            let state = if stopped.is_some() { ShellState::Killed } else { ShellState::Ended(exit.status) };
+            let info = shell.close(state);
+            lock(&book).announce(&info);
+        });
+        Ok(info)
+    }
+
+    /// All commands that are remembered, oldest first.
+    #[must_use]
+    pub fn list(&self) -> Vec<ShellInfo> {
+        lock(&self.book).shells.values().map(|shell| lock(&shell.info).clone()).collect()
+    }
+
+    /// A command and what it printed since it was last read.
+    #[must_use]
+    pub fn read(&self, id: &str) -> Option<(ShellInfo, Captured, Captured)> {
+        let shell = self.find(id)?;
+        // The state comes first: if it says that the command has ended, the output is complete.
+        let info = lock(&shell.info).clone();
+        let (stdout, stderr) = shell.output.take();
+        Some((info, stdout, stderr))
+    }
+
+    /// Writes to a command's standard input.
+    ///
+    /// # Errors
+    /// When there is no such command or it does not read.
+    pub async fn write(&self, id: &str, bytes: &[u8]) -> Result<(), ShellError> {
+        let shell = self.find(id).ok_or_else(|| ShellError::Unknown(id.to_owned()))?;
+        let mut stdin = shell.stdin.lock().await;
+        let deaf = || ShellError::Deaf(id.to_owned());
+        let writing = stdin.as_mut().ok_or_else(deaf)?.write_all(bytes);
+        tokio::select! {
+            written = writing => written.map_err(|_| deaf()),
+            () = shell.ended.cancelled() => Err(deaf()),
+        }
+    }
+
+    /// Ends a command and everything it started. Gives what is known about it from before.
+    pub async fn kill(&self, id: &str) -> Option<ShellInfo> {
+        let shell = self.find(id)?;
+        let before = lock(&shell.info).clone();
+        shell.stop.cancel();
+        shell.ended.cancelled().await;
+        Some(before)
+    }
+
+    /// Every start and every end from now on.
+    #[must_use]
+    pub fn changes(&self) -> UnboundedReceiver<ShellInfo> {
+        let (sender, receiver) = unbounded_channel();
+        lock(&self.book).listeners.push(sender);
+        receiver
+    }
+
+    /// Ends all commands, for good.
+    pub async fn end_all(&self) {
+        self.end.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn find(&self, id: &str) -> Option<Arc<Shell>> {
+        let number: u32 = id.strip_prefix("bash_")?.parse().ok()?;
+        lock(&self.book).shells.get(&number).cloned()
+    }
+}
+
+impl Drop for Shells {
+    fn drop(&mut self) {
+        self.end.cancel();
+    }
+}
+
+impl Shell {
+    fn close(&self, state: ShellState) -> ShellInfo {
+        let mut info = lock(&self.info);
+        info.state = state;
+        self.ended.cancel();
+        info.clone()
+    }
+}
+
+impl Book {
+    fn announce(&mut self, info: &ShellInfo) {
+        self.listeners.retain(|listener| listener.send(info.clone()).is_ok());
+    }
+
+    fn forget_old(&mut self) {
+        let ended: Vec<u32> = self
+            .shells
+            .iter()
+            .filter(|(_, shell)| shell.ended.is_cancelled())
+            .map(|(number, _)| *number)
+            .collect();
+        for number in ended.iter().take(ended.len().saturating_sub(ENDED_REMEMBERED - 1)) {
+            self.shells.remove(number);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

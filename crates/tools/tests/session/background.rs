@@ -1,0 +1,97 @@
+use serde_json::json;
+use tiller_sandbox::Status;
+use tiller_tools::{ShellInfo, ShellState};
+
+use crate::bench::{Bench, Ended, processes_with};
+
+async fn start(bench: &mut Bench, command: &str) -> Ended {
+    bench.call("Bash", json!({"command": command, "run_in_background": true})).await
+}
+
+async fn until_printed(bench: &mut Bench, id: &str, wanted: &str) -> String {
+    let mut seen = String::new();
+    while !seen.contains(wanted) {
+        let news = bench.call("BashOutput", json!({"bash_id": id})).await;
+        assert!(!news.failed, "{}", news.text);
+        seen.push_str(news.detail["stdout"].as_str().unwrap());
+        tokio::task::yield_now().await;
+    }
+    seen
+}
+
+async fn next_end(changes: &mut tokio::sync::mpsc::UnboundedReceiver<ShellInfo>) -> ShellInfo {
+    loop {
+        let change = changes.recv().await.unwrap();
+        if change.state != ShellState::Running {
+            return change;
+        }
+    }
+}
+
+// CUST-03
+#[tokio::test]
+async fn a_background_command_is_read_while_it_runs_and_announces_its_end() {
+    let mut bench = Bench::new();
+    let mut changes = bench.shells.changes();
+    let started = start(&mut bench, "echo one; read line; echo \"got $line\"; exit 4").await;
+    assert!(!started.failed && started.text.contains("bash_1"), "{}", started.text);
+    assert_eq!(started.detail["backgroundTaskId"], "bash_1");
+    assert_eq!(until_printed(&mut bench, "bash_1", "one\n").await, "one\n");
+    let idle = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
+    assert_eq!(idle.text, "[bash_1: running]\n(no new output)");
+    assert_eq!(bench.shells.list().len(), 1);
+    bench.shells.write("bash_1", b"two\n").await.unwrap();
+    assert_eq!(next_end(&mut changes).await.state, ShellState::Ended(Status::Code(4)));
+    let last = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
+    assert_eq!(last.text, "[bash_1: exited with code 4]\ngot two");
+    assert!(bench.shells.write("bash_1", b"x").await.is_err());
+    assert_eq!(
+        fs_err::read_to_string(bench.view.spill_dir.join("call_1.stdout.txt")).unwrap(),
+        "one\ngot two\n"
+    );
+}
+
+// CUST-03
+#[tokio::test]
+async fn output_can_be_filtered() {
+    let mut bench = Bench::new();
+    let mut changes = bench.shells.changes();
+    start(&mut bench, "seq 20; echo error 7 >&2").await;
+    next_end(&mut changes).await;
+    let news = bench.call("BashOutput", json!({"bash_id": "bash_1", "filter": "7$"})).await;
+    assert_eq!(news.text, "[bash_1: exited with code 0]\n7\n17\nerror 7");
+    let bad = bench.call("BashOutput", json!({"bash_id": "bash_1", "filter": "("})).await;
+    assert!(bad.failed && bad.text.contains("regular expression"), "{}", bad.text);
+}
+
+// CUST-03
+#[tokio::test]
+async fn killing_ends_everything_the_command_started() {
+    let mut bench = Bench::new();
+    let tag = bench.tag();
+    start(&mut bench, &format!("setsid bash -c 'echo up; sleep 1000; : {tag}' & wait; : {tag}")).await;
+    until_printed(&mut bench, "bash_1", "up").await;
+    let killed = bench.call("KillShell", json!({"shell_id": "bash_1"})).await;
+    assert!(!killed.failed && killed.text.contains("was ended"), "{}", killed.text);
+    assert_eq!(processes_with(&tag), [0; 0]);
+    let again = bench.call("KillShell", json!({"shell_id": "bash_1"})).await;
+    assert!(!again.failed && again.text.contains("had ended before: killed"), "{}", again.text);
+    let unknown = bench.call("KillShell", json!({"shell_id": "bash_9"})).await;
+    assert!(unknown.failed && unknown.text.contains("bash_1 (killed)"), "{}", unknown.text);
+}
+
+// CUST-02
+#[tokio::test]
+async fn the_end_of_the_session_ends_all() {
+    let mut bench = Bench::new();
+    let tag = bench.tag();
+    for _ in 0..3 {
+        start(&mut bench, &format!("trap '' TERM; while :; do sleep 1; done; : {tag}")).await;
+    }
+    while processes_with(&tag).len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    bench.shells.end_all().await;
+    assert_eq!(processes_with(&tag), [0; 0]);
+    assert!(bench.shells.list().iter().all(|shell| shell.state == ShellState::Killed));
+}
