@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::effect::{Effect, FileSeen, Todo};
+use crate::effect::{Effect, FileSeen, LineRange, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
 use crate::mode::Mode;
@@ -106,13 +106,23 @@ impl Files {
         self.0.values()
     }
 
-    fn see(&mut self, seen: FileSeen) {
-        self.0.shift_remove(&seen.path);
+    fn see(&mut self, mut seen: FileSeen) {
+        if let Some(before) = self.0.shift_remove(&seen.path)
+            && before.fingerprint == seen.fingerprint
+        {
+            seen.lines = joined(before.lines, seen.lines);
+        }
         self.0.insert(seen.path.clone(), seen);
         if self.0.len() > FILES_REMEMBERED {
             self.0.shift_remove_index(0);
         }
     }
+}
+
+/// What two looks at the same content have shown together.
+fn joined(before: Option<LineRange>, now: Option<LineRange>) -> Option<LineRange> {
+    let (before, now) = (before?, now?);
+    Some(LineRange { first: before.first.min(now.first), last: before.last.max(now.last) })
 }
 
 impl State {
@@ -177,5 +187,43 @@ impl State {
             Effect::FileSeen(seen) => Arc::make_mut(&mut self.files).see(seen.clone()),
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effect::Fingerprint;
+
+    fn seen(content: &str, lines: Option<(u64, u64)>) -> FileSeen {
+        FileSeen {
+            path: "/f".into(),
+            fingerprint: Fingerprint(content.to_owned()),
+            mtime_ms: 0,
+            lines: lines.map(|(first, last)| LineRange { first, last }),
+        }
+    }
+
+    #[test]
+    fn looks_at_the_same_content_add_up() {
+        let mut files = Files::default();
+        files.see(seen("a", Some((1, 10))));
+        files.see(seen("a", Some((5, 20))));
+        assert_eq!(files.get(Path::new("/f")), Some(&seen("a", Some((1, 20)))));
+        files.see(seen("b", Some((3, 4))));
+        assert_eq!(files.get(Path::new("/f")), Some(&seen("b", Some((3, 4)))));
+        files.see(seen("b", None));
+        files.see(seen("b", Some((1, 2))));
+        assert_eq!(files.get(Path::new("/f")), Some(&seen("b", None)));
+    }
+
+    #[test]
+    fn the_least_recently_seen_file_is_forgotten() {
+        let mut files = Files::default();
+        for n in 0..=FILES_REMEMBERED {
+            files.see(FileSeen { path: format!("/{n}").into(), ..seen("a", None) });
+        }
+        assert_eq!(files.iter().count(), FILES_REMEMBERED);
+        assert!(files.get(Path::new("/0")).is_none());
     }
 }
