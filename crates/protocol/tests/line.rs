@@ -1,0 +1,182 @@
+//! Every kind of entry survives the way to the log and back, and looks as outside readers expect.
+
+#![expect(clippy::unwrap_used, reason = "a broken set-up should stop the test")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, Todo, TodoStatus};
+use tiller_protocol::entry::{
+    AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker, EndReason,
+    Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response, TurnEnd, UserMessage,
+};
+use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId};
+use tiller_protocol::line::{self, Envelope};
+use tiller_protocol::mode::Mode;
+use tiller_protocol::usage::{StopReason, Usage};
+use uuid::Uuid;
+
+fn raw(json: &str) -> Arc<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap().into()
+}
+
+fn bodies() -> Vec<Body> {
+    let id = EntryId(Uuid::from_u128(7));
+    let seen = FileSeen {
+        path: "/f".into(),
+        fingerprint: Fingerprint("abc".into()),
+        mtime_ms: -5,
+        lines: Some(LineRange { first: 1, last: 2 }),
+    };
+    let todo = Todo { content: "do".into(), status: TodoStatus::InProgress, active_form: "doing".into() };
+    vec![
+        Body::Opened(Opened {
+            source: "startup".into(),
+            cwd: "/w".into(),
+            version: "1".into(),
+            additional_dirs: vec!["/x".into()],
+            forked_from: Some(SessionId(Uuid::nil())),
+        }),
+        Body::User(UserMessage::prompt("hello")),
+        Body::User(UserMessage { content: vec![RawBlock::text("psst")], origin: Origin::Harness }),
+        Body::Assistant(AssistantBlock {
+            message_id: MessageId::from("msg_1"),
+            model: "m".into(),
+            block: RawBlock::parse(r#"{"type":"thinking","thinking":"","signature":"s","n":1.10}"#.into()).unwrap(),
+            invalid_input: Some("{".into()),
+            api_error: true,
+            aborted: true,
+        }),
+        Body::Response(Response {
+            message_id: MessageId::from("msg_1"),
+            model: "m".into(),
+            usage: Usage { input_tokens: 3, ..Usage::default() },
+            stop_reason: StopReason::Other("new".into()),
+            stop_details: Some(json!({"a": 1})),
+            cost_usd: Some(0.5),
+            duration_ms: 9,
+            request_id: Some("req".into()),
+            side: true,
+        }),
+        result(vec![RawBlock::text("one")], false),
+        result(vec![RawBlock::text("one"), RawBlock::from_value(&json!({"type": "image", "source": {}}))], false),
+        result(Vec::new(), false),
+        result(vec![RawBlock::text("bad")], true),
+        Body::Attachment(Attachment {
+            attachment: json!({"type": "queued_command"}),
+            why: "because".into(),
+            rendered: vec![RawBlock::text("x")],
+        }),
+        Body::Notice(Notice { subtype: "s".into(), level: Level::Warning, content: "c".into() }),
+        Body::Effect(Effect::SetMode { mode: Mode::Plan }),
+        Body::Effect(Effect::SetModel { model: "m".into() }),
+        Body::Effect(Effect::SetTodos { todos: vec![todo] }),
+        Body::Effect(Effect::FileSeen(seen)),
+        Body::Effect(Effect::ChangeDir { path: "/d".into() }),
+        Body::Epoch(Epoch {
+            reason: "start".into(),
+            key: "k".into(),
+            system: raw(r#"[{"type":"text","text":"é"}]"#),
+            tools: raw("[]"),
+            user_context: Some("ctx".into()),
+        }),
+        Body::Orphaned(Orphaned { ids: vec![id], cause: Cause::ModelFallback }),
+        Body::Queued(Queued { id, delivery: Delivery::Queue, content: vec![RawBlock::text("later")] }),
+        Body::Dequeued(Dequeued { ids: vec![id] }),
+        Body::Decision(DecisionRecord {
+            call: CallId::from("c"),
+            tool: "Bash".into(),
+            behavior: "deny".into(),
+            reason: json!({"type": "mode"}),
+            input: json!({"command": "ls"}),
+        }),
+        Body::Repaired(Repair { what: "w".into() }),
+        Body::TurnEnded(TurnEnd {
+            outcome: Outcome::Error { message: "m".into(), status: Some(400) },
+            marker: Some(EndMarker { tool_use: true, reason: EndReason::ToolRejection }),
+            steps: 3,
+        }),
+        Body::TurnEnded(TurnEnd { outcome: Outcome::Success, marker: None, steps: 1 }),
+    ]
+}
+
+fn result(content: Vec<RawBlock>, is_error: bool) -> Body {
+    Body::Result(CallResult {
+        call: CallId::from("c"),
+        tool: "Read".into(),
+        content,
+        is_error,
+        cause: Cause::Call,
+        detail: json!({"x": [1, 2]}),
+        effects: vec![Effect::ChangeDir { path: "/d".into() }],
+    })
+}
+
+fn entry(body: Body) -> Entry {
+    let parent = body.is_message().then_some(EntryId(Uuid::from_u128(3)));
+    Entry { seq: 4, id: EntryId(Uuid::from_u128(5)), parent, at: Default::default(), agent: None, body }
+}
+
+fn write(entry: &Entry) -> String {
+    let envelope = Envelope {
+        session: SessionId(Uuid::from_u128(9)),
+        cwd: Path::new("/w"),
+        version: "0.1.0",
+        git_branch: Some("main"),
+    };
+    line::write(entry, &envelope).unwrap()
+}
+
+// LOG-01
+#[test]
+fn every_kind_of_entry_survives_the_log() {
+    for body in bodies() {
+        let before = entry(body);
+        let text = write(&before);
+        assert!(!text.contains('\n'));
+        let after = line::read(&text).unwrap();
+        assert_eq!(format!("{after:?}"), format!("{before:?}"), "{text}");
+        assert_eq!(write(&after), text);
+    }
+}
+
+#[test]
+fn outside_readers_find_their_fields() {
+    let line: Value = serde_json::from_str(&write(&entry(result(vec![RawBlock::text("one")], true)))).unwrap();
+    assert_eq!(line["type"], "user");
+    assert_eq!(line["message"]["content"][0]["tool_use_id"], "c");
+    assert_eq!(line["toolUseResult"], json!({"x": [1, 2]}));
+    for field in ["uuid", "parentUuid", "sessionId", "timestamp", "cwd", "version", "gitBranch"] {
+        assert!(line[field].is_string(), "{field} in {line}");
+    }
+    let hidden = Body::User(UserMessage { content: vec![RawBlock::text("psst")], origin: Origin::Harness });
+    let line: Value = serde_json::from_str(&write(&entry(hidden))).unwrap();
+    assert_eq!((line["isMeta"].as_bool(), line["isSidechain"].as_bool()), (Some(true), Some(false)));
+}
+
+// LOG-01: an older version keeps what it does not understand.
+#[test]
+fn entries_of_a_newer_version_are_kept_as_they_are() {
+    let text = r#"{"type":"hologram","uuid":"00000000-0000-0000-0000-000000000001","timestamp":"2026-01-01T00:00:00Z","seq":8,"beam":{"x":1.5}}"#;
+    let entry = line::read(text).unwrap();
+    assert!(matches!(entry.body, Body::Unknown(_)));
+    assert_eq!(write(&entry), text);
+}
+
+proptest! {
+    #[test]
+    fn no_line_makes_the_reader_panic(text in ".{0,200}", cut in any::<prop::sample::Index>(), which in any::<prop::sample::Index>()) {
+        let _ = line::read(&text);
+        let bodies = bodies();
+        let whole = write(&entry(which.get(&bodies).clone()));
+        let mut end = cut.index(whole.len());
+        while !whole.is_char_boundary(end) {
+            end -= 1;
+        }
+        prop_assert!(line::read(&whole[..end]).is_err());
+    }
+}
