@@ -76,7 +76,7 @@ impl Child {
         })
     }
 
-    /// The shell's process id, which is also that of its group and session.
+    /// The shell's process id, which is also that of its group.
     #[must_use]
     pub fn id(&self) -> i32 {
         self.supervisor.shell.as_raw_nonzero().get()
@@ -165,7 +165,7 @@ impl Supervisor {
             call = self.mark,
             "a command's supervisor is gone; ending its processes by their mark"
         );
-        stray::hunt(self.shell, &self.mark).await
+        stray::hunt(self.pid, &self.mark).await
     }
 }
 

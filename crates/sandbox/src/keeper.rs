@@ -1,5 +1,7 @@
 //! The process that all supervisors are forked from. It is forked from Tiller once, early, while Tiller is small: the
-//! cost of a fork grows with the memory of the process that forks, and Tiller's grows.
+//! cost of a fork grows with the memory of the process that forks, and Tiller's grows. It always has one supervisor
+//! waiting, so that neither the fork nor the move to a new session, after which a busy machine makes a process wait,
+//! is in the way of a command.
 //!
 //! Invariant: like the supervisor, the keeper makes system calls only. It ends when Tiller ends or closes the socket;
 //! commands do not depend on it.
@@ -9,43 +11,64 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
+use rustix::time::Timespec;
 
-use crate::supervisor::{FDS, close_range, supervise};
+use crate::supervisor::{FDS, close_range, detach, supervise};
 
-/// The way to the keeper, once there is one.
-static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
-/// Where the keeper listens.
+/// The keeper, once there is one.
+static KEEPER: Mutex<Option<Keeper>> = Mutex::new(None);
+/// Where the keeper and a waiting supervisor listen.
 const LISTEN: RawFd = 3;
+
+struct Keeper {
+    pid: Pid,
+    socket: OwnedFd,
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        _ = kill_process(self.pid, Signal::KILL);
+        while let Err(Errno::INTR) = waitpid(Some(self.pid), WaitOptions::empty()) {}
+    }
+}
 
 /// Starts the keeper if there is none. Worth calling first thing in a program; otherwise the first command does it.
 ///
 /// # Errors
 /// When no process can be made.
 pub fn prepare() -> io::Result<()> {
-    let mut socket = SOCKET.lock().unwrap_or_else(PoisonError::into_inner);
-    if socket.is_none() {
-        *socket = Some(fork_keeper()?);
+    let mut keeper = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
+    if keeper.is_none() {
+        *keeper = Some(fork_keeper()?);
     }
     Ok(())
 }
 
-/// Lets the keeper fork a supervisor that gets these descriptors.
-pub(crate) fn supervised(fds: [BorrowedFd<'_>; FDS]) -> io::Result<()> {
-    let mut socket = SOCKET.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(keeper) = socket.as_ref()
-        && send(keeper.as_fd(), &fds).is_ok()
+/// Gives these descriptors to a supervisor.
+pub(crate) fn order(fds: [BorrowedFd<'_>; FDS]) -> io::Result<()> {
+    let mut keeper = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(keeper) = keeper.as_ref()
+        && send(keeper.socket.as_fd(), &fds).is_ok()
     {
         return Ok(());
     }
     // There is none yet, or someone killed it.
-    let keeper = socket.insert(fork_keeper()?);
-    send(keeper.as_fd(), &fds)?;
+    let keeper = keeper.insert(fork_keeper()?);
+    send(keeper.socket.as_fd(), &fds)?;
     Ok(())
+}
+
+/// Gets rid of a keeper that does not do its work; the next command makes a new one.
+pub(crate) fn dismiss() {
+    drop(KEEPER.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 fn send(keeper: BorrowedFd<'_>, fds: &[BorrowedFd<'_>; FDS]) -> Result<(), Errno> {
@@ -62,7 +85,7 @@ fn send(keeper: BorrowedFd<'_>, fds: &[BorrowedFd<'_>; FDS]) -> Result<(), Errno
 
 /// Forks with all signals blocked, so that none of Tiller's handlers ever runs in the keeper or in a supervisor.
 #[expect(unsafe_code, reason = "fork and signal masks have no safe wrapper")]
-fn fork_keeper() -> io::Result<OwnedFd> {
+fn fork_keeper() -> io::Result<Keeper> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -79,12 +102,13 @@ fn fork_keeper() -> io::Result<OwnedFd> {
         libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
         (pid, error)
     };
-    if pid < 0 { Err(error) } else { Ok(ours) }
+    let pid = Pid::from_raw(pid.max(0)).ok_or(error)?;
+    Ok(Keeper { pid, socket: ours })
 }
 
-/// Forks a supervisor for each message until the socket closes. Nobody waits for the supervisors: they report through
-/// pipes of their own.
-#[expect(unsafe_code, reason = "descriptors by number, fork, exit")]
+/// Forks one supervisor after the other until the socket closes. Nobody waits for their end: they report through pipes
+/// of their own.
+#[expect(unsafe_code, reason = "descriptors by number, exit")]
 fn keep(socket: RawFd) -> ! {
     // SAFETY: plain system calls; this process has a descriptor table of its own.
     let socket = unsafe {
@@ -92,16 +116,53 @@ fn keep(socket: RawFd) -> ! {
         close_range(0, LISTEN - 1);
         close_range(LISTEN + 1, RawFd::MAX);
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
-        libc::setsid();
         BorrowedFd::borrow_raw(LISTEN)
     };
+    _ = setsid();
     _ = rustix::thread::set_name(c"keeper");
-    loop {
-        let Some(fds) = receive(socket) else { break };
-        // SAFETY: only this thread exists, and the child never returns.
-        if unsafe { libc::fork() } == 0 {
-            supervise(fds.each_ref().map(AsRawFd::as_raw_fd));
+    while fork_supervisor(socket) {}
+    // SAFETY: _exit does nothing but end this process.
+    unsafe { libc::_exit(0) }
+}
+
+/// Forks a supervisor and waits until it has something to do. False when nobody is left who could order anything.
+#[expect(unsafe_code, reason = "fork")]
+fn fork_supervisor(socket: BorrowedFd<'_>) -> bool {
+    let Ok((taken, taken_end)) = pipe_with(PipeFlags::CLOEXEC) else { return false };
+    // SAFETY: only this thread exists, and the child never returns.
+    match unsafe { libc::fork() } {
+        0 => {
+            drop(taken);
+            serve(socket, taken_end)
         }
+        1.. => drop(taken_end),
+        _ => return false,
+    }
+    let mut byte = [0];
+    loop {
+        match rustix::io::read(&taken, &mut byte) {
+            Err(Errno::INTR) => {}
+            Ok(1) => return true,
+            _ => return !is_closed(socket),
+        }
+    }
+}
+
+fn is_closed(socket: BorrowedFd<'_>) -> bool {
+    let mut waits = [PollFd::new(&socket, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut waits, Some(&now)).is_err() || !waits[0].revents().is_empty()
+}
+
+/// Waits for an order and carries it out.
+#[expect(unsafe_code, reason = "exit")]
+fn serve(socket: BorrowedFd<'_>, taken: OwnedFd) -> ! {
+    if detach().is_ok()
+        && let Some(fds) = receive(socket)
+    {
+        _ = rustix::io::write(&taken, b"t");
+        drop(taken);
+        supervise(fds.each_ref().map(AsRawFd::as_raw_fd));
     }
     // SAFETY: _exit does nothing but end this process.
     unsafe { libc::_exit(0) }

@@ -2,16 +2,21 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
+use rustix::time::Timespec;
 
 use crate::Stdin;
 use crate::error::SandboxError;
 use crate::keeper;
 use crate::program::Program;
 use crate::report::{Report, SIZE};
+
+/// How long a start may take.
+const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// The writing end of a command's standard input.
 pub type StdinPipe = tokio::net::unix::pipe::Sender;
@@ -43,7 +48,7 @@ pub(crate) fn launch(program: &Program, stdin: Stdin) -> Result<Launched, Sandbo
     let dir = memfd_create(c"tiller-dir", MemfdFlags::CLOEXEC)?;
     let image = program.to_file()?;
     let handed = [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &image];
-    keeper::supervised(handed.map(AsFd::as_fd))?;
+    keeper::order(handed.map(AsFd::as_fd))?;
     drop((stdin_end, stdout_end, stderr_end, control_end, status_end));
     let supervisor = match next_report(&status)? {
         Report::Supervised(pid) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
@@ -57,15 +62,23 @@ pub(crate) fn launch(program: &Program, stdin: Stdin) -> Result<Launched, Sandbo
     Ok(Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir })
 }
 
-/// Waits as long as any spawn takes. Nothing of the command runs before the second report, so it cannot be held up.
+/// Waits as long as any spawn takes. Nothing of the command runs before the second report, so only the work of another
+/// one that stopped the keeper can hold it up.
 fn next_report(status: &OwnedFd) -> Result<Report, Errno> {
+    let mut waits = [PollFd::new(status, PollFlags::IN)];
     let mut bytes = [0; SIZE];
     loop {
-        match rustix::io::read(status, &mut bytes) {
-            Ok(SIZE) => return Report::from_bytes(bytes).ok_or(Errno::PROTO),
-            Err(Errno::INTR) => {}
-            Ok(_) => return Err(Errno::SRCH),
-            Err(errno) => return Err(errno),
+        match poll(&mut waits, Some(&PATIENCE)) {
+            Ok(0) => {
+                keeper::dismiss();
+                return Err(Errno::TIMEDOUT);
+            }
+            Err(Errno::INTR) => continue,
+            _ => {}
         }
+        return match rustix::io::read(status, &mut bytes)? {
+            SIZE => Report::from_bytes(bytes).ok_or(Errno::PROTO),
+            _ => Err(Errno::SRCH),
+        };
     }
 }

@@ -3,7 +3,7 @@
 //! Between Tiller and every command stands a small supervisor process:
 //!
 //! ```text
-//! tiller ── keeper ── supervisor (own session, subreaper) ── bash (own session and group) ── whatever it starts
+//! tiller ── keeper ── supervisor (own session, subreaper) ── bash (own group) ── whatever it starts
 //! ```
 //!
 //! A process that leaves its group, its session or its parent still ends up as a child of the supervisor, which ends

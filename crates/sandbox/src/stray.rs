@@ -24,11 +24,11 @@ pub(crate) fn each_child(of: Pid, mut act: impl FnMut(Pid)) {
     });
 }
 
-/// Kills what a command left behind when its supervisor was killed: processes of the shell's session, and those that
+/// Kills what a command left behind when its supervisor was killed: processes of its session, and those that
 /// carry the call's mark in their environment. Gives the number of those that could not be killed.
-pub(crate) async fn hunt(shell: Pid, mark: &str) -> u32 {
+pub(crate) async fn hunt(supervisor: Pid, mark: &str) -> u32 {
     let started = Instant::now();
-    let session = shell.as_raw_nonzero().get();
+    let session = supervisor.as_raw_nonzero().get();
     loop {
         let mut found = 0;
         each_process(|pid, stat| {

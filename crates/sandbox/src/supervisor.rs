@@ -55,14 +55,18 @@ pub(crate) fn supervise(fds: [RawFd; FDS]) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Leaves Tiller's session, adopts all orphans to come, puts the descriptors in place and closes all others. The name
-/// differs from Tiller's, so that `pkill tiller` leaves someone to clean up.
+/// Makes a forked process fit to supervise: in a session of its own, adopting all orphans to come. The name differs
+/// from Tiller's, so that `pkill tiller` leaves someone to clean up.
+pub(crate) fn detach() -> Result<(), Errno> {
+    setsid()?;
+    set_child_subreaper(Some(getpid()))?;
+    rustix::thread::set_name(c"custody")
+}
+
+/// Puts the descriptors in place and closes all others.
 fn prepare(fds: [RawFd; FDS]) -> Result<(Image, BorrowedFd<'static>), Errno> {
     let image = map_image(fds[FDS - 1]);
     arrange(fds)?;
-    setsid()?;
-    set_child_subreaper(Some(getpid()))?;
-    rustix::thread::set_name(c"custody")?;
     Ok((image?, child_signals()?))
 }
 
@@ -142,7 +146,7 @@ fn start(image: &Image) -> Result<Pid, Errno> {
     }
 }
 
-/// Becomes the shell: in a session and group of its own, with default signals, and dead when the supervisor dies. It
+/// Becomes the shell: in a group of its own, with default signals, and dead when the supervisor dies. It
 /// reports its start itself: the first thing it does afterwards might be to stop the supervisor.
 #[expect(unsafe_code, reason = "the steps between clone and execve")]
 extern "C" fn exec(start: *mut c_void) -> c_int {
@@ -150,7 +154,7 @@ extern "C" fn exec(start: *mut c_void) -> c_int {
     // SAFETY: `start` is valid, see [`start`]; everything called is async-signal-safe, and the strings are terminated.
     unsafe {
         let image = (*start).image;
-        libc::setsid();
+        libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         for signal in 1..=libc::SIGRTMAX() {
             libc::signal(signal, libc::SIG_DFL);

@@ -159,7 +159,10 @@ async fn a_command_has_a_group_a_session_and_no_terminal_of_its_own() {
     let child = place.start(command, Stdin::Closed);
     let (id, output) = (child.id(), child.output());
     child.finish(pending::<()>()).await;
-    assert_eq!(text(&output.take().0), format!("{id} {id} 0\nnone\n"));
+    let shown = text(&output.take().0);
+    let own_session = rustix::process::getsid(None).unwrap().as_raw_nonzero();
+    assert!(shown.starts_with(&format!("{id} ")) && shown.ends_with(" 0\nnone\n"), "{shown}");
+    assert!(!shown.contains(&format!(" {own_session} ")), "{shown}");
 }
 
 #[tokio::test]
@@ -261,6 +264,26 @@ async fn killing_or_stopping_the_supervisor_does_not_help() {
         let (exit, _) = child.finish(async { output.grown().await }).await;
         assert_eq!((exit.status, exit.survivors), (Status::Lost, 0), "{attack}");
         assert_eq!(processes_with(&tag), [0; 0], "{attack}");
+    }
+}
+
+// CUST-02
+#[tokio::test]
+async fn neither_does_killing_or_stopping_the_keeper() {
+    let keeper = "$(ps -o ppid= -p $PPID)";
+    for attack in [format!("kill -9 {keeper}"), format!("kill -STOP {keeper}")] {
+        let place = Place::new();
+        assert_eq!(place.run(&attack).await.0.status, Status::Code(0));
+        // One supervisor is waiting and may still do its work; after that a new keeper is needed.
+        for _ in 0..3 {
+            let call = CallId::from("c");
+            let spool = Spool { dir: place.path(), start: SpoolStart::WhenFull };
+            let spec = Spawn { call: &call, vars: &place.vars, stdin: Stdin::Closed, spool };
+            if let Ok(child) = spawn(&permit("true", &place.path()), &spec) {
+                child.finish(pending::<()>()).await;
+            }
+        }
+        assert_eq!(place.run("true").await.0.status, Status::Code(0));
     }
 }
 
