@@ -76,10 +76,12 @@ impl Tool for WebSearch {
 /// The hits as a numbered list, then what the provider had to say.
 fn listed(query: &str, found: &Value) -> String {
     let hits = found["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut lines = match hits.len() {
-        0 => vec![format!("Nothing was found for \"{query}\".")],
-        count => vec![format!("{count} results for \"{query}\":")],
+    let headline = if hits.is_empty() {
+        format!("Nothing was found for \"{query}\".")
+    } else {
+        format!("Found for \"{query}\":")
     };
+    let mut lines = vec![headline];
     lines.extend(hits.iter().enumerate().map(|(at, hit)| entry(at + 1, hit)));
     for code in found["errors"].as_array().into_iter().flatten() {
         lines.push(format!("A search failed: {}", code.as_str().unwrap_or("unknown error")));
@@ -116,7 +118,7 @@ mod tests {
             "summary": "Both say so.",
         });
         insta::assert_snapshot!(listed("q", &found), @r#"
-        2 results for "q":
+        Found for "q":
         1. One
            https://a.example/1 (2 days ago)
            first

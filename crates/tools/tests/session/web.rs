@@ -122,7 +122,7 @@ async fn hosts_are_asked_for_and_bad_input_is_refused() {
 async fn a_search_lists_what_was_found() {
     let mut bench = Bench::new();
     let found = bench.call("WebSearch", json!({"query": "rust 2024", "allowed_domains": ["a.org"]})).await;
-    assert_eq!(found.text, "1 results for \"rust 2024\":\n1. rust 2024\n   a.org\n\nSummary: found");
+    assert_eq!(found.text, "Found for \"rust 2024\":\n1. rust 2024\n   a.org\n\nSummary: found");
     let both = json!({"query": "x", "allowed_domains": ["a.org"], "blocked_domains": ["b.org"]});
     let refused = bench.call("WebSearch", both).await;
     assert!(refused.failed && refused.text.contains("exclude each other"), "{}", refused.text);
