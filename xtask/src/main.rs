@@ -1,5 +1,6 @@
 //! Repository chores, one module each: `cargo xtask CHORE`.
 
+mod bench;
 mod ci;
 mod program;
 mod requirements;
@@ -17,7 +18,8 @@ Chores:
   setup                          Make the Python environment that some tests need (target/test-venv)
   ci                             Everything that must pass: setup, format, lints, tests
   requirements                   List the requirements that no test carries
-  requirements --check AREA...   The same for some areas; fails if anything is missing";
+  requirements --check AREA...   The same for some areas; fails if anything is missing
+  bench [--quick] [--json]       Measure Tiller beside a minimal client (docs/benchmarks.md)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +41,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         }
         ["setup"] => setup::run(&root()),
         ["ci"] => ci::run(&root()),
+        ["bench", options @ ..] => bench::run(&root(), options),
         ["requirements", options @ ..] => requirements::run(&root(), options),
         [chore, ..] => {
             bail!("there is no chore \"{}\"\n\n{HELP}", [&[*chore], &words[1..]].concat().join(" "))

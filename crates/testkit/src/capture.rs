@@ -29,6 +29,7 @@ struct Inner {
     body: OnceLock<Option<Value>>,
     status: Arc<AtomicU16>,
     arrived: Instant,
+    sent: Arc<OnceLock<Instant>>,
 }
 
 impl Captured {
@@ -42,6 +43,7 @@ impl Captured {
             body: OnceLock::new(),
             status: Arc::default(),
             arrived: Instant::now(),
+            sent: Arc::default(),
         }))
     }
 
@@ -56,6 +58,7 @@ impl Captured {
             body: OnceLock::new(),
             status: Arc::clone(&self.0.status),
             arrived: self.0.arrived,
+            sent: Arc::clone(&self.0.sent),
         }))
     }
 
@@ -117,6 +120,11 @@ impl Captured {
         self.0.arrived
     }
 
+    /// When the last piece of a streamed answer was handed to the connection, if it was.
+    pub fn sent(&self) -> Option<Instant> {
+        self.0.sent.get().copied()
+    }
+
     /// Whether this asks for a message, as opposed to a token count or the model list.
     pub fn is_message(&self) -> bool {
         self.0.path == "/v1/messages"
@@ -124,6 +132,10 @@ impl Captured {
 
     pub(crate) fn answered(&self, status: u16) {
         self.0.status.store(status, Ordering::Release);
+    }
+
+    pub(crate) fn completely_sent(&self) {
+        self.0.sent.get_or_init(Instant::now);
     }
 }
 

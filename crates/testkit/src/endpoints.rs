@@ -179,10 +179,14 @@ async fn send_whole(visit: &Visit, performance: Performance) -> Response {
 }
 
 fn stream_reply(visit: &Visit, performance: Performance) -> Response {
-    let actions = performance.actions.into_iter();
-    let writes = stream::unfold(actions, |mut actions| async {
+    let playing = (performance.actions.into_iter(), visit.captured.clone());
+    let writes = stream::unfold(playing, |(mut actions, captured)| async {
         let written = loop {
-            match actions.next()? {
+            let Some(action) = actions.next() else {
+                captured.completely_sent();
+                return None;
+            };
+            match action {
                 Action::Write(bytes) => break Ok::<Bytes, io::Error>(bytes),
                 Action::Wait(gate) => gate.pass().await,
                 Action::Stall => std::future::pending().await,
@@ -193,7 +197,7 @@ fn stream_reply(visit: &Visit, performance: Performance) -> Response {
                 }
             }
         };
-        Some((written, actions))
+        Some((written, (actions, captured)))
     });
     let mut response =
         visit.respond(StatusCode::OK, "text/event-stream; charset=utf-8", Body::from_stream(writes));

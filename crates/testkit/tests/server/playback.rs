@@ -93,12 +93,14 @@ async fn a_gate_holds_the_rest_back() {
         seen.push_str(std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap());
     }
     assert!(!seen.contains("after") && !seen.contains("content_block_stop"));
+    assert_eq!(server.requests()[0].sent(), None);
     gate.open();
     while let Some(chunk) = response.chunk().await.unwrap() {
         seen.push_str(std::str::from_utf8(&chunk).unwrap());
     }
     assert!(seen.contains("after"));
     assert_eq!(seen.matches("event: content_block_start").count(), 1, "the gate is inside one block");
+    assert!(server.requests()[0].sent() > Some(server.requests()[0].arrived()));
 }
 
 #[tokio::test]

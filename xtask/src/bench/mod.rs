@@ -1,0 +1,53 @@
+//! `cargo xtask bench`: how much of the time and memory is Tiller's own. Each figure stands beside a floor that was
+//! measured in the same run: a client that does the same work and nothing else.
+
+mod arena;
+mod figure;
+mod floor;
+mod sample;
+mod start;
+mod steps;
+mod stream;
+
+use std::path::Path;
+
+use anyhow::bail;
+
+use crate::program::{cargo, must_succeed};
+use crate::say;
+use arena::Arena;
+
+/// How much is measured.
+struct Effort {
+    /// Starts of the process.
+    starts: usize,
+    /// Steps at which overhead and memory are read; the session is a little longer than the last.
+    marks: &'static [usize],
+    /// Long answers.
+    streams: usize,
+}
+
+const FULL: Effort = Effort { starts: 20, marks: &[10, 100, 300, 1000], streams: 5 };
+const QUICK: Effort = Effort { starts: 7, marks: &[10, 100, 300], streams: 1 };
+
+/// Measures and prints. Timings never fail the chore: they depend on the machine.
+pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
+    if let ["floor", options @ ..] = options {
+        return floor::run(options);
+    }
+    if let Some(unknown) = options.iter().find(|option| !matches!(**option, "--quick" | "--json")) {
+        bail!("bench has no option \"{unknown}\"; there are --quick and --json");
+    }
+    if cfg!(debug_assertions) {
+        let again = ["run", "--quiet", "--release", "--package", "xtask", "--", "bench"];
+        return must_succeed(cargo(root, &[&again, options].concat()));
+    }
+    must_succeed(cargo(root, &["build", "--quiet", "--release", "--package", "tiller"]))?;
+    let effort = if options.contains(&"--quick") { QUICK } else { FULL };
+    let arena = Arena::new(root)?;
+    let mut figures = start::measure(&arena, &effort)?;
+    figures.extend(steps::measure(&arena, &effort)?);
+    figures.extend(stream::measure(&arena, &effort)?);
+    say(&if options.contains(&"--json") { figure::json(&figures) } else { figure::table(&figures) });
+    Ok(())
+}
