@@ -13,7 +13,8 @@ use crate::exit::Exit;
 /// Agent SDKs expect a version of at least 2; ours follows in parentheses.
 pub(crate) const PROTOCOL_LEVEL: &str = "2.1.300";
 
-const VERSION: &str = concat!("2.1.300 (Tiller ", env!("CARGO_PKG_VERSION"), ")");
+/// What `--version` prints.
+pub(crate) const VERSION: &str = concat!("2.1.300 (Tiller ", env!("CARGO_PKG_VERSION"), ")");
 
 const AFTER_HELP: &str = "\
 Commands:
@@ -72,11 +73,11 @@ pub(crate) struct Args {
     pub(crate) effort: Option<EffortArg>,
 
     /// Stop after so many model requests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
 
     /// Stop when so many dollars are spent
-    #[arg(long, value_name = "USD", value_parser = positive)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) max_budget_usd: Option<f64>,
 
     /// default, acceptEdits, bypassPermissions, dontAsk or plan

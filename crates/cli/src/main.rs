@@ -8,7 +8,10 @@ mod logging;
 mod setup;
 mod world;
 
+use std::io::Write;
 use std::process::ExitCode;
+
+use clap::error::ErrorKind;
 
 use args::{Args, InputFormat, OutputFormat, Parsed};
 use exit::Exit;
@@ -21,7 +24,7 @@ fn main() -> ExitCode {
     let exit = match run() {
         Ok(exit) => exit,
         Err(error) => {
-            complain(&format!("{error:#}"));
+            complain(&explain(&error));
             Exit::Failure
         }
     };
@@ -37,7 +40,11 @@ fn run() -> anyhow::Result<Exit> {
     let Parsed { args, warnings } = match args::parse(words) {
         Ok(parsed) => parsed,
         Err((error, exit)) => {
-            error.print()?;
+            match error.kind() {
+                // SDKs expect the number first, without the program's name.
+                ErrorKind::DisplayVersion => writeln!(std::io::stdout(), "{}", args::VERSION)?,
+                _ => error.print()?,
+            }
             return Ok(exit);
         }
     };
@@ -69,7 +76,7 @@ async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
             headless::run(job, session, facts, terms).await
         }
         Err(error) => {
-            headless::never_started(args.output_format, env.fresh(), &format!("{error:#}"))?;
+            headless::never_started(args.output_format, env.fresh(), &explain(&error))?;
             Err(error)
         }
     }
@@ -93,6 +100,15 @@ async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}
+
+/// An error with its causes, as far as it does not name them itself.
+fn explain(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
+        "" => cause,
+        told if told.contains(&cause) => text,
+        told => format!("{told}: {cause}"),
+    })
 }
 
 #[expect(clippy::print_stderr, reason = "diagnostics belong on standard error")]

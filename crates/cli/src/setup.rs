@@ -90,9 +90,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
 }
 
 fn prompt_choice(args: &Args, env: &Env) -> anyhow::Result<PromptChoice> {
-    let both = |text: &str| {
-        format!("--{text} and --{text}-file cannot be used together; use one of them")
-    };
+    let both = |text: &str| format!("--{text} and --{text}-file cannot be used together; use one of them");
     if args.append_system_prompt.is_some() && args.append_system_prompt_file.is_some() {
         bail!(both("append-system-prompt"));
     }

@@ -37,10 +37,12 @@ impl Ids for SystemIds {
 
 /// The environment of this process.
 pub(crate) fn env() -> anyhow::Result<Env> {
-    let cwd = std::env::current_dir().context("the current directory is not accessible; change to one that is")?;
+    let cwd =
+        std::env::current_dir().context("the current directory is not accessible; change to one that is")?;
     let vars: std::collections::BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
-    let home = vars.get("HOME").filter(|home| !home.is_empty()).map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let home =
+        vars.get("HOME").filter(|home| !home.is_empty()).map_or_else(|| PathBuf::from("/"), PathBuf::from);
     Ok(Env { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), vars: Arc::new(vars), home, cwd })
 }

@@ -44,7 +44,9 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
             return Ok(Exit::Success);
         }
         Some(other) => {
-            anyhow::bail!("tiller demo takes no options, but was given {other}; `tiller demo --help` says more")
+            anyhow::bail!(
+                "tiller demo takes no options, but was given {other}; `tiller demo --help` says more"
+            )
         }
     }
     crate::runtime()?.block_on(run(env))
@@ -97,7 +99,11 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         interactive: false,
         prompt: PromptChoice::default(),
         user_context: true,
-        limits: Limits { max_turns: None, max_budget_usd: None, concurrency: tiller_config::tool_concurrency(&env) },
+        limits: Limits {
+            max_turns: None,
+            max_budget_usd: None,
+            concurrency: tiller_config::tool_concurrency(&env),
+        },
         streaming_tools: true,
         thinking: Thinking::ModelDefault,
         effort: None,

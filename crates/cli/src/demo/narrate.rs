@@ -44,10 +44,12 @@ impl Narrator {
 
     pub(crate) fn event(&self, event: &Event) -> anyhow::Result<()> {
         match event {
-            Event::Stream(json) if json.contains("text_delta") => match serde_json::from_str::<TextEvent>(json) {
-                Ok(event) => say(&event.delta.text),
-                Err(_) => Ok(()),
-            },
+            Event::Stream(json) if json.contains("text_delta") => {
+                match serde_json::from_str::<TextEvent>(json) {
+                    Ok(event) => say(&event.delta.text),
+                    Err(_) => Ok(()),
+                }
+            }
             Event::Appended(entry) => self.entry(entry),
             _ => Ok(()),
         }
@@ -74,7 +76,8 @@ impl Narrator {
         match &entry.body {
             Body::Assistant(block) => match block.block.as_tool_use() {
                 Some(call) => {
-                    let what = ["command", "file_path", "pattern"].iter().find_map(|key| call.input[*key].as_str());
+                    let what =
+                        ["command", "file_path", "pattern"].iter().find_map(|key| call.input[*key].as_str());
                     say(&format!("  {} {}\n", self.styled("1;33", &call.name), what.unwrap_or_default()))
                 }
                 None => say("\n"),
@@ -95,7 +98,10 @@ impl Narrator {
             say(&format!("    {}\n", self.styled(code, line)))?;
         }
         if lines.len() > SHOWN_LINES {
-            say(&format!("    {}\n", self.styled("2", &format!("… {} more lines", lines.len() - SHOWN_LINES))))?;
+            say(&format!(
+                "    {}\n",
+                self.styled("2", &format!("… {} more lines", lines.len() - SHOWN_LINES))
+            ))?;
         }
         Ok(())
     }

@@ -35,8 +35,19 @@ impl Scene {
         let scene = Self { dir };
         scene.git(&["init", "--quiet", "--initial-branch=main"])?;
         scene.git(&["add", "--all"])?;
-        scene.git(&["-c", "user.name=Tiller demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false",
-            "commit", "--quiet", "--no-verify", "-m", "Compare version numbers"])?;
+        scene.git(&[
+            "-c",
+            "user.name=Tiller demo",
+            "-c",
+            "user.email=demo@localhost",
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "--quiet",
+            "--no-verify",
+            "-m",
+            "Compare version numbers",
+        ])?;
         Ok(scene)
     }
 
@@ -46,7 +57,8 @@ impl Scene {
     }
 
     fn git(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = git(&self.dir, arguments).context("the demo needs the program git; install it and try again")?;
+        let output =
+            git(&self.dir, arguments).context("the demo needs the program git; install it and try again")?;
         if !output.status.success() {
             bail!("git {} failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
         }

@@ -114,9 +114,9 @@ impl Control {
         let Some(id) = id else { return Reaction::default() };
         let body = &response["response"];
         let answer = match (response["subtype"].as_str(), body["behavior"].as_str()) {
-            (Some("success"), Some("allow")) => {
-                Answer::Allow { updated_input: body.get("updatedInput").filter(|input| input.is_object()).cloned() }
-            }
+            (Some("success"), Some("allow")) => Answer::Allow {
+                updated_input: body.get("updatedInput").filter(|input| input.is_object()).cloned(),
+            },
             (Some("success"), _) if body["interrupt"] == true => Answer::Refuse { feedback: None },
             (Some("success"), _) => {
                 let message = body["message"].as_str().unwrap_or("no reason was given");

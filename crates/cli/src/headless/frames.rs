@@ -132,7 +132,8 @@ impl Frames {
     pub(crate) fn result(&self, tally: &Tally) -> Value {
         let end = tally.turn.end.as_ref();
         let outcome = end.map(|end| &end.outcome);
-        let ending = Ending::of(outcome, tally, end.is_some_and(|end| end.marker.is_some_and(|m| m.tool_use)));
+        let ending =
+            Ending::of(outcome, tally, end.is_some_and(|end| end.marker.is_some_and(|m| m.tool_use)));
         let mut frame = json!({
             "type": "result", "subtype": ending.subtype, "uuid": self.uuid(), "session_id": self.session,
             "is_error": ending.is_error, "outcome": ending.outcome, "num_turns": tally.turn.requests,

@@ -52,7 +52,12 @@ impl Job {
 }
 
 /// Runs a job to its end.
-pub(crate) async fn run(job: Job, session: Session, facts: SessionFacts, terms: Terms) -> anyhow::Result<Exit> {
+pub(crate) async fn run(
+    job: Job,
+    session: Session,
+    facts: SessionFacts,
+    terms: Terms,
+) -> anyhow::Result<Exit> {
     let tally = Tally::new(session.history.clone());
     let output = Output::new(&job, facts.into_session(session.id));
     let streaming = job.input == InputFormat::StreamJson;

@@ -178,7 +178,9 @@ impl Output {
     fn narrate(&self, event: &Event) {
         let Event::Appended(entry) = event else { return };
         match &entry.body {
-            Body::Notice(notice) if self.verbose || notice.level != Level::Info => self.complain(&notice.content),
+            Body::Notice(notice) if self.verbose || notice.level != Level::Info => {
+                self.complain(&notice.content)
+            }
             Body::Assistant(block) if self.verbose => {
                 if let Some(call) = block.block.as_tool_use() {
                     self.complain(&format!("{} {}", call.name, shortened(&call.input.to_string())));

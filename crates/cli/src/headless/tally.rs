@@ -70,7 +70,9 @@ impl Tally {
                     self.turn.answer = (Some(block.message_id.clone()), String::new());
                 }
                 self.turn.answer.1.push_str(&block.block.as_text().unwrap_or_default());
-                if block.block.as_tool_use().is_some() && self.turn.calling.as_ref() != Some(&block.message_id) {
+                if block.block.as_tool_use().is_some()
+                    && self.turn.calling.as_ref() != Some(&block.message_id)
+                {
                     self.turn.calling = Some(block.message_id.clone());
                     self.turn.denied_last = false;
                 }

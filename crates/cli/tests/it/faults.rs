@@ -34,7 +34,11 @@ fn rate_limit_with_retry_after() {
 // LOOP-17, LOOP-18, LOOP-19, LOOP-46: the half answer is void, its call is answered once, the repeat counts.
 #[test]
 fn a_stream_cut_in_the_middle_is_repeated_without_streaming() {
-    let world = answer_after([Reply::text("half").tool("Read", json!({"file_path": "a"})).cut(), read(), Reply::text("fine")]);
+    let world = answer_after([
+        Reply::text("half").tool("Read", json!({"file_path": "a"})).cut(),
+        read(),
+        Reply::text("fine"),
+    ]);
     let requests = world.server.messages();
     assert_eq!(requests[1].body()["stream"], false);
     assert!(result_text(requests[2].body(), "call").contains("content"));

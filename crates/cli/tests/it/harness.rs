@@ -1,17 +1,18 @@
 //! A hermetic place to run the binary in.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use tiller_testkit::ModelServer;
 
+use crate::live::Live;
+
 /// Nothing a test waits for takes longer than this, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A scripted model, an empty home and a project.
 pub(crate) struct World {
@@ -27,13 +28,6 @@ pub(crate) struct Run {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) status: ExitStatus,
-}
-
-/// A run that is going on.
-pub(crate) struct Live {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: mpsc::Receiver<String>,
 }
 
 impl World {
@@ -125,25 +119,37 @@ impl World {
         }
     }
 
+    /// Runs to the end with text on standard input.
+    pub(crate) fn run_with_stdin(&self, args: &[&str], input: &str) -> Run {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        Run {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            status: output.status,
+        }
+    }
+
     /// Runs `-p` with stream-json output and everything allowed; gives the frames.
     pub(crate) fn stream(&self, prompt: &str) -> Vec<Value> {
         self.run(&stream_args(prompt)).frames()
     }
 
-    /// Starts a run and leaves it going.
+    /// Starts a session that is talked to in JSON lines.
+    pub(crate) fn talk(&self, extra: &[&str]) -> Live {
+        let mut args = vec!["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+        args.extend(extra);
+        self.start_with(&args, Stdio::piped())
+    }
+
+    /// Starts a run with nothing on standard input and leaves it going.
     pub(crate) fn start(&self, args: &[&str]) -> Live {
-        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (sender, lines) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        let stdin = child.stdin.take();
-        Live { child, stdin, lines }
+        self.start_with(args, Stdio::null())
+    }
+
+    pub(crate) fn start_with(&self, args: &[&str], stdin: Stdio) -> Live {
+        Live::start(self.command(args).stdin(stdin))
     }
 }
 
@@ -170,62 +176,30 @@ impl Run {
     }
 }
 
-impl Live {
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// The next line of output as JSON.
-    #[track_caller]
-    pub(crate) fn frame(&mut self) -> Value {
-        let line = self.lines.recv_timeout(DEADLINE).expect("the run printed nothing more");
-        serde_json::from_str(&line).unwrap()
-    }
-
-    /// Waits for a frame; gives all up to it.
-    #[track_caller]
-    pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
-        let mut frames = Vec::new();
-        loop {
-            frames.push(self.frame());
-            if frames.last().is_some_and(&wanted) {
-                return frames;
-            }
-        }
-    }
-
-    pub(crate) fn send(&mut self, frame: &Value) {
-        let stdin = self.stdin.as_mut().unwrap();
-        writeln!(stdin, "{frame}").unwrap();
-        stdin.flush().unwrap();
-    }
-
-    pub(crate) fn close_stdin(&mut self) {
-        self.stdin = None;
-    }
-
-    pub(crate) fn signal(&self, name: &str) {
-        let pid = self.pid().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
-    }
-
-    /// Closes standard input and waits for the end; gives the remaining frames and the exit code.
-    pub(crate) fn finish(mut self) -> (Vec<Value>, i32) {
-        self.close_stdin();
-        let mut frames = Vec::new();
-        while let Ok(line) = self.lines.recv_timeout(DEADLINE) {
-            frames.push(serde_json::from_str(&line).unwrap());
-        }
-        let status = self.child.wait().unwrap();
-        (frames, status.code().unwrap_or(-1))
+/// Looks again and again until what has to come has come.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < DEADLINE, "waited in vain until {what}");
+        std::thread::yield_now();
     }
 }
 
-impl Drop for Live {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Processes whose command line contains the marker.
+pub(crate) fn processes_with(marker: &str) -> Vec<String> {
+    let processes = fs_err::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let command_line = |entry: fs_err::DirEntry| fs_err::read(entry.path().join("cmdline")).ok();
+    let command_lines =
+        processes.filter_map(command_line).map(|line| String::from_utf8_lossy(&line).into_owned());
+    command_lines.filter(|line| line.contains(marker)).collect()
+}
+
+/// The texts of all blocks of a kind in the messages of a request.
+pub(crate) fn blocks_of(request: &Value, kind: &str) -> Vec<Value> {
+    let messages = request["messages"].as_array().unwrap().iter();
+    let blocks = messages.filter_map(|message| message["content"].as_array()).flatten();
+    blocks.filter(|block| block["type"] == kind).cloned().collect()
 }
 
 /// The entries of a log.

@@ -1,6 +1,19 @@
 //! Tiller end to end: the built binary against the scripted model server, with real files, processes and git.
 
 mod harness;
-mod output;
+mod live;
+
+mod args;
+mod demo;
 mod faults;
+mod headless_contract;
+mod interrupt;
+mod kill;
+mod output;
 mod parallel;
+mod permission_prompts;
+mod requests;
+mod resume;
+mod stream_input;
+mod telemetry;
+mod tools;

@@ -7,10 +7,13 @@ use crate::harness::World;
 
 /// Search, read, edit, run: what an agent does all day.
 fn task() -> World {
-    let world = World::new().file("src/greet.sh", "echo helo\n").file("test.sh", "sh src/greet.sh | grep -q hello\n");
+    let world =
+        World::new().file("src/greet.sh", "echo helo\n").file("test.sh", "sh src/greet.sh | grep -q hello\n");
     let file = world.path("src/greet.sh").display().to_string();
     world.server.replies([
-        Reply::text("Looking.").tool("Grep", json!({"pattern": "helo"})).tool("Read", json!({"file_path": file})),
+        Reply::text("Looking.")
+            .tool("Grep", json!({"pattern": "helo"}))
+            .tool("Read", json!({"file_path": file})),
         Reply::new().tool("Edit", json!({"file_path": file, "old_string": "helo", "new_string": "hello"})),
         Reply::new().tool("Bash", json!({"command": "sh test.sh && echo passed"})),
         Reply::text("Fixed the typo; the test passes."),
@@ -31,7 +34,9 @@ fn text_prints_the_answer() {
 #[test]
 fn json_prints_one_result() {
     let world = task();
-    let run = world.run(&["-p", "fix it", "--output-format", "json", "--permission-mode", "bypassPermissions"]).ok();
+    let run = world
+        .run(&["-p", "fix it", "--output-format", "json", "--permission-mode", "bypassPermissions"])
+        .ok();
     let frames = run.frames();
     assert_eq!(frames.len(), 1);
     check_result(&frames[0]);

@@ -27,8 +27,8 @@ fn reads_and_searches_run_before_the_stream_has_ended() {
         }
     }
     gate.open();
-    let (frames, code) = live.finish();
-    assert_eq!((frames.last().unwrap()["result"].as_str(), code), (Some("done"), 0));
+    let end = live.finish();
+    assert_eq!((end.result().0["result"].as_str(), end.code), (Some("done"), 0));
     world.server.assert_clean();
 }
 

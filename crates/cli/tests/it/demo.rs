@@ -1,0 +1,52 @@
+//! The demo works for whoever has just installed Tiller: no account, no network.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::harness::World;
+
+// REPL-02
+#[test]
+fn the_demo_fixes_a_bug_without_account_or_network() {
+    let world = World::new();
+    let temp = tempfile::tempdir().unwrap();
+    let mut command = world.command(&["demo"]);
+    command.env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL").env("TMPDIR", temp.path());
+    // Whoever tries to reach anything fails at this proxy.
+    command.env("HTTPS_PROXY", "http://127.0.0.1:9").env("HTTP_PROXY", "http://127.0.0.1:9");
+    let output = command.output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout.contains("The model's words are recorded."), "{stdout}");
+    assert!(stdout.contains("What changed:") && stdout.contains("diff --git a/version.sh"), "{stdout}");
+    assert!(!stdout.contains('\u{1b}'), "colours are for terminals");
+
+    let mut left = fs_err::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().path());
+    let repository: PathBuf =
+        left.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("tiller-demo-")).unwrap();
+    assert!(Command::new("./test.sh").current_dir(&repository).status().unwrap().success());
+    let git = |args: &[&str]| {
+        let output = Command::new("git").args(args).current_dir(&repository).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(git(&["diff", "--name-only"]), "version.sh\n");
+    assert!(git(&["diff"]).lines().filter(|line| line.starts_with('+')).all(|line| stdout.contains(line)));
+    Command::new("git").args(["checkout", "-q", "."]).current_dir(&repository).status().unwrap();
+    assert!(
+        !Command::new("./test.sh").current_dir(&repository).status().unwrap().success(),
+        "there was a bug"
+    );
+    assert_eq!(world.server.requests().len(), 0);
+    world.server.assert_clean();
+}
+
+#[test]
+fn the_demo_explains_itself() {
+    let world = World::new();
+    let help = world.run(&["demo", "--help"]).ok();
+    assert!(help.stdout.contains("Usage: tiller demo"));
+    let wrong = world.run(&["demo", "--fast"]);
+    assert_eq!(wrong.code(), 1);
+    assert!(wrong.stderr.contains("--fast"), "{}", wrong.stderr);
+    world.server.assert_clean();
+}

@@ -1,0 +1,237 @@
+//! The contract with scripts: typed outcomes, exit codes, and output that is valid whatever happens.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tiller_testkit::{ModelServer, Reply};
+
+use crate::harness::{Run, World};
+
+/// Runs in each format; gives the result of the JSON one, the text run and their common exit code.
+fn in_each_format(script: impl Fn(&World), args: &[&str]) -> (Value, Run, i32) {
+    let run = |format: &str| {
+        let world = World::new();
+        script(&world);
+        let run = world.run(&[&["-p", "go", "--output-format", format][..], args].concat());
+        assert_eq!(world.server.rejections(), Vec::<String>::new());
+        run
+    };
+    let [json, stream, text] = ["json", "stream-json", "text"].map(run);
+    assert_eq!(json.frames().len(), 1, "{json:#?}");
+    let result = json.frames().remove(0);
+    let streamed = stream.frames().pop().unwrap();
+    for field in
+        ["type", "subtype", "outcome", "is_error", "num_turns", "result", "errors", "api_error_status"]
+    {
+        assert_eq!(result[field], streamed[field], "{field}");
+    }
+    assert_eq!((json.code(), stream.code()), (text.code(), text.code()));
+    let code = text.code();
+    (result, text, code)
+}
+
+#[track_caller]
+fn outcome(result: &Value, subtype: &str, outcome: &str, is_error: bool) {
+    assert_eq!(result["type"], "result");
+    assert_eq!(
+        (result["subtype"].as_str(), result["outcome"].as_str()),
+        (Some(subtype), Some(outcome)),
+        "{result:#}"
+    );
+    assert_eq!(result["is_error"], is_error);
+}
+
+// HEAD-01
+#[test]
+fn success_is_0() {
+    let (result, text, code) = in_each_format(|world| world.server.reply(Reply::text("fine")), &[]);
+    outcome(&result, "success", "success", false);
+    assert_eq!(
+        (result["result"].as_str(), result["terminal_reason"].as_str()),
+        (Some("fine"), Some("completed"))
+    );
+    assert_eq!((text.stdout.as_str(), text.stderr.as_str(), code), ("fine\n", "", 0));
+}
+
+// HEAD-01, HEAD-02, PERM-18: nobody can be asked, so the answer is no, and that does not pass for success.
+#[test]
+fn a_needed_tool_that_was_denied_is_3() {
+    let script = |world: &World| {
+        world
+            .server
+            .replies([Reply::new().tool("Bash", json!({"command": "touch x"})), Reply::text("I could not.")]);
+    };
+    let (result, text, code) = in_each_format(script, &[]);
+    outcome(&result, "success", "denied", false);
+    let denial = &result["permission_denials"][0];
+    assert_eq!(
+        (denial["tool_name"].as_str(), &denial["tool_input"]["command"]),
+        (Some("Bash"), &json!("touch x"))
+    );
+    assert_eq!((text.stdout.as_str(), code), ("I could not.\n", 3));
+    assert!(text.stderr.contains("Bash was not permitted"), "{}", text.stderr);
+}
+
+// HEAD-01: whatever was finished beside the denied call, and in whatever order.
+#[test]
+fn a_denial_among_others_is_3() {
+    let script = |world: &World| {
+        world.write("a", "content\n");
+        world.server.replies([
+            Reply::new()
+                .tool("Bash", json!({"command": "touch x"}))
+                .tool("Read", json!({"file_path": "a"}))
+                .chunked(1),
+            Reply::text("I could not."),
+        ]);
+    };
+    let (result, _, code) = in_each_format(script, &[]);
+    outcome(&result, "success", "denied", false);
+    assert_eq!(code, 3);
+}
+
+// HEAD-01: a denial that the model found a way around is listed, no more.
+#[test]
+fn a_denial_on_the_way_is_listed() {
+    let script = |world: &World| {
+        world.write("a", "content\n");
+        world.server.replies([
+            Reply::new().tool("Bash", json!({"command": "touch x"})),
+            Reply::new().tool("Read", json!({"file_path": "a"})),
+            Reply::text("Read it instead."),
+        ]);
+    };
+    let (result, _, code) = in_each_format(script, &[]);
+    outcome(&result, "success", "success", false);
+    assert_eq!((result["permission_denials"].as_array().unwrap().len(), code), (1, 0));
+}
+
+// HEAD-01, LOOP-47
+#[test]
+fn the_limit_on_requests_is_5() {
+    let script = |world: &World| {
+        world.write("a", "content\n");
+        world.server.respond_with(|_| Reply::text("Again.").tool("Read", json!({"file_path": "a"})));
+    };
+    let (result, text, code) = in_each_format(script, &["--max-turns", "2"]);
+    outcome(&result, "error_max_turns", "error_max_turns", true);
+    assert_eq!(
+        (result["num_turns"].as_u64(), result["terminal_reason"].as_str()),
+        (Some(2), Some("max_turns"))
+    );
+    assert!(text.stderr.contains("limit of 2 model requests"), "{}", text.stderr);
+    assert_eq!(code, 5);
+}
+
+// HEAD-01, BUDG-02
+#[test]
+fn the_spending_limit_is_6() {
+    let script = |world: &World| {
+        world.write("a", "content\n");
+        world.server.respond_with(|_| {
+            Reply::new().tool("Read", json!({"file_path": "a"})).usage(json!({"output_tokens": 1_000_000}))
+        });
+    };
+    let (result, text, code) = in_each_format(script, &["--max-budget-usd", "0.5"]);
+    outcome(&result, "error_max_budget_usd", "error_max_budget_usd", true);
+    assert_eq!(result["num_turns"], 1);
+    assert!(result["total_cost_usd"].as_f64().unwrap() > 0.5);
+    assert!(text.stderr.contains("spending limit of $0.5"), "{}", text.stderr);
+    assert_eq!(code, 6);
+}
+
+// HEAD-01, LOOP-24: SDKs know a failed request as a "success" that is an error.
+#[test]
+fn a_failed_request_is_1_and_says_why() {
+    let script =
+        |world: &World| world.server.reply(Reply::status(400, "invalid_request_error", "no such thing"));
+    let (result, text, code) = in_each_format(script, &[]);
+    outcome(&result, "success", "error_during_execution", true);
+    assert_eq!(
+        (result["api_error_status"].as_u64(), result["terminal_reason"].as_str()),
+        (Some(400), Some("api_error"))
+    );
+    assert!(result["result"].as_str().unwrap().contains("no such thing"));
+    assert_eq!((text.stdout.as_str(), code), ("", 1));
+    assert!(text.stderr.contains("no such thing") && text.stderr.contains("400"), "{}", text.stderr);
+}
+
+#[test]
+fn a_refusal_is_1_and_says_why() {
+    let script = |world: &World| {
+        world.server.reply(Reply::text("I will").refusal(Some("cyber"), "this is about weapons"));
+    };
+    let (result, text, code) = in_each_format(script, &[]);
+    outcome(&result, "error_during_execution", "error_during_execution", true);
+    assert_eq!(result["errors"], json!(["this is about weapons"]));
+    assert_eq!((text.stdout.as_str(), code), ("", 1));
+    assert!(text.stderr.contains("this is about weapons"), "{}", text.stderr);
+}
+
+#[test]
+fn a_wrong_key_fails_at_once_and_says_what_to_check() {
+    let world = World::new().var("ANTHROPIC_API_KEY", "wrong");
+    let run = world.run(&["-p", "go"]);
+    assert_eq!((run.code(), run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("401") && run.stderr.contains("check ANTHROPIC_API_KEY"), "{}", run.stderr);
+    assert_eq!(world.server.messages().len(), 1, "a wrong key does not get better by waiting");
+}
+
+#[test]
+fn without_a_credential_the_variable_is_named() {
+    let world = World::new();
+    for format in ["text", "json"] {
+        let mut command = world.command(&["-p", "go", "--output-format", format]);
+        let output =
+            command.env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL").output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("set ANTHROPIC_API_KEY"), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1);
+        if format == "json" {
+            let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+            outcome(&result, "error_during_execution", "error_during_execution", true);
+        }
+    }
+    assert_eq!(world.server.requests().len(), 0);
+    world.server.assert_clean();
+}
+
+// HEAD-02: a shell that leaves standard input open must not stop a run that knows what to do.
+#[test]
+fn a_silent_input_does_not_hold_up_a_run_with_a_prompt() {
+    let world = World::new();
+    world.server.reply(Reply::text("fine"));
+    let live = world.start_with(&["-p", "go", "--output-format", "json"], Stdio::piped());
+    let end = live.wait();
+    assert_eq!((end.result().0["result"].as_str(), end.code), (Some("fine"), 0));
+    world.server.assert_clean();
+}
+
+// HEAD-03: also when the provider cannot be reached at all.
+#[test]
+fn an_unreachable_provider_is_a_result() {
+    let gone = ModelServer::start().url().to_owned();
+    let world = World::new().var("ANTHROPIC_BASE_URL", &gone).var("TILLER_MAX_RETRIES", "1");
+    let run = world.run(&["-p", "go", "--output-format", "json"]);
+    assert_eq!(run.code(), 1);
+    outcome(&run.frames()[0], "success", "error_during_execution", true);
+    assert!(run.frames()[0]["result"].as_str().unwrap().contains("could not reach the model"));
+    world.server.assert_clean();
+}
+
+// Sums of a turn and totals of a session.
+#[test]
+fn usage_is_of_the_turn_and_cost_of_the_session() {
+    let world = World::new();
+    world.server.replies([Reply::text("one"), Reply::text("two")]);
+    let first = world.run(&["-p", "go", "--output-format", "json"]).ok().frames().remove(0);
+    let second = world.run(&["-p", "go", "--continue", "--output-format", "json"]).ok().frames().remove(0);
+    let cost = |result: &Value| result["total_cost_usd"].as_f64().unwrap();
+    assert!(cost(&second) > cost(&first));
+    let model = &second["modelUsage"]["claude-sonnet-5-5"];
+    let output = |result: &Value| result["usage"]["output_tokens"].as_u64().unwrap();
+    assert_eq!(model["outputTokens"].as_u64().unwrap(), output(&first) + output(&second));
+    assert!((model["costUSD"].as_f64().unwrap() - cost(&second)).abs() < 1e-9);
+    world.server.assert_clean();
+}

@@ -1,0 +1,160 @@
+//! What is sent to the provider: the whole of it, and how much.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use tiller_testkit::Reply;
+
+use crate::harness::World;
+
+/// Tokens that the first request of a session may take.
+const FIRST_REQUEST_TOKENS: usize = 14_000;
+
+/// Tokens that each tool definition may take. Lower a figure when a text got shorter; raise one only for a reason.
+const DEFINITION_TOKENS: [(&str, usize); 12] = [
+    ("Read", 270),
+    ("Edit", 300),
+    ("Write", 150),
+    ("NotebookEdit", 230),
+    ("Glob", 190),
+    ("Grep", 530),
+    ("Bash", 520),
+    ("BashOutput", 140),
+    ("KillShell", 90),
+    ("WebFetch", 170),
+    ("WebSearch", 200),
+    ("TodoWrite", 900),
+];
+
+/// Tokens by the usual estimate.
+fn tokens(value: &Value) -> usize {
+    value.to_string().len().div_ceil(4)
+}
+
+fn first_request(args: &[&str]) -> (World, Value) {
+    let world = World::new().file("AGENTS.md", "Use tabs.\n");
+    world.server.reply(Reply::text("ok"));
+    world.run(&[&["-p", "fix the bug"][..], args].concat()).ok();
+    world.server.assert_clean();
+    let request = world.server.messages()[0].body().clone();
+    (world, request)
+}
+
+/// A request in a form that people can read and compare.
+fn readable(request: &Value) -> String {
+    let mut text = String::new();
+    let mut fields = request.clone();
+    for part in ["system", "tools", "messages"] {
+        fields[part] = json!(format!("<{} entries>", request[part].as_array().unwrap().len()));
+    }
+    writeln!(text, "{fields:#}").unwrap();
+    for part in request["system"].as_array().unwrap() {
+        writeln!(text, "\n===== system {}\n{}", part["cache_control"], part["text"].as_str().unwrap())
+            .unwrap();
+    }
+    for tool in request["tools"].as_array().unwrap() {
+        let mut fields = tool.clone();
+        fields["description"] = json!("<above>");
+        let description = tool["description"].as_str().unwrap();
+        writeln!(text, "\n===== tool {}\n{description}\n{fields:#}", tool["name"]).unwrap();
+    }
+    for message in request["messages"].as_array().unwrap() {
+        for block in message["content"].as_array().unwrap() {
+            let cache = &block["cache_control"];
+            writeln!(text, "\n===== {} {cache}\n{}", message["role"], block["text"].as_str().unwrap())
+                .unwrap();
+        }
+    }
+    text
+}
+
+// PROMPT-01, PROMPT-11, STEER-09, LOOP-12
+#[test]
+fn the_whole_first_request() {
+    let (world, request) = first_request(&[]);
+    let dir = world.dir().display().to_string();
+    insta::with_settings!({
+        filters => vec![
+            (dir.as_str(), "<project>"),
+            (r"\b20\d\d-\d\d-\d\d\b", "<date>"),
+            (r"Linux \d[^\s]*", "Linux <release>"),
+        ],
+        omit_expression => true,
+        prepend_module_to_snapshot => false,
+    }, {
+        insta::assert_snapshot!("first_request", readable(&request));
+    });
+}
+
+#[test]
+fn the_first_request_is_small() {
+    let (_, request) = first_request(&[]);
+    let [system, tools, messages] = ["system", "tools", "messages"].map(|part| tokens(&request[part]));
+    let all = tokens(&request);
+    assert!(
+        all < FIRST_REQUEST_TOKENS,
+        "{all} tokens: {system} for the system prompt, {tools} for tools, {messages} for messages"
+    );
+}
+
+#[test]
+fn tool_definitions_do_not_grow_unnoticed() {
+    let (_, request) = first_request(&[]);
+    let tools = request["tools"].as_array().unwrap();
+    let table: Vec<(&str, usize)> =
+        tools.iter().map(|tool| (tool["name"].as_str().unwrap(), tokens(tool))).collect();
+    for (name, size) in &table {
+        let allowed = DEFINITION_TOKENS.iter().find(|(known, _)| known == name).map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("{name} has no limit yet: {table:#?}"));
+        assert!(*size <= allowed, "{name} takes {size} tokens, {allowed} are allowed: {table:#?}");
+        assert!(
+            size + size / 10 + 20 >= allowed,
+            "{name} takes only {size} tokens: lower its limit of {allowed}"
+        );
+    }
+    assert_eq!(table.len(), DEFINITION_TOKENS.len());
+}
+
+// CACHE-07
+#[test]
+fn sampling_and_tool_choice_are_left_to_the_provider() {
+    for model in ["sonnet", "opus", "haiku", "fable"] {
+        let (_, request) = first_request(&["--model", model]);
+        for absent in ["temperature", "top_p", "top_k", "tool_choice", "stop_sequences"] {
+            assert_eq!(request[absent], Value::Null, "{model}: {absent}");
+        }
+        assert_eq!(request["stream"], true);
+        assert_ne!(request["messages"].as_array().unwrap().last().unwrap()["role"], "assistant");
+    }
+}
+
+// CACHE-01, CACHE-02
+#[test]
+fn few_breakpoints_and_a_prefix_that_grows() {
+    let world = World::new().file("a", "1\n").file("b", "2\n");
+    let read = |file: &str| Reply::new().thinking("Look.").tool("Read", json!({"file_path": file}));
+    world.server.replies([read("a"), read("b"), Reply::text("done")]);
+    world.run(&["-p", "read both"]).ok();
+    let requests = world.server.messages();
+    for request in &requests {
+        let marks = request.body().to_string().matches("\"cache_control\"").count();
+        assert!((1..=4).contains(&marks), "{marks}");
+    }
+    let usage = world
+        .log()
+        .into_iter()
+        .filter(|entry| entry["type"] == "response")
+        .map(|entry| entry["usage"].clone());
+    let read: Vec<u64> =
+        usage.map(|usage| usage["cache_read_input_tokens"].as_u64().unwrap_or_default()).collect();
+    assert_eq!(read.len(), 3);
+    assert!(read[0] == 0 && read[1] > 0 && read[2] > read[1], "{read:?}");
+    world.server.assert_clean();
+}
+
+// CACHE-01: the tools are the same bytes in every run, so that runs share the provider's cache.
+#[test]
+fn two_runs_share_their_tools() {
+    let [(_, first), (_, second)] = [first_request(&[]), first_request(&["--permission-mode", "plan"])];
+    assert_eq!(first["tools"].to_string(), second["tools"].to_string());
+}

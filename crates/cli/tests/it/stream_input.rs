@@ -1,0 +1,416 @@
+//! Sessions that a host talks to in JSON lines.
+
+use serde_json::{Value, json};
+use tiller_testkit::{Gate, Reply};
+
+use crate::harness::{World, blocks_of, entries, eventually};
+use crate::live::user;
+
+/// The smallest picture there is: one transparent pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+fn initialize(fields: &Value) -> Value {
+    let mut request = json!({"subtype": "initialize", "hooks": null});
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        request[name] = value.clone();
+    }
+    request
+}
+
+fn kinds(frames: &[Value]) -> Vec<String> {
+    let kind = |frame: &Value| {
+        let parts = [&frame["type"], &frame["subtype"], &frame["state"]];
+        parts.iter().filter_map(|part| part.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    frames.iter().map(kind).collect()
+}
+
+#[test]
+fn two_turns_each_with_init_and_result() {
+    let world = World::new();
+    world.server.replies([Reply::text("one"), Reply::text("two")]);
+    let mut live = world.talk(&[]);
+    for answer in ["one", "two"] {
+        live.say("go");
+        let frames = live.turn();
+        assert_eq!(kinds(&frames), ["system init", "assistant", "result success"]);
+        assert_eq!(frames[2]["result"], answer);
+        assert_eq!(frames[2]["num_turns"], 1);
+    }
+    let end = live.finish();
+    assert_eq!((end.frames.len(), end.code, end.stderr.as_str()), (0, 0, ""));
+    world.server.assert_clean();
+}
+
+// STEER-67, VERB-01, VERB-04: what is sent while a command runs reaches the model with the next request.
+#[test]
+fn a_message_during_a_command_steers() {
+    let world = World::new();
+    world.server.replies([
+        Reply::new().tool("Bash", json!({"command": "mkfifo gate && cat gate"})),
+        Reply::text("in spaces"),
+    ]);
+    let mut live = world.talk(&["--permission-mode", "bypassPermissions", "--replay-user-messages"]);
+    live.say("indent it");
+    live.until(|frame| frame["message"]["content"][0]["type"] == "tool_use");
+    live.send(&json!({"type": "user", "uuid": "5b5c3a0e-8a57-4f7e-9d0e-d2a1f5b6c7d8", "message": {"content": "with spaces"}}));
+    eventually("the message is queued", || world.log().iter().any(|entry| entry["type"] == "queued"));
+    eventually("the command waits", || world.path("gate").exists());
+    world.write("gate", "open");
+    let frames = live.turn();
+    assert_eq!(frames.last().unwrap()["result"], "in spaces");
+    let replayed: Vec<&Value> = frames.iter().filter(|frame| frame["isReplay"] == true).collect();
+    assert_eq!(replayed.last().unwrap()["uuid"], "5b5c3a0e-8a57-4f7e-9d0e-d2a1f5b6c7d8");
+    let request = world.server.messages()[1].body()["messages"].to_string();
+    assert!(request.contains("with spaces") && request.contains("The user sent this while you were working"));
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+// VERB-01, VERB-04: what is meant for later waits for the end of the turn and starts its own.
+#[test]
+fn a_message_for_later_is_a_turn_of_its_own() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.replies([Reply::text("one").gate(&gate), Reply::text("two")]);
+    let mut live = world.talk(&[]);
+    live.say("first");
+    gate.wait_reached();
+    live.send(&json!({"type": "user", "message": {"content": "second"}, "priority": "later"}));
+    eventually("the message is queued", || world.log().iter().any(|entry| entry["type"] == "queued"));
+    gate.open();
+    assert_eq!(live.turn().last().unwrap()["result"], "one");
+    assert_eq!(live.turn().last().unwrap()["result"], "two");
+    assert_eq!(world.server.messages()[0].body()["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+// VERB-02, VERB-04: the interrupt is answered before the turn ends and says what is still queued; that waits until the
+// user speaks again.
+#[test]
+fn an_interrupt_is_answered_at_once() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.replies([Reply::text("never").gate(&gate), Reply::text("again"), Reply::text("queued")]);
+    let mut live = world.talk(&[]);
+    live.say("first");
+    gate.wait_reached();
+    let id = "5b5c3a0e-8a57-4f7e-9d0e-d2a1f5b6c7d9";
+    live.send(&json!({"type": "user", "uuid": id, "message": {"content": "second"}, "priority": "later"}));
+    eventually("the message is queued", || world.log().iter().any(|entry| entry["type"] == "queued"));
+    let response = live.request(&json!({"subtype": "interrupt"}));
+    assert_eq!(response["response"]["still_queued"], json!([id]));
+    let result = live.turn().pop().unwrap();
+    assert_eq!((result["outcome"].as_str(), result["is_error"].as_bool()), (Some("interrupted"), Some(true)));
+    live.say("third");
+    assert_eq!(live.turn().pop().unwrap()["result"], "again");
+    assert_eq!(live.turn().pop().unwrap()["result"], "queued");
+    assert_eq!(live.finish().code, 0);
+    gate.open();
+    world.server.assert_clean();
+}
+
+#[test]
+fn the_last_result_decides_the_exit_code() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.reply(Reply::text("never").gate(&gate));
+    let mut live = world.talk(&[]);
+    live.say("first");
+    gate.wait_reached();
+    live.request(&json!({"subtype": "interrupt"}));
+    live.turn();
+    assert_eq!(live.finish().code, 1);
+    gate.open();
+    world.server.assert_clean();
+}
+
+// Init is sent again at each turn, with the model and mode of that moment.
+#[test]
+fn model_and_mode_follow_the_host() {
+    let world = World::new();
+    world.server.replies([Reply::text("one"), Reply::text("two"), Reply::text("three")]);
+    let mut live = world.talk(&["--model", "haiku"]);
+    live.say("go");
+    assert_eq!(live.turn()[0]["model"], "claude-haiku-5-5");
+    let response = live.request(&json!({"subtype": "set_model", "model": "opus"}));
+    assert_eq!(response["response"]["model"], "claude-opus-5-5");
+    live.send(&json!({"type": "control_request", "request_id": "m", "request": {"subtype": "set_permission_mode", "mode": "plan"}}));
+    let frames = live.until(|frame| frame["subtype"] == "status");
+    assert_eq!(frames[0]["response"]["response"]["mode"], "plan");
+    assert_eq!(frames[1]["permissionMode"], "plan");
+    live.say("go");
+    let init = live.turn().remove(0);
+    assert_eq!(
+        (init["model"].as_str(), init["permissionMode"].as_str()),
+        (Some("claude-opus-5-5"), Some("plan"))
+    );
+    let response = live.request(&json!({"subtype": "set_model", "model": null}));
+    assert_eq!(response["response"]["model"], "claude-haiku-5-5");
+    live.say("go");
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    let models: Vec<String> = world
+        .server
+        .messages()
+        .iter()
+        .map(|request| request.body()["model"].as_str().unwrap().to_owned())
+        .collect();
+    // MODEL-10: while planning, haiku gives way to sonnet.
+    assert_eq!(models, ["claude-haiku-5-5", "claude-opus-5-5", "claude-sonnet-5-5"]);
+    world.server.assert_clean();
+}
+
+#[test]
+fn wrong_modes_and_unknown_requests_are_errors() {
+    let world = World::new();
+    let mut live = world.talk(&[]);
+    let error = |response: Value| {
+        assert_eq!(response["subtype"], "error");
+        response["error"].as_str().unwrap().to_owned()
+    };
+    let mode = |mode: &str| json!({"subtype": "set_permission_mode", "mode": mode});
+    assert!(error(live.request(&mode("yolo"))).contains("unknown permission mode \"yolo\""));
+    assert!(error(live.request(&mode("bypassPermissions"))).contains("when tiller is started"));
+    assert!(error(live.request(&json!({"subtype": "teleport"}))).contains("teleport"));
+    assert_eq!(live.finish().code, 0);
+    let mut live = world.talk(&["--allow-dangerously-skip-permissions"]);
+    assert_eq!(live.request(&mode("bypassPermissions"))["subtype"], "success");
+    assert_eq!(live.finish().code, 0);
+    let mut live = world.talk(&["--permission-mode", "bypassPermissions"]);
+    assert_eq!(live.request(&mode("default"))["subtype"], "success");
+    assert_eq!(live.request(&mode("bypassPermissions"))["subtype"], "success");
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+#[test]
+fn initialize_tells_the_facts() {
+    let world = World::new();
+    let mut live = world.talk(&["--permission-mode", "plan"]);
+    let response = live.request(&initialize(&json!({"sdkMcpServers": [], "agents": {}})));
+    assert_eq!(response["subtype"], "success");
+    let facts = &response["response"];
+    assert_eq!(facts["current_permission_mode"], "plan");
+    assert_eq!(facts["pid"], live.pid());
+    for list in ["commands", "agents", "models", "available_output_styles"] {
+        assert!(facts[list].is_array(), "{list}");
+    }
+    assert_eq!(live.request(&json!({"subtype": "mcp_status"}))["response"]["mcpServers"], json!([]));
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+// One SDK sends the prompt in initialize, and its first message right behind it.
+#[test]
+fn the_prompt_of_initialize_counts_from_the_first_request() {
+    for (fields, system) in [
+        (json!({"systemPrompt": [""]}), None),
+        (json!({"systemPrompt": ["Be a bird.", "Sing."]}), Some("Be a bird.\n\nSing.")),
+        (json!({"systemPrompt": "Be a fish."}), Some("Be a fish.")),
+    ] {
+        let world = World::new();
+        world.server.reply(Reply::text("tweet"));
+        let mut live = world.talk(&[]);
+        live.send(&json!({"type": "control_request", "request_id": "i", "request": initialize(&fields)}));
+        live.say("go");
+        live.turn();
+        assert_eq!(live.finish().code, 0);
+        let request = world.server.messages()[0].body().clone();
+        match system {
+            None => assert_eq!(request["system"], Value::Null),
+            Some(text) => assert_eq!(request["system"][0]["text"], text),
+        }
+        world.server.assert_clean();
+    }
+}
+
+#[test]
+fn appended_text_stands_at_the_end_of_the_default_prompt() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    let mut live = world.talk(&[]);
+    assert_eq!(
+        live.request(&initialize(&json!({"appendSystemPrompt": "Answer in Latin."})))["subtype"],
+        "success"
+    );
+    live.say("go");
+    live.turn();
+    let late = live.request(&initialize(&json!({"appendSystemPrompt": "Answer in Greek."})));
+    assert!(late["error"].as_str().unwrap().contains("before the first message"));
+    let end = live.finish();
+    assert_eq!(end.code, 1);
+    let request = world.server.messages()[0].body().clone();
+    let system = request["system"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
+    assert!(system.starts_with("You are Tiller") && system.ends_with("\n\nAnswer in Latin."), "{system}");
+    world.server.assert_clean();
+}
+
+// A guard that is asked for and cannot be given is an error, and the message behind it does not run without it.
+#[test]
+fn what_initialize_cannot_get_is_refused() {
+    for (field, value) in [
+        ("hooks", json!({"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h"]}]})),
+        ("agents", json!({"reviewer": {"description": "reviews", "prompt": "review"}})),
+        ("sdkMcpServers", json!(["calc"])),
+        ("jsonSchema", json!({"type": "object"})),
+    ] {
+        let world = World::new();
+        let mut live = world.talk(&[]);
+        live.send(&json!({"type": "control_request", "request_id": "i", "request": initialize(&json!({field: value}))}));
+        live.send(&user("rm -rf everything"));
+        let end = live.finish();
+        assert_eq!(end.frames[0]["response"]["subtype"], "error", "{field}");
+        assert!(end.frames[0]["response"]["error"].as_str().unwrap().contains(field));
+        assert_eq!((end.frames.len(), end.code), (1, 1), "{end:#?}");
+        assert_eq!(end.stderr.lines().count(), 1, "{}", end.stderr);
+        assert_eq!(world.server.messages().len(), 0);
+        world.server.assert_clean();
+    }
+}
+
+// HEAD-03
+#[test]
+fn a_line_that_is_not_json_ends_the_run() {
+    let world = World::new();
+    let run =
+        world.run_with_stdin(&["--input-format", "stream-json", "--output-format", "stream-json"], "{oops\n");
+    assert_eq!((run.code(), run.stdout.as_str()), (1, ""));
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("line 1 of standard input is not JSON"), "{}", run.stderr);
+    world.server.assert_clean();
+}
+
+// HEAD-03
+#[test]
+fn a_line_that_is_not_json_ends_the_turn_with_a_result() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.reply(Reply::text("never").gate(&gate));
+    let mut live = world.talk(&[]);
+    live.say("go");
+    gate.wait_reached();
+    live.send(&json!("a text, not an object"));
+    let end = live.wait();
+    assert_eq!(end.result().0["is_error"], true);
+    assert_eq!((end.code, end.stderr.lines().count()), (1, 1), "{end:#?}");
+    assert!(end.stderr.contains("line 2"), "{}", end.stderr);
+    gate.open();
+    world.server.assert_clean();
+}
+
+#[test]
+fn unknown_frames_are_passed_over() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    let mut live = world.talk(&[]);
+    live.send(&json!({"type": "keep_alive"}));
+    live.send(&json!({"type": "from_the_future", "x": 1}));
+    live.send(
+        &json!({"type": "control_response", "response": {"subtype": "success", "request_id": "unknown"}}),
+    );
+    live.say("go");
+    live.turn();
+    let end = live.finish();
+    assert_eq!((end.code, end.stderr.as_str()), (0, ""));
+    world.server.assert_clean();
+}
+
+#[test]
+fn the_end_of_input_does_not_cancel_the_turn() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.replies([Reply::text("one").gate(&gate), Reply::text("two")]);
+    let mut live = world.talk(&[]);
+    live.say("go");
+    gate.wait_reached();
+    live.send(&json!({"type": "user", "message": {"content": "later"}, "priority": "later"}));
+    live.close_stdin();
+    gate.open();
+    let end = live.wait();
+    assert_eq!(end.result().0["result"], "two");
+    assert_eq!(end.code, 0);
+    world.server.assert_clean();
+}
+
+#[test]
+fn nothing_in_nothing_out() {
+    let world = World::new();
+    let run = world.run(&["--input-format", "stream-json", "--output-format", "stream-json"]).ok();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    world.server.assert_clean();
+}
+
+#[test]
+fn session_states_frame_each_turn_when_the_host_reads_them() {
+    let world = World::new().var("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
+    world.server.replies([Reply::text("one"), Reply::text("two")]);
+    let mut live = world.talk(&[]);
+    live.say("go");
+    let frames = live.until(|frame| frame["state"] == "idle");
+    let expected = [
+        "system session_state_changed running",
+        "system init",
+        "assistant",
+        "result success",
+        "system session_state_changed idle",
+    ];
+    assert_eq!(kinds(&frames), expected);
+    assert!(
+        frames.iter().filter(|frame| !frame["state"].is_null()).all(|frame| frame["sdk_host_only"] == true)
+    );
+    live.say("go");
+    let end = live.finish();
+    assert_eq!(kinds(&end.frames), expected, "also when input ended meanwhile");
+    assert_eq!(end.code, 0);
+    world.server.assert_clean();
+}
+
+// The message keeps the id its sender gave it, in what is printed back and in the log.
+#[test]
+fn messages_are_replayed_with_their_ids() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    let mut live = world.talk(&["--replay-user-messages"]);
+    let id = "8a2f8d1c-93b4-4f0e-a6ff-1f2e3d4c5b6a";
+    live.send(&json!({"type": "user", "uuid": id, "message": {"content": "go"}}));
+    let frames = live.turn();
+    assert_eq!((frames[1]["uuid"].as_str(), frames[1]["isReplay"].as_bool()), (Some(id), Some(true)));
+    assert_eq!(frames[1]["message"]["content"][0]["text"], "go");
+    assert_eq!(live.finish().code, 0);
+    assert!(entries(&world.logs()[0]).iter().any(|entry| entry["uuid"] == id));
+    world.server.assert_clean();
+}
+
+#[test]
+fn pictures_reach_the_model_as_they_are() {
+    let world = World::new();
+    world.server.reply(Reply::text("a pixel"));
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}});
+    let mut live = world.talk(&[]);
+    let content = json!([{"type": "text", "text": "what is this?"}, image]);
+    live.send(&json!({"type": "user", "message": {"role": "user", "content": content}}));
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    let request = world.server.messages()[0].body().clone();
+    assert_eq!(blocks_of(&request, "image")[0]["source"], image["source"]);
+    world.server.assert_clean();
+}
+
+#[test]
+fn partial_messages_come_only_when_asked_for() {
+    for (flag, wanted) in [(&[][..], false), (&["--include-partial-messages"][..], true)] {
+        let world = World::new();
+        world.server.reply(Reply::text("ok"));
+        let mut live = world.talk(flag);
+        live.say("go");
+        let frames = live.turn();
+        let events: Vec<&str> = frames.iter().filter_map(|frame| frame["event"]["type"].as_str()).collect();
+        assert_eq!(events.contains(&"content_block_delta"), wanted);
+        assert_eq!(live.finish().code, 0);
+        world.server.assert_clean();
+    }
+}

@@ -1,0 +1,222 @@
+//! Tools through the binary: commands, background commands, todos, the web, long output.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+use tiller_testkit::{Matcher, Reply};
+
+use crate::harness::{World, processes_with, result_text};
+
+fn bash(id: &str, command: &str) -> Reply {
+    Reply::new().tool_with_id(id, "Bash", json!({"command": command}))
+}
+
+fn last_request(world: &World) -> Value {
+    let requests = world.server.messages();
+    requests
+        .iter()
+        .rev()
+        .find(|request| request.body()["tools"].as_array().is_some_and(|tools| tools.len() > 1))
+        .unwrap()
+        .body()
+        .clone()
+}
+
+/// Plays the replies, then an end; gives the request that carries all results.
+fn played(world: &World, replies: impl IntoIterator<Item = Reply>) -> Value {
+    world.server.replies(replies);
+    world.server.reply(Reply::text("done"));
+    let frames = world.stream("go");
+    assert_eq!(frames.last().unwrap()["result"], "done", "{frames:#?}");
+    last_request(world)
+}
+
+// CUST-01: standard input is closed, so a command that reads it ends.
+#[test]
+fn a_command_that_reads_input_finds_none() {
+    let world = World::new();
+    let request = played(&world, [bash("cat", "cat; echo read $?")]);
+    assert!(result_text(&request, "cat").contains("read 0"));
+    world.server.assert_clean();
+}
+
+#[test]
+fn a_change_of_directory_holds_for_the_next_command_and_the_next_run() {
+    let world = World::new().file("sub/a", "");
+    let request = played(&world, [bash("cd", "cd sub"), bash("ls", "pwd; ls")]);
+    let text = result_text(&request, "ls");
+    assert!(text.contains("/sub") && text.lines().any(|line| line == "a"), "{text}");
+    world.server.assert_clean();
+}
+
+// KERN-07
+#[test]
+fn commands_do_not_see_the_key() {
+    let world = World::new();
+    let request = played(&world, [bash("env", "env; echo end")]);
+    let text = result_text(&request, "env");
+    assert!(text.contains("end") && !text.contains(world.server.key()), "{text}");
+    world.server.assert_clean();
+}
+
+// CUST-02, CUST-03
+#[test]
+fn background_commands_are_read_and_ended() {
+    let world = World::new();
+    let marker = "141421.3562";
+    let background = |id: &str, command: &str| {
+        Reply::new().tool_with_id(id, "Bash", json!({"command": command, "run_in_background": true}))
+    };
+    let output = |id: &str| Reply::new().tool_with_id(id, "BashOutput", json!({"bash_id": "bash_1"}));
+    let request = played(
+        &world,
+        [
+            background("start", &format!("echo hello; touch begun; sleep {marker}")),
+            bash("wait", "until test -e begun; do :; done"),
+            output("read"),
+            Reply::new().tool_with_id("kill", "KillShell", json!({"shell_id": "bash_1"})),
+            output("after"),
+            Reply::new().tool_with_id("unknown", "BashOutput", json!({"bash_id": "bash_9"})),
+            background("left", &format!("(setsid sleep {marker} &) ; sleep {marker}")),
+        ],
+    );
+    assert!(result_text(&request, "start").contains("bash_1"));
+    let read = result_text(&request, "read");
+    assert!(read.contains("hello") && read.contains("running"), "{read}");
+    assert!(result_text(&request, "kill").contains("was ended"));
+    assert!(!result_text(&request, "after").contains("hello"), "output is shown once");
+    assert!(result_text(&request, "unknown").contains("Known ones: bash_1"));
+    assert_eq!(processes_with(marker), Vec::<String>::new(), "nothing survives the session");
+    world.server.assert_clean();
+}
+
+// TODO-05, TODO-07
+#[test]
+fn todos_are_kept_in_a_file_of_the_session() {
+    let world = World::new();
+    let todo = |content: &str, status: &str| json!({"content": content, "status": status, "activeForm": format!("doing {content}")});
+    let todos = json!([todo("one", "completed"), todo("two", "in_progress")]);
+    world.server.replies([Reply::new().tool("TodoWrite", json!({"todos": todos})), Reply::text("done")]);
+    let frames = world.stream("go");
+    let session = frames[0]["session_id"].as_str().unwrap();
+    let file = world.config_dir().join("todos").join(format!("{session}-agent-{session}.json"));
+    let text = fs_err::read_to_string(file).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), todos);
+    assert!(text.starts_with("[\n  {\n    \"content\""), "two spaces: {text}");
+    world.server.assert_clean();
+}
+
+/// A web server that gives one page to one visitor.
+fn one_page(body: &'static str) -> (u16, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let visit = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+        let request: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length:";
+        write!(stream, "{head} {}\r\n\r\n{body}", body.len()).unwrap();
+        request.join("\n")
+    });
+    (port, visit)
+}
+
+#[test]
+fn a_page_is_read_and_digested_by_the_small_model() {
+    let world = World::new();
+    let (port, visit) = one_page(
+        "<html><body><h1>Release 9.9</h1><script>evil()</script><p>Fixes <b>everything</b>.</p></body></html>",
+    );
+    let digests = world.server.conversation(Matcher::model("claude-haiku-5-5"));
+    digests.reply(Reply::text("Release 9.9 fixes everything."));
+    let input = json!({"url": format!("http://127.0.0.1:{port}/news"), "prompt": "What is new?"});
+    let request = played(&world, [Reply::new().tool_with_id("fetch", "WebFetch", input)]);
+    assert!(visit.join().unwrap().starts_with("GET /news"));
+    assert!(result_text(&request, "fetch").contains("Release 9.9 fixes everything."));
+    let asked = digests.requests().remove(0).body().clone();
+    let prompt = asked["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        prompt.contains("What is new?") && prompt.contains("Release 9.9") && !prompt.contains("evil"),
+        "{prompt}"
+    );
+    assert_eq!(asked["tools"], Value::Null);
+    let spent =
+        world.log().into_iter().filter(|entry| entry["type"] == "response" && entry["side"] == true).count();
+    assert_eq!(spent, 1, "the digest is paid for by the session");
+    world.server.assert_clean();
+}
+
+#[test]
+fn the_provider_searches() {
+    let world = World::new();
+    let searches =
+        world.server.conversation(Matcher::custom(|body| body["tools"][0]["name"] == "web_search"));
+    let hit = json!({"type": "web_search_result", "title": "The answer", "url": "https://a.example/", "encrypted_content": "x", "page_age": "2 days ago"});
+    searches.reply(
+        Reply::new()
+            .server_tool("web_search", json!({"query": "the answer"}), json!([hit]))
+            .and_text("It is 42."),
+    );
+    let request =
+        played(&world, [Reply::new().tool_with_id("search", "WebSearch", json!({"query": "the answer"}))]);
+    let text = result_text(&request, "search");
+    assert!(
+        text.contains("https://a.example/") && text.contains("The answer") && text.contains("It is 42."),
+        "{text}"
+    );
+    assert_eq!(searches.requests().len(), 1);
+    world.server.assert_clean();
+}
+
+// EXEC-41: what does not fit is stored where the model can read it, also without asking.
+#[test]
+fn long_output_is_stored_and_can_be_read() {
+    let world = World::new();
+    world.server.reply(bash("long", "seq 1 20000"));
+    world.server.respond_with(|request| {
+        let messages = request.body()["messages"].to_string();
+        if messages.contains("\"read\"") {
+            return Reply::text("done");
+        }
+        let text = result_text(request.body(), "long");
+        let path = text.split_whitespace().find(|word| word.contains("/tool-results/")).unwrap().to_owned();
+        let path = path.trim_end_matches(['.', ',', ')', ';', ':', ']']);
+        Reply::new().tool_with_id("read", "Read", json!({"file_path": path, "offset": 12_345, "limit": 1}))
+    });
+    let run = world.run(&["-p", "go", "--allowedTools", "Bash(seq:*)"]).ok();
+    assert_eq!(run.stdout, "done\n");
+    let request = world.server.messages().pop().unwrap().body().clone();
+    let long = result_text(&request, "long");
+    assert!(long.len() < 31_000 && long.starts_with("1\n2\n") && long.contains("20000"), "{}", long.len());
+    assert!(result_text(&request, "read").contains("12345"));
+    assert_eq!(world.server.rejections(), Vec::<String>::new());
+}
+
+// PLAN-49 and the rule that reading is always possible: plan mode looks and keeps its list, but changes nothing.
+#[test]
+fn planning_looks_and_changes_nothing() {
+    let world = World::new().file("a", "old\n");
+    world.server.replies([
+        Reply::new().tool_with_id("look", "Bash", json!({"command": "cat a"})),
+        Reply::new().tool_with_id(
+            "todo",
+            "TodoWrite",
+            json!({"todos": [{"content": "x", "status": "pending", "activeForm": "x"}]}),
+        ),
+        Reply::new().tool_with_id("read", "Read", json!({"file_path": "a"})),
+        Reply::new().tool_with_id(
+            "edit",
+            "Edit",
+            json!({"file_path": "a", "old_string": "old", "new_string": "new"}),
+        ),
+        Reply::text("done"),
+    ]);
+    let run = world.run(&["-p", "go", "--permission-mode", "plan", "--allowedTools", "Edit"]);
+    assert_eq!((run.code(), world.read("a").as_str()), (3, "old\n"));
+    let request = last_request(&world);
+    assert!(result_text(&request, "look").contains("old"));
+    assert!(result_text(&request, "todo").contains("updated"));
+    assert!(result_text(&request, "edit").contains("plan"));
+    world.server.assert_clean();
+}
