@@ -14,6 +14,8 @@ pub(crate) enum Abort {
 
 /// Times an answer cut by the output limit is continued in one turn.
 const MAX_CONTINUATIONS: u32 = 3;
+/// Times a paused answer is resumed in one turn.
+const MAX_PAUSES: u32 = 20;
 
 /// What is known when a step has settled.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +52,8 @@ pub(crate) enum Next {
 /// Decides what follows a step.
 pub(crate) fn next(facts: &Facts) -> Next {
     if let Some(abort) = facts.abort {
-        return aborted(abort, facts.calls > 0);
+        let (outcome, marker) = aborted(abort, facts.calls > 0);
+        return Next::End(outcome, marker);
     }
     match facts.stop {
         Some(StopReason::Refusal) => {
@@ -68,7 +71,7 @@ pub(crate) fn next(facts: &Facts) -> Next {
         return Next::Sample;
     }
     match facts.stop {
-        Some(StopReason::PauseTurn) => Next::Resume,
+        Some(StopReason::PauseTurn) if facts.continuations < MAX_PAUSES => Next::Resume,
         Some(StopReason::MaxTokens) if facts.continuations < MAX_CONTINUATIONS => Next::ContinueCut,
         _ if facts.steering_waits => Next::DeliverSteering,
         _ => Next::End(Outcome::Success, None),
@@ -76,12 +79,12 @@ pub(crate) fn next(facts: &Facts) -> Next {
 }
 
 /// The end of a turn that the user stopped.
-pub(crate) fn aborted(abort: Abort, tool_use: bool) -> Next {
+pub(crate) fn aborted(abort: Abort, tool_use: bool) -> (Outcome, Option<EndMarker>) {
     let (outcome, reason) = match abort {
         Abort::Interrupted => (Outcome::Interrupted, EndReason::Interrupted),
         Abort::ToolRejection => (Outcome::ToolRejected, EndReason::ToolRejection),
     };
-    Next::End(outcome, Some(EndMarker { tool_use, reason }))
+    (outcome, Some(EndMarker { tool_use, reason }))
 }
 
 #[cfg(test)]
@@ -114,6 +117,8 @@ mod tests {
         assert_eq!(next(&facts(StopReason::MaxTokens)), Next::ContinueCut);
         let tired = Facts { continuations: MAX_CONTINUATIONS, ..facts(StopReason::MaxTokens) };
         assert_eq!(next(&tired), Next::End(Outcome::Success, None));
+        let endless = Facts { continuations: MAX_PAUSES, ..facts(StopReason::PauseTurn) };
+        assert_eq!(next(&endless), Next::End(Outcome::Success, None));
     }
 
     // LOOP-27, LOOP-30

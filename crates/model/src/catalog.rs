@@ -256,10 +256,11 @@ impl Catalog {
     #[must_use]
     pub fn info(&self, id: &str) -> ModelInfo {
         let wire_id = name::wire_id(id);
-        let found = self.find(&wire_id).or_else(|| self.find(name::plain_id(&wire_id)));
+        let key = wire_id.to_lowercase();
+        let found = self.find(&key).or_else(|| self.find(name::plain_id(&key)));
         match found {
             Some(info) => ModelInfo { id: wire_id, ..info.clone() },
-            None => ModelInfo { family: name::family(&wire_id), id: wire_id, ..ModelInfo::default() },
+            None => ModelInfo { family: name::family(&key), id: wire_id, ..ModelInfo::default() },
         }
     }
 

@@ -150,8 +150,10 @@ pub fn exceeds_200k(mode: Mode, last: Option<&Usage>) -> bool {
 /// The id as it is sent: without `[1m]`, which only means something to people.
 #[must_use]
 pub fn wire_id(id: &str) -> String {
-    let normal = normalise(id);
-    normal.strip_suffix(LONG_CONTEXT).map(|plain| plain.trim_end().to_owned()).unwrap_or(normal)
+    let id = id.trim();
+    let plain = id.len().checked_sub(LONG_CONTEXT.len()).and_then(|at| id.split_at_checked(at));
+    let plain = plain.filter(|(_, suffix)| suffix.eq_ignore_ascii_case(LONG_CONTEXT));
+    plain.map_or(id, |(plain, _)| plain.trim_end()).to_owned()
 }
 
 /// Whether a name asks for the long context.
@@ -284,6 +286,7 @@ mod tests {
         assert_eq!(wire_id("claude-opus-5[1m]"), "claude-opus-5");
         assert_eq!(wire_id("claude-opus-5 [1M]"), "claude-opus-5");
         assert_eq!(wire_id("claude-opus-5"), "claude-opus-5");
+        assert_eq!(wire_id("Team-Sonnet[1m]"), "Team-Sonnet", "an override is sent as it was written");
         assert!(asks_for_long_context("x[1M] ") && !asks_for_long_context("x"));
     }
 

@@ -46,7 +46,8 @@ pub fn is_read_only(command: &str) -> bool {
         HARMFUL_OPTIONS.iter().any(|bad| *word == *bad || (bad.starts_with("--") && word.starts_with(bad)))
     };
     match program {
-        "date" | "git" | "diff" => !rest.iter().any(option_harms),
+        "git" | "diff" => !rest.iter().any(option_harms),
+        "date" => rest.iter().all(|word| word.starts_with('+') || matches!(*word, "-u" | "--utc" | "-R" | "-I")),
         "file" => !rest.contains(&"-C"),
         _ => true,
     }
@@ -108,7 +109,7 @@ mod tests {
             "find . -delete",
             "X=1 ls",
             "git log --output f",
-            "date -s tomorrow",
+            "date -s tomorrow", "date -s2020", "date 01010000",
             "echo `rm x`",
             "ls\nrm x",
             "git -c core.pager=x log",

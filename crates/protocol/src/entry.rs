@@ -55,7 +55,7 @@ pub enum Body {
     Orphaned(Orphaned),
     /// Input accepted while a turn was running.
     Queued(Queued),
-    /// Queued input that was delivered or dropped.
+    /// Queued input that was dropped.
     Dequeued(Dequeued),
     /// A permission decision.
     Decision(DecisionRecord),
@@ -211,6 +211,10 @@ pub enum Cause {
     StreamingFallback,
     /// Another model took over.
     ModelFallback,
+    /// The provider no longer accepted earlier reasoning and the request was repeated.
+    ThinkingRefused,
+    /// The provider declined to answer.
+    Refusal,
     /// The request failed for good.
     ApiError,
     /// The process ended before the call was answered.
@@ -256,6 +260,15 @@ impl Attachment {
     #[must_use]
     pub fn kind(&self) -> &str {
         self.attachment.get("type").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The queued input this attachment delivers, if it delivers one.
+    #[must_use]
+    pub fn queued_id(&self) -> Option<EntryId> {
+        if self.kind() != "queued_command" {
+            return None;
+        }
+        self.attachment.get("id")?.as_str()?.parse().ok()
     }
 }
 
@@ -329,7 +342,7 @@ pub enum Delivery {
     Queue,
 }
 
-/// Queued input that left the queue.
+/// Queued input that was dropped without being delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dequeued {
     /// Which.

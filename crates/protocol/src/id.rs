@@ -86,3 +86,13 @@ text_id! {
     /// One response of the provider (`msg_…`).
     MessageId
 }
+
+impl CallId {
+    /// A short, stable digest.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.0.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+}

@@ -163,7 +163,23 @@ pub fn write(entry: &Entry, envelope: &Envelope<'_>) -> Result<String, LineError
 /// When the text is not JSON or lacks the fields every entry has.
 pub fn read(text: &str) -> Result<Entry, LineError> {
     let head: Head = serde_json::from_str(text)?;
-    let body = match head.kind.as_str() {
+    // A kind we know with content we do not comes from a newer version too.
+    let body = match read_body(&head.kind, text) {
+        Ok(body) => body,
+        Err(_) => Body::Unknown(serde_json::from_str(text)?),
+    };
+    Ok(Entry {
+        seq: head.seq,
+        id: head.uuid,
+        parent: head.parent_uuid,
+        at: head.timestamp,
+        agent: head.agent_id,
+        body,
+    })
+}
+
+fn read_body(kind: &str, text: &str) -> Result<Body, serde_json::Error> {
+    Ok(match kind {
         "user" => read_user(text)?,
         "assistant" => read_assistant(text)?,
         "attachment" => Body::Attachment(serde_json::from_str(text)?),
@@ -179,14 +195,6 @@ pub fn read(text: &str) -> Result<Entry, LineError> {
         "repaired" => Body::Repaired(serde_json::from_str(text)?),
         "turn_ended" => Body::TurnEnded(serde_json::from_str(text)?),
         _ => Body::Unknown(serde_json::from_str(text)?),
-    };
-    Ok(Entry {
-        seq: head.seq,
-        id: head.uuid,
-        parent: head.parent_uuid,
-        at: head.timestamp,
-        agent: head.agent_id,
-        body,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Session state: the fold of a log. [`State::apply`] is its only writer.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct State {
     pub files: Arc<Files>,
     /// Calls without a result, in order.
     pub open_calls: IndexMap<CallId, OpenCall>,
+    /// Digests of all call ids so far: a provider may repeat one, the conversation must not.
+    pub call_ids: HashSet<u64>,
     /// Input that waits for delivery.
     pub queue: VecDeque<Queued>,
     /// What the session has consumed.
@@ -134,9 +136,13 @@ impl State {
         }
         match &entry.body {
             Body::Opened(opened) => self.open(opened),
-            Body::User(_) => self.turn_open = true,
+            Body::User(_) => {
+                self.delivered(entry.id);
+                self.turn_open = true;
+            }
             Body::Assistant(block) => {
                 if let Some(call) = block.block.as_tool_use() {
+                    self.call_ids.insert(call.id.digest());
                     self.open_calls.insert(call.id, OpenCall { tool: call.name, entry: entry.id });
                 }
             }
@@ -155,8 +161,12 @@ impl State {
             Body::Dequeued(gone) => self.queue.retain(|queued| !gone.ids.contains(&queued.id)),
             Body::Orphaned(orphaned) => self.open_calls.retain(|_, call| !orphaned.ids.contains(&call.entry)),
             Body::TurnEnded(TurnEnd { .. }) => self.turn_open = false,
-            Body::Attachment(_)
-            | Body::Notice(_)
+            Body::Attachment(attachment) => {
+                if let Some(id) = attachment.queued_id() {
+                    self.delivered(id);
+                }
+            }
+            Body::Notice(_)
             | Body::Epoch(_)
             | Body::Decision(_)
             | Body::Repaired(_)
@@ -169,6 +179,11 @@ impl State {
         let mut state = Self::default();
         entries.into_iter().for_each(|entry| state.apply(entry));
         state
+    }
+
+    /// Queued input leaves the queue by the very entry that delivers it, so that a crash neither loses nor repeats it.
+    fn delivered(&mut self, id: EntryId) {
+        self.queue.retain(|queued| queued.id != id);
     }
 
     fn open(&mut self, opened: &Opened) {

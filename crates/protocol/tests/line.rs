@@ -165,6 +165,8 @@ fn entries_of_a_newer_version_are_kept_as_they_are() {
     let entry = line::read(text).unwrap();
     assert!(matches!(entry.body, Body::Unknown(_)));
     assert_eq!(write(&entry), text);
+    let effect = r#"{"type":"effect","uuid":"00000000-0000-0000-0000-000000000001","timestamp":"2026-01-01T00:00:00Z","seq":8,"effect":"levitate"}"#;
+    assert!(matches!(line::read(effect).unwrap().body, Body::Unknown(_)));
 }
 
 proptest! {

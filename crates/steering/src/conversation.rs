@@ -7,6 +7,8 @@
 //! Invariant: whatever is pushed, [`Conversation::messages`] pairs every call with exactly one result in the message
 //! that follows, and never sends a result without its call.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
@@ -14,7 +16,7 @@ use tiller_protocol::entry::{AssistantBlock, Body, CallResult, Entry, Epoch, Orp
 use tiller_protocol::id::{EntryId, MessageId};
 
 use crate::lint::{self, Totals};
-use crate::message::{Message, Role};
+use crate::message::{self, Message, Role};
 
 /// New blocks after which the provider no longer finds the previous request's cache entry by itself.
 const CACHE_LOOKBACK: usize = 18;
@@ -24,10 +26,14 @@ const CACHE_LOOKBACK: usize = 18;
 pub struct Conversation {
     lead: Option<String>,
     closed: Vec<Message>,
+    /// The closed messages as they are sent.
+    wire: Vec<Bytes>,
     before: Open,
     response: Option<OpenResponse>,
     after: Open,
     totals: Totals,
+    /// Models whose reasoning the closed messages hold.
+    thinkers: Vec<Arc<str>>,
     /// Messages the previous request had.
     sent: usize,
 }
@@ -43,8 +49,10 @@ struct Open {
 #[derive(Clone, Debug)]
 struct OpenResponse {
     id: MessageId,
-    model: String,
+    model: Arc<str>,
     blocks: Vec<(EntryId, RawBlock)>,
+    calls: Vec<String>,
+    complete: bool,
 }
 
 impl Open {
@@ -65,13 +73,12 @@ impl Open {
 impl OpenResponse {
     /// The blocks that may be sent; nothing if there is only reasoning or blank text.
     fn sendable(&self) -> Vec<&RawBlock> {
-        let blocks: Vec<_> =
-            self.blocks.iter().map(|(_, block)| block).filter(|b| !b.is_blank_text()).collect();
+        let blocks: Vec<_> = self.blocks.iter().map(|(_, block)| block).filter(|b| !b.is_blank_text()).collect();
         if blocks.iter().all(|block| block.is_thinking()) { Vec::new() } else { blocks }
     }
 
-    fn calls(&self) -> impl Iterator<Item = String> + '_ {
-        self.blocks.iter().filter_map(|(_, block)| block.as_tool_use()).map(|call| call.id.0)
+    fn has_thinking(&self) -> bool {
+        self.blocks.iter().any(|(_, block)| block.is_thinking())
     }
 }
 
@@ -79,9 +86,10 @@ impl Conversation {
     /// Takes in one more entry. Returns what had to be mended.
     pub fn push(&mut self, entry: &Entry) -> Vec<String> {
         match &entry.body {
-            Body::User(message) => self.add_all(&message.content),
+            Body::User(message) => self.admit_all(&message.content),
             Body::Attachment(attachment) => self.add_all(&attachment.rendered),
             Body::Assistant(block) if !block.api_error => self.assistant(entry.id, block),
+            Body::Response(response) if !response.side => self.complete(),
             Body::Result(result) => self.result(entry.id, result),
             Body::Orphaned(orphaned) => self.orphan(orphaned),
             Body::Epoch(epoch) => self.epoch(epoch),
@@ -89,29 +97,56 @@ impl Conversation {
         }
     }
 
-    /// The messages of the next request, asked of `model`.
-    ///
-    /// Reasoning that another model wrote is left out: this one could not read it.
-    pub fn messages(&mut self, model: &str) -> Vec<Bytes> {
-        self.leave_foreign_thinking(model);
-        let mut messages: Vec<Message> = self.closed.clone();
-        messages.extend(self.open_messages());
-        if let (Some(lead), Some(first)) = (&self.lead, messages.first_mut()) {
-            *first = first.led_by(lead);
+    /// The messages of the next request. Costs what is new, apart from handing out what is ready.
+    pub fn messages(&mut self) -> Vec<Bytes> {
+        let mut open = self.open_messages();
+        if self.wire.is_empty()
+            && let Some(first) = open.first_mut()
+        {
+            *first = self.led(first);
         }
-        let fresh: usize = messages.iter().skip(self.sent).map(|message| message.blocks).sum();
-        let anchor = self.sent.checked_sub(1).filter(|_| fresh > CACHE_LOOKBACK);
-        if let Some(message) = anchor.and_then(|at| messages.get_mut(at)) {
-            *message = message.with_breakpoint();
+        let closed = self.closed.len();
+        let fresh_closed: usize = self.closed.iter().skip(self.sent).map(|message| message.blocks).sum();
+        let fresh_open: usize =
+            open.iter().skip(self.sent.saturating_sub(closed)).map(|message| message.blocks).sum();
+        let mut messages = self.wire.clone();
+        messages.extend(open.iter().map(|message| message.json.clone()));
+        let anchor = self.sent.checked_sub(1).filter(|_| fresh_closed + fresh_open > CACHE_LOOKBACK);
+        if let Some(json) = anchor.and_then(|at| messages.get_mut(at)) {
+            *json = message::with_breakpoint(json);
         }
         self.sent = messages.len();
-        messages.into_iter().map(|message| message.json).collect()
+        messages
+    }
+
+    /// Whether there is reasoning that another model than `model` wrote, and that it could therefore not read.
+    #[must_use]
+    pub fn has_foreign_thinking(&self, model: &str) -> bool {
+        let open = self.response.as_ref().filter(|response| response.has_thinking()).map(|response| &response.model);
+        self.thinkers.iter().chain(open).any(|thinker| **thinker != *model)
+    }
+
+    /// Number of messages.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.closed.len() + self.open_messages().len()
     }
 
     /// Whether anything has been said yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.closed.is_empty() && self.before.is_empty() && self.response.is_none()
+    }
+
+    /// The first message with what leads the conversation.
+    fn led(&self, first: &Message) -> Message {
+        self.lead.as_ref().map_or_else(|| first.clone(), |lead| first.led_by(lead))
+    }
+
+    fn close(&mut self, message: Message) {
+        let json = if self.wire.is_empty() { self.led(&message).json } else { message.json.clone() };
+        self.wire.push(json);
+        self.closed.push(message);
     }
 
     fn open_messages(&self) -> Vec<Message> {
@@ -134,6 +169,13 @@ impl Conversation {
         messages.into_iter().flatten().collect()
     }
 
+    fn admit_all(&mut self, blocks: &[RawBlock]) -> Vec<String> {
+        let (blocks, mended): (Vec<_>, Vec<_>) = blocks.iter().map(lint::admit).unzip();
+        let mut mended: Vec<String> = mended.into_iter().flatten().collect();
+        mended.extend(self.add_all(&blocks));
+        mended
+    }
+
     fn add_all(&mut self, blocks: &[RawBlock]) -> Vec<String> {
         blocks.iter().filter(|block| !block.is_blank_text()).filter_map(|block| self.add(block)).collect()
     }
@@ -146,24 +188,34 @@ impl Conversation {
     }
 
     fn assistant(&mut self, entry: EntryId, block: &AssistantBlock) -> Vec<String> {
-        let same = self.response.as_ref().is_some_and(|open| open.id == block.message_id);
+        let same = self.response.as_ref().is_some_and(|open| open.id == block.message_id && !open.complete);
         if !same {
             self.settle();
-            self.leave_foreign_thinking(&block.model);
         }
         let (raw, mended) = lint::mend(&with_safe_id(&block.block, "id"), &mut self.totals);
         let response = self.response.get_or_insert_with(|| OpenResponse {
             id: block.message_id.clone(),
-            model: block.model.clone(),
+            model: block.model.as_str().into(),
             blocks: Vec::new(),
+            calls: Vec::new(),
+            complete: false,
         });
+        response.calls.extend(raw.as_tool_use().map(|call| call.id.0));
         response.blocks.push((entry, raw));
         mended.into_iter().collect()
     }
 
+    /// The provider says that the response is complete: what comes under the same id is another one.
+    fn complete(&mut self) -> Vec<String> {
+        if let Some(response) = &mut self.response {
+            response.complete = true;
+        }
+        Vec::new()
+    }
+
     fn result(&mut self, entry: EntryId, result: &CallResult) -> Vec<String> {
         let call = lint::safe_id(result.call.as_str()).into_owned();
-        let asked = self.response.as_ref().is_some_and(|response| response.calls().any(|id| id == call));
+        let asked = self.response.as_ref().is_some_and(|response| response.calls.contains(&call));
         let answered = self.after.results.iter().any(|(_, id, _)| *id == call);
         if !asked || answered {
             return vec![format!("left out a result for {}, which waits for none", result.call)];
@@ -178,6 +230,7 @@ impl Conversation {
         self.after.results.retain(|(id, _, _)| !gone(id));
         if let Some(response) = &mut self.response {
             response.blocks.retain(|(id, _)| !gone(id));
+            response.calls = calls(&response.blocks);
             if response.blocks.is_empty() {
                 self.response = None;
                 let after = std::mem::take(&mut self.after);
@@ -205,34 +258,32 @@ impl Conversation {
         }
         answer_open_calls(&response, &mut after);
         let before = std::mem::replace(&mut self.before, after);
-        self.closed.extend(Message::new(Role::User, before.blocks()));
-        self.closed
-            .extend(Message::new(Role::Assistant, sendable).map(|message| message.by(&response.model)));
-    }
-
-    fn leave_foreign_thinking(&mut self, model: &str) {
-        let model = model.trim_end_matches("[1m]");
-        let foreign = |wrote: &str| !wrote.starts_with(model);
-        let closed = self.closed.iter().any(|m| m.has_thinking && m.model.as_deref().is_some_and(foreign));
-        let open = self.response.as_ref().is_some_and(|r| foreign(&r.model));
-        if closed || open {
-            self.forget_thinking();
+        if response.has_thinking() && !self.thinkers.contains(&response.model) {
+            self.thinkers.push(Arc::clone(&response.model));
         }
+        let messages = [Message::new(Role::User, before.blocks()), Message::new(Role::Assistant, sendable)];
+        messages.into_iter().flatten().for_each(|message| self.close(message));
     }
 
     fn forget_thinking(&mut self) {
-        let closed = std::mem::take(&mut self.closed);
-        for message in closed {
-            let Some(message) = message.without_thinking() else { continue };
-            match self.closed.last_mut() {
+        let mut kept: Vec<Message> = Vec::new();
+        for message in std::mem::take(&mut self.closed).into_iter().filter_map(Message::without_thinking) {
+            match kept.last_mut() {
                 Some(last) if last.role == message.role => *last = last.joined(&message),
-                _ => self.closed.push(message),
+                _ => kept.push(message),
             }
         }
+        self.wire.clear();
+        self.thinkers.clear();
+        kept.into_iter().for_each(|message| self.close(message));
         if let Some(response) = &mut self.response {
             response.blocks.retain(|(_, block)| !block.is_thinking());
         }
     }
+}
+
+fn calls(blocks: &[(EntryId, RawBlock)]) -> Vec<String> {
+    blocks.iter().filter_map(|(_, block)| block.as_tool_use()).map(|call| call.id.0).collect()
 }
 
 fn with_safe_id(block: &RawBlock, field: &str) -> RawBlock {
@@ -252,13 +303,13 @@ fn with_safe_id(block: &RawBlock, field: &str) -> RawBlock {
 }
 
 fn answer_open_calls(response: &OpenResponse, after: &mut Open) {
-    for call in response.calls() {
-        if after.results.iter().any(|(_, answered, _)| *answered == call) {
+    for call in &response.calls {
+        if after.results.iter().any(|(_, answered, _)| answered == call) {
             continue;
         }
         let block =
             RawBlock::from_value(&json!({"type": "tool_result", "tool_use_id": call, "is_error": true,
             "content": "This call was not answered: the work was cut off. It may or may not have run."}));
-        after.results.push((EntryId(Default::default()), call, block));
+        after.results.push((EntryId::default(), call.clone(), block));
     }
 }

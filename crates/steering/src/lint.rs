@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::id::CallId;
 
 /// Images a request may carry; the provider refuses more than this on models with a small window.
 const MAX_IMAGES: usize = 100;
@@ -39,16 +40,46 @@ pub(crate) fn mend(block: &RawBlock, totals: &mut Totals) -> (RawBlock, Option<S
     (RawBlock::from_value(&value), Some(dropped.join("; ")))
 }
 
+/// A block that came from outside in the user's role, with only what the provider accepts there. What it would
+/// refuse becomes a text that says so.
+pub(crate) fn admit(block: &RawBlock) -> (RawBlock, Option<String>) {
+    let value = block.to_value();
+    let allowed: &[&str] = match value["type"].as_str() {
+        Some("text") if value["text"].is_string() => &["type", "text"],
+        Some("image") if value["source"].is_object() => &["type", "source"],
+        Some("document") if value["source"].is_object() => &["type", "source", "title", "context"],
+        _ => return left_out("is not of a kind that a message can have"),
+    };
+    let keep = |(key, _): &(&String, &Value)| allowed.contains(&key.as_str());
+    let entries = value.as_object().into_iter().flatten().filter(keep);
+    let mut admitted: Value = entries.map(|(key, value)| (key.clone(), value.clone())).collect();
+    if value["type"] == "image" && value["source"]["type"] == "base64" {
+        match media_type(value["source"]["data"].as_str().unwrap_or_default()) {
+            Some(kind) => admitted["source"]["media_type"] = kind.into(),
+            None => return left_out("is not a PNG, JPEG, GIF or WebP image"),
+        }
+    }
+    if admitted == value { (block.clone(), None) } else { (RawBlock::from_value(&admitted), None) }
+}
+
+fn left_out(problem: &str) -> (RawBlock, Option<String>) {
+    let text = format!("[A part of this message was left out: it {problem}.]");
+    (RawBlock::text(&text), Some(format!("left out a part of a message that {problem}")))
+}
+
+/// What an image really is, by the beginning of its base64 text.
+fn media_type(base64: &str) -> Option<&'static str> {
+    let known = [("iVBORw0KGgo", "image/png"), ("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
+    known.iter().find(|(magic, _)| base64.starts_with(magic)).map(|(_, kind)| *kind)
+}
+
 /// An id the provider accepts: the given one, or a stand-in that is the same for the call and its result.
 pub(crate) fn safe_id(id: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !id.is_empty() && id.len() <= MAX_ID_CHARS && id.chars().all(fits) {
         return Cow::Borrowed(id);
     }
-    let digest = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    Cow::Owned(format!("call_{digest:016x}"))
+    Cow::Owned(format!("call_{:016x}", CallId::from(id).digest()))
 }
 
 /// Replaces `\uD800`-style escapes that are not part of a pair: valid JSON syntax, but not valid text.
@@ -148,6 +179,23 @@ mod tests {
         let (block, what) = mend(&image(&"a".repeat(MAX_IMAGE_CHARS + 1)), &mut Totals::default());
         assert!(block.json().len() < 1000 && what.is_some());
         assert!(mend(&image("aaaa"), &mut Totals::default()).1.is_none());
+    }
+
+    // LOG-05
+    #[test]
+    fn messages_hold_only_what_the_provider_takes() {
+        let admitted = |value: Value| admit(&RawBlock::from_value(&value)).0.to_value();
+        assert_eq!(
+            admitted(json!({"type":"text","text":"hi","cache_control":{"type":"ephemeral"},"x":1})),
+            json!({"type":"text","text":"hi"})
+        );
+        for refused in [json!({"type":"tool_result","tool_use_id":"t"}), json!({"type":"hologram"}), json!({"type":"text"}), json!(3)] {
+            let (block, what) = admit(&RawBlock::from_value(&refused));
+            assert!(block.as_text().unwrap().contains("left out") && what.is_some(), "{refused}");
+        }
+        let image = |kind: &str, data: &str| json!({"type":"image","source":{"type":"base64","media_type":kind,"data":data}});
+        assert_eq!(admitted(image("image/png", "/9j/4AAQ"))["source"]["media_type"], "image/jpeg");
+        assert_eq!(admitted(image("image/png", "bm90IGFuIGltYWdl"))["type"], "text");
     }
 
     // LOG-05

@@ -31,8 +31,6 @@ pub(crate) struct Message {
     pub(crate) json: Bytes,
     pub(crate) blocks: usize,
     pub(crate) has_thinking: bool,
-    /// The model that wrote it.
-    pub(crate) model: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -55,12 +53,7 @@ impl Message {
             count += 1;
         }
         json.push_str(CLOSING);
-        (count > 0).then(|| Self { role, json: json.into(), blocks: count, has_thinking, model: None })
-    }
-
-    pub(crate) fn by(mut self, model: &str) -> Self {
-        self.model = Some(model.to_owned());
-        self
+        (count > 0).then(|| Self { role, json: json.into(), blocks: count, has_thinking })
     }
 
     /// The blocks' JSON, separated by commas.
@@ -81,21 +74,13 @@ impl Message {
         joined
     }
 
-    /// The same message with a cache breakpoint on its last block. The provider does not count the mark as content.
-    pub(crate) fn with_breakpoint(&self) -> Self {
-        let inner = self.inner();
-        let Some((_brace, open)) = inner.split_last() else { return self.clone() };
-        self.spliced(&[open, BREAKPOINT.as_bytes(), b"}"], self.blocks)
-    }
-
     /// The same message without reasoning; none if nothing is left.
     pub(crate) fn without_thinking(self) -> Option<Self> {
         if !self.has_thinking {
             return Some(self);
         }
         let Ok(Content { content }) = serde_json::from_slice(&self.json) else { return Some(self) };
-        let kept = Self::new(self.role, content.iter().filter(|block| !block.is_thinking()))?;
-        Some(Self { model: self.model, ..kept })
+        Self::new(self.role, content.iter().filter(|block| !block.is_thinking()))
     }
 
     fn spliced(&self, parts: &[&[u8]], blocks: usize) -> Self {
@@ -105,4 +90,14 @@ impl Message {
         json.extend_from_slice(CLOSING.as_bytes());
         Self { json: json.into(), blocks, ..self.clone() }
     }
+}
+
+/// A message with a cache breakpoint on its last block. The provider does not count the mark as content.
+pub(crate) fn with_breakpoint(json: &Bytes) -> Bytes {
+    let end = json.len().saturating_sub(CLOSING.len() + 1);
+    let mut marked = Vec::with_capacity(json.len() + BREAKPOINT.len());
+    marked.extend_from_slice(&json[..end]);
+    marked.extend_from_slice(BREAKPOINT.as_bytes());
+    marked.extend_from_slice(&json[end..]);
+    marked.into()
 }

@@ -2,7 +2,7 @@
 
 use tiller_protocol::block::RawBlock;
 
-use crate::reminder::wrap;
+use crate::reminder::{neutralise, wrap};
 
 const INTRODUCTION: &str = "The user sent this while you were working. Take it into account from now on:";
 
@@ -10,7 +10,7 @@ const INTRODUCTION: &str = "The user sent this while you were working. Take it i
 #[must_use]
 pub fn render(content: &[RawBlock]) -> Vec<RawBlock> {
     let block = |block: &RawBlock| match block.as_text() {
-        Some(text) => RawBlock::text(&wrap(&format!("{INTRODUCTION}\n{text}"))),
+        Some(text) => RawBlock::text(&wrap(&format!("{INTRODUCTION}\n{}", neutralise(&text).text))),
         None => block.clone(),
     };
     content.iter().map(block).collect()

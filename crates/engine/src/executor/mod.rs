@@ -13,6 +13,7 @@ use tiller_protocol::id::CallId;
 use tiller_tools::View;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 pub(crate) use call::{Line, News, Order, Settled, Verdict};
 use schedule::{Safety, Schedule};
@@ -42,6 +43,7 @@ pub(crate) struct Executor {
     errored: bool,
     stop: Option<Stop>,
     token: CancellationToken,
+    tasks: TaskTracker,
     tell: mpsc::UnboundedSender<(CallId, News)>,
     news: mpsc::UnboundedReceiver<(CallId, News)>,
 }
@@ -79,6 +81,7 @@ impl Executor {
             errored: false,
             stop: None,
             token: turn.child_token(),
+            tasks: TaskTracker::new(),
             tell,
             news,
         }
@@ -121,7 +124,7 @@ impl Executor {
     pub(crate) fn spawn(&self, order: Order, view: View, services: &Services) {
         let line = Line { call: order.call.id.clone(), news: self.tell.clone() };
         let task = call::run(order, view, services.clone(), line, self.token.child_token());
-        services.tasks.spawn(task);
+        services.tasks.spawn(self.tasks.track_future(task));
     }
 
     /// The next thing a running call has to say.
@@ -183,10 +186,12 @@ impl Executor {
         self.stop.is_some()
     }
 
-    /// Stops everything and forgets it: the response it belonged to is void. Returns the calls that were running.
-    pub(crate) fn discard(self) -> Vec<CallId> {
+    /// Stops everything and forgets it: the response it belonged to is void. Returns the calls that were running, and
+    /// a wait for their end.
+    pub(crate) fn discard(self) -> (Vec<CallId>, impl Future<Output = ()>) {
         self.token.cancel();
-        self.schedule.executing()
+        self.tasks.close();
+        (self.schedule.executing(), async move { self.tasks.wait().await })
     }
 
     /// Whether every call was reported.
@@ -212,7 +217,9 @@ impl Executor {
         let safe = call.is_some_and(|call| call.safe);
         let read_only = call.is_some_and(|call| call.read_only);
         let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
-        if is_error && !read_only && self.siblings == Siblings::Cancel {
+        // A call that fails because it was told to stop is not what the others suffer from.
+        let by_itself = !self.token.is_cancelled();
+        if is_error && !read_only && by_itself && self.siblings == Siblings::Cancel {
             self.errored = true;
             self.token.cancel();
         }
@@ -256,6 +263,12 @@ pub(crate) fn synthetic(call: &CallId, tool: &str, stop: &Stop) -> CallResult {
                 .to_owned()
         }
         Cause::ModelFallback => "Void: another model has taken over; this call belongs to the abandoned answer.".to_owned(),
+        Cause::ThinkingRefused => {
+            "Void: the provider did not accept earlier reasoning and the request was repeated; this call belongs to the \
+             abandoned answer."
+                .to_owned()
+        }
+        Cause::Refusal => "Void: the provider declined to answer; this call belongs to the refused answer.".to_owned(),
         Cause::ApiError => format!("Not finished: the model request failed ({}).", stop.detail),
         Cause::Lost => {
             "Tiller ended before this call was answered. It may or may not have run: check before repeating it."

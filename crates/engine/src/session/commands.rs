@@ -25,7 +25,10 @@ impl Task {
                     self.journal.tell(Event::Resolved(id));
                 }
             }
-            Some(Command::Interrupt) => self.turn.stop(Abort::Interrupted),
+            Some(Command::Interrupt) => {
+                self.queue_held = true;
+                self.turn.stop(Abort::Interrupted);
+            }
             Some(Command::SetMode(mode)) => {
                 self.append(Body::Effect(Effect::SetMode { mode }))?;
             }
@@ -39,7 +42,8 @@ impl Task {
                 self.journal.tell(Event::Rejected(problem.to_owned()));
             }
             Some(Command::SetPrompt { replace, append }) => {
-                self.fixed.prompt = PromptChoice { replace, append }
+                let PromptChoice { replace: before, append: at_end } = std::mem::take(&mut self.fixed.prompt);
+                self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
             Some(Command::Close) => self.closing = true,
             Some(Command::Shutdown) => {
@@ -52,6 +56,7 @@ impl Task {
     }
 
     fn queue(&mut self, input: UserInput) -> Result<(), StoreError> {
+        self.queue_held = false;
         let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
         let queued = Queued { id, delivery: input.delivery, content: input.content };
         self.append(Body::Queued(queued))?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
+use tiller_model::name::wire_id;
 use tiller_protocol::entry::{Body, Epoch};
 use tiller_steering::head;
 use tiller_steering::prompt::{Environment, PromptInputs, system_prompt};
@@ -29,17 +30,32 @@ impl Task {
         let reason = if self.epoch.is_none() { "start" } else { "prompt or tools changed" };
         let epoch = self.build_epoch(reason, key).await;
         self.append(Body::Epoch(epoch.clone()))?;
-        self.epoch = Some(Arc::new(epoch));
+        self.take_epoch(epoch);
         Ok(())
     }
 
     /// `system` and `tools` as they are sent.
     pub(super) fn head(&self) -> (Bytes, Bytes) {
+        self.head.clone()
+    }
+
+    /// Before another model is asked: it cannot read the reasoning of the one before, so a new epoch begins without it.
+    pub(super) fn leave_foreign_thinking(&mut self, model: &str) -> Result<(), StoreError> {
+        if !self.journal.conversation.has_foreign_thinking(&wire_id(model)) {
+            return Ok(());
+        }
+        let Some(epoch) = self.epoch.clone() else { return Ok(()) };
+        self.append(Body::Epoch(Epoch { reason: "model switched".to_owned(), ..Epoch::clone(&epoch) }))?;
+        Ok(())
+    }
+
+    pub(super) fn take_epoch(&mut self, epoch: Epoch) {
         let bytes = |raw: &Arc<RawValue>| match raw.get() {
             "[]" => Bytes::new(),
             json => Bytes::copy_from_slice(json.as_bytes()),
         };
-        self.epoch.as_ref().map(|epoch| (bytes(&epoch.system), bytes(&epoch.tools))).unwrap_or_default()
+        self.head = (bytes(&epoch.system), bytes(&epoch.tools));
+        self.epoch = Some(Arc::new(epoch));
     }
 
     async fn build_epoch(&mut self, reason: &str, key: String) -> Epoch {

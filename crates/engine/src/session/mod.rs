@@ -14,13 +14,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tiller_model::name::Names;
 use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
 use tiller_protocol::ask::Answer;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
-use tiller_protocol::entry::{Body, Dequeued, Entry, Epoch, Level, Notice, Origin};
+use tiller_protocol::entry::{Body, Entry, Epoch, Level, Notice, Origin};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
@@ -177,9 +178,13 @@ struct Task {
     closing: bool,
     /// The session ends without what is still queued.
     shut_down: bool,
+    /// What is queued waits until the user speaks again: after an interrupt, and when a session is opened.
+    queue_held: bool,
     model_setting: Option<String>,
     main_model: String,
     epoch: Option<Arc<Epoch>>,
+    /// `system` and `tools` of the epoch, ready to be sent.
+    head: (Bytes, Bytes),
     epoch_checked: bool,
     /// The provider was told to drop reasoning that no longer fits.
     drop_thinking: bool,
@@ -213,8 +218,7 @@ impl Task {
             if self.shut_down {
                 return Ok(None);
             }
-            if let Some(queued) = self.journal.state.queue.front().cloned() {
-                self.append(Body::Dequeued(Dequeued { ids: vec![queued.id] }))?;
+            if let Some(queued) = self.journal.state.queue.front().filter(|_| !self.queue_held).cloned() {
                 return Ok(Some((queued.id, queued.content, Origin::Queued)));
             }
             if !announced {
@@ -226,6 +230,7 @@ impl Task {
             }
             match self.inbox.recv().await {
                 Some(Command::Submit(input)) => {
+                    self.queue_held = false;
                     let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
                     return Ok(Some((id, input.content, Origin::Typed)));
                 }

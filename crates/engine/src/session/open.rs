@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Cause, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd};
-use tiller_protocol::id::SessionId;
+use tiller_protocol::entry::{Body, Cause, Dequeued, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd};
+use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
@@ -18,6 +19,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::sample::THINKING_DROPPED;
 use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
 use crate::cache_watch::CacheWatch;
@@ -31,7 +33,9 @@ use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
 struct History {
     state: State,
     conversation: Conversation,
-    epoch: Option<Arc<Epoch>>,
+    epoch: Option<Epoch>,
+    /// The provider was told to drop reasoning that no longer fits.
+    drop_thinking: bool,
     damage: Vec<Damage>,
 }
 
@@ -92,7 +96,7 @@ impl Task {
             todo_file: todos,
             roots,
         };
-        let History { state, conversation, epoch, damage } = opening.history;
+        let History { state, conversation, epoch, damage, drop_thinking } = opening.history;
         let journal = Journal::new(setup.env, opening.id, (state, conversation), opening.writer, events);
         let mut task = Self {
             fixed,
@@ -106,16 +110,21 @@ impl Task {
             shut_down: false,
             model_setting: setup.model_setting,
             main_model,
-            epoch,
+            epoch: None,
+            head: <(Bytes, Bytes)>::default(),
             epoch_checked: false,
-            drop_thinking: false,
+            drop_thinking,
+            queue_held: true,
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             asks: HashMap::new(),
             turn: Turn::default(),
         };
+        if let Some(epoch) = epoch {
+            task.take_epoch(epoch);
+        }
         task.begin(opening.source, opening.forked_from, &setup.additional_dirs, mode)?;
-        task.mend(&damage)?;
+        task.mend(&damage, opening.forked_from.is_some())?;
         Ok((task, before))
     }
 
@@ -140,13 +149,18 @@ impl Task {
     }
 
     /// Says what was damaged, and answers calls that the last run left open, so that the next request is acceptable.
-    fn mend(&mut self, damage: &[Damage]) -> Result<(), StoreError> {
-        for damage in damage {
-            self.notice("log_damage", Level::Warning, format!("Session log: {damage}."))?;
+    fn mend(&mut self, damage: &[Damage], forked: bool) -> Result<(), StoreError> {
+        if let Some((first, more)) = damage.split_first() {
+            let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
+            self.notice("log_damage", Level::Warning, format!("Session log: {first}{more}."))?;
         }
         for (call, open) in self.journal.state.open_calls.clone() {
             let result = synthetic(&call, &open.tool, &Stop::new(Cause::Lost));
             self.append(Body::Result(result))?;
+        }
+        let queued: Vec<EntryId> = self.journal.state.queue.iter().map(|queued| queued.id).collect();
+        if forked && !queued.is_empty() {
+            self.append(Body::Dequeued(Dequeued { ids: queued }))?;
         }
         if self.journal.state.turn_open {
             let marker = EndMarker { tool_use: false, reason: EndReason::Interrupted };
@@ -234,8 +248,10 @@ impl History {
     }
 
     fn take(&mut self, entry: &tiller_protocol::entry::Entry) {
-        if let Body::Epoch(epoch) = &entry.body {
-            self.epoch = Some(Arc::new(epoch.clone()));
+        match &entry.body {
+            Body::Epoch(epoch) => self.epoch = Some(epoch.clone()),
+            Body::Notice(notice) => self.drop_thinking |= notice.subtype == THINKING_DROPPED,
+            _ => {}
         }
         self.state.apply(entry);
         self.conversation.push(entry);

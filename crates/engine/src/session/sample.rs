@@ -1,26 +1,30 @@
 //! One step: ask the model, and run what it calls while it is still writing.
 
 use futures::StreamExt;
+use serde_json::json;
 use tiller_model::name::{StepChoice, exceeds_200k, wire_id};
 use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
-use tiller_protocol::block::RawBlock;
+use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Response};
-use tiller_protocol::id::{EntryId, MessageId};
+use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Response, Repair};
+use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
 
 use super::Task;
-use crate::executor::{Executor, Order, Siblings, Stop, synthetic};
+use crate::executor::{Executor, Order, STOP_GRACE, Siblings, Stop, synthetic};
 use crate::next::Abort;
 use crate::partial::PartialText;
 use crate::store::StoreError;
 use crate::telemetry::{Telemetry, is_overly_agreeable};
 
+/// The notice that the provider was told to drop reasoning that no longer fits. A resumed session looks for it.
+pub(super) const THINKING_DROPPED: &str = "thinking_dropped";
+
 /// How a step came out.
 pub(super) enum Sampled {
     /// The model answered, and its calls have results.
-    Answered { stop: StopReason, refusal: Option<String>, calls: usize },
+    Answered { stop: StopReason, refusal: Option<String>, blocks: usize, calls: usize },
     /// The user stopped it while the model was answering.
     Aborted(Abort),
     /// The request failed for good.
@@ -55,15 +59,15 @@ impl Task {
     pub(super) async fn step(&mut self) -> Result<Sampled, StoreError> {
         let mut model = self.model_for_step();
         self.turn.steps += 1;
+        let (chain, depth) = (self.turn.chain, self.turn.depth());
+        self.journal.tell(Event::StepStarted { chain, depth, model: model.clone() });
         loop {
+            self.leave_foreign_thinking(&model)?;
             let mut attempt = self.new_attempt(&model);
-            let event =
-                Event::StepStarted { chain: self.turn.chain, depth: self.turn.depth, model: model.clone() };
-            self.journal.tell(event);
             match self.sample(&mut attempt).await? {
                 Ok(()) => return self.after_answer(attempt).await,
                 Err(Stopped::Aborted(abort)) => return self.after_abort(attempt, abort).await,
-                Err(Stopped::Failed(error)) => match self.recover(&mut attempt, &error)? {
+                Err(Stopped::Failed(error)) => match self.recover(&mut attempt, &error).await? {
                     Some(next) => model = next,
                     None => return self.after_failure(attempt, &error).await,
                 },
@@ -108,7 +112,7 @@ impl Task {
             model: model.to_owned(),
             system,
             tools,
-            messages: self.journal.conversation.messages(model),
+            messages: self.journal.conversation.messages(),
             max_tokens: None,
             thinking: self.fixed.thinking,
             effort: self.fixed.effort,
@@ -144,7 +148,7 @@ impl Task {
                 Wake::Command(command) => self.on_command(command)?,
                 Wake::Call(Some((call, news))) => self.on_news(attempt, &call, news)?,
                 Wake::Call(None) => {}
-                Wake::Model(Some(Ok(event))) => self.on_model_event(attempt, event)?,
+                Wake::Model(Some(Ok(event))) => self.on_model_event(attempt, event).await?,
                 Wake::Model(Some(Err(error))) => return Ok(Err(Stopped::Failed(error))),
                 Wake::Model(None) => return Ok(ended(attempt)),
             }
@@ -152,7 +156,7 @@ impl Task {
         }
     }
 
-    fn on_model_event(&mut self, attempt: &mut Attempt, event: ModelEvent) -> Result<(), StoreError> {
+    async fn on_model_event(&mut self, attempt: &mut Attempt, event: ModelEvent) -> Result<(), StoreError> {
         match event {
             ModelEvent::Started { message_id, usage, request_id, .. } => {
                 attempt.message_id = Some(message_id);
@@ -181,7 +185,7 @@ impl Task {
                     Abandon::Overloaded => "overloaded",
                 };
                 tracing::warn!("the stream was abandoned: {detail}");
-                self.void(attempt, Cause::StreamingFallback)?;
+                self.void(attempt, Cause::StreamingFallback).await?;
             }
         }
         Ok(())
@@ -198,7 +202,7 @@ impl Task {
         if block.as_text().is_some_and(|text| is_overly_agreeable(&text)) {
             self.measure(&Telemetry::ResponseKeyword);
         }
-        let call = block.as_tool_use();
+        let (block, call) = self.unique_call(block)?;
         let order = call.map(|call| Order::new(&self.services, call, invalid_input.as_deref()));
         let entry = self.append(Body::Assistant(AssistantBlock {
             message_id: attempt.message_id(),
@@ -219,6 +223,21 @@ impl Task {
         Ok(())
     }
 
+    /// A provider may give two calls one id; then the later one gets another, in the block and everywhere else.
+    fn unique_call(&mut self, block: RawBlock) -> Result<(RawBlock, Option<ToolUse>), StoreError> {
+        let Some(mut call) = block.as_tool_use() else { return Ok((block, None)) };
+        if !self.journal.state.call_ids.contains(&call.id.digest()) {
+            return Ok((block, Some(call)));
+        }
+        let id = CallId(format!("call_{}", self.fixed.env.fresh().simple()));
+        let what = format!("the provider used the call id {} twice; the later call is now {id}", call.id);
+        self.append(Body::Repaired(Repair { what }))?;
+        let mut value = block.to_value();
+        value["id"] = json!(id);
+        call.id = id;
+        Ok((RawBlock::from_value(&value), Some(call)))
+    }
+
     fn response(&self, attempt: &Attempt, stop_reason: StopReason, duration_ms: u64) -> Response {
         Response {
             message_id: attempt.message_id(),
@@ -234,10 +253,20 @@ impl Task {
     }
 
     /// The answer so far is void: its calls are answered for the display, and none of it is ever sent.
-    fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
+    async fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
         let executor = self.new_executor();
-        for call in std::mem::replace(&mut attempt.executor, executor).discard() {
+        let (running, ended) = std::mem::replace(&mut attempt.executor, executor).discard();
+        for call in running {
             self.journal.tell(Event::CallStopped(call));
+        }
+        self.withdraw_asks(|_| true);
+        // The new answer may change what a call of the old one is still changing.
+        if tokio::time::timeout(STOP_GRACE, ended).await.is_err() {
+            tracing::warn!("a call of an abandoned answer did not stop in time");
+        }
+        if attempt.finished.is_none() && attempt.message_id.is_some() {
+            let response = self.response(attempt, StopReason::Other("abandoned".to_owned()), 0);
+            self.append(Body::Response(response))?;
         }
         attempt.waiting.clear();
         let stop = Stop::new(cause);
@@ -261,11 +290,15 @@ impl Task {
     }
 
     /// A failure that another request can mend: the model for it, if there is one.
-    fn recover(&mut self, attempt: &mut Attempt, error: &ModelError) -> Result<Option<String>, StoreError> {
+    async fn recover(
+        &mut self,
+        attempt: &mut Attempt,
+        error: &ModelError,
+    ) -> Result<Option<String>, StoreError> {
         match error {
             ModelError::Overloaded => {
                 let Some(fallback) = self.fallback_for(&attempt.model) else { return Ok(None) };
-                self.void(attempt, Cause::ModelFallback)?;
+                self.void(attempt, Cause::ModelFallback).await?;
                 self.append(Body::Effect(Effect::SetModel { model: fallback.clone() }))?;
                 self.measure(&Telemetry::ModelFallback {
                     original: &attempt.model,
@@ -278,10 +311,10 @@ impl Task {
             }
             ModelError::PrefixMismatch { .. } if !self.drop_thinking => {
                 self.drop_thinking = true;
-                self.void(attempt, Cause::StreamingFallback)?;
+                self.void(attempt, Cause::ThinkingRefused).await?;
                 let text =
                     "The provider no longer accepts some earlier reasoning; it is left out from now on.";
-                self.notice("thinking_dropped", Level::Info, text.to_owned())?;
+                self.notice(THINKING_DROPPED, Level::Info, text.to_owned())?;
                 Ok(Some(attempt.model.clone()))
             }
             _ => Ok(None),
@@ -292,8 +325,8 @@ impl Task {
         self.after_sampling(&attempt)?;
         let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
-            self.void(&mut attempt, Cause::StreamingFallback)?;
-            return Ok(Sampled::Answered { stop, refusal, calls: 0 });
+            self.void(&mut attempt, Cause::Refusal).await?;
+            return Ok(Sampled::Answered { stop, refusal, blocks: 0, calls: 0 });
         }
         for order in std::mem::take(&mut attempt.waiting) {
             attempt.executor.add(order);
@@ -309,7 +342,7 @@ impl Task {
             self.measure(&telemetry);
             self.drain(&mut attempt).await?;
         }
-        Ok(Sampled::Answered { stop, refusal, calls })
+        Ok(Sampled::Answered { stop, refusal, blocks: attempt.blocks, calls })
     }
 
     /// The user stopped the model: what was written is kept and marked, calls are stopped, finished results stay.

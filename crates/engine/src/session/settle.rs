@@ -1,9 +1,13 @@
 //! Running calls to their results, and reporting these in order.
 
+use std::path::{Path, PathBuf};
+
+use tiller_protocol::ask::Answer;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Cause};
 use tiller_protocol::id::{AskId, CallId};
 use tiller_tools::View;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Task;
@@ -100,16 +104,16 @@ impl Task {
                     self.turn.stop(Abort::ToolRejection);
                     attempt.executor.cancel(Stop::new(Cause::ToolRejection));
                 }
-                self.withdraw_dead_asks();
+                self.withdraw_asks(oneshot::Sender::is_closed);
             }
         }
         Ok(())
     }
 
-    /// Questions whose call no longer waits need no answer.
-    fn withdraw_dead_asks(&mut self) {
+    /// Takes back questions that need no answer any more.
+    pub(super) fn withdraw_asks(&mut self, is_dead: impl Fn(&oneshot::Sender<Answer>) -> bool) {
         let dead: Vec<AskId> =
-            self.asks.iter().filter(|(_, waiting)| waiting.is_closed()).map(|(id, _)| *id).collect();
+            self.asks.iter().filter(|(_, waiting)| is_dead(waiting)).map(|(id, _)| *id).collect();
         for id in dead {
             self.asks.remove(&id);
             self.journal.tell(Event::Resolved(id));
@@ -119,7 +123,7 @@ impl Task {
     fn view(&self) -> View {
         let state = &self.journal.state;
         View {
-            cwd: state.cwd.clone(),
+            cwd: nearest_existing(&state.cwd),
             home: self.fixed.env.home.clone(),
             roots: self.fixed.roots.clone(),
             files: std::sync::Arc::clone(&state.files),
@@ -127,6 +131,11 @@ impl Task {
             spill_dir: self.paths.spill_dir(),
         }
     }
+}
+
+/// A directory may be gone by the time the next call starts in it.
+fn nearest_existing(dir: &Path) -> PathBuf {
+    dir.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(dir).to_owned()
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::{Attachment, Body, Delivery, Dequeued, Queued};
+use tiller_protocol::entry::{Attachment, Body, Delivery, Queued};
 use tiller_steering::queued;
 
 use super::Task;
@@ -19,11 +19,6 @@ impl Task {
     pub(super) fn deliver_steering(&mut self) -> Result<(), StoreError> {
         let waiting = self.journal.state.queue.iter().filter(|queued| queued.delivery == Delivery::Steer);
         let snapshot: Vec<Queued> = waiting.cloned().collect();
-        self.measure(&Telemetry::QueryBeforeAttachments {
-            messages: usize::try_from(self.journal.state.seq).unwrap_or(usize::MAX),
-            assistants: 1,
-            results: self.journal.state.open_calls.len(),
-        });
         for queued in &snapshot {
             let content: Vec<Value> = queued.content.iter().map(RawBlock::to_value).collect();
             self.append(Body::Attachment(Attachment {
@@ -34,9 +29,6 @@ impl Task {
         }
         self.measure(&Telemetry::QueryAfterAttachments { total: snapshot.len(), changed_files: 0 });
         self.turn.pending_steering = snapshot.len();
-        if !snapshot.is_empty() {
-            self.append(Body::Dequeued(Dequeued { ids: snapshot.iter().map(|queued| queued.id).collect() }))?;
-        }
         Ok(())
     }
 }

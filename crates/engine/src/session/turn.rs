@@ -19,7 +19,7 @@ const INTERRUPTED: &str = "[The user interrupted the work here.]";
 #[derive(Default)]
 pub(super) struct Turn {
     pub(super) chain: ChainId,
-    pub(super) depth: u32,
+    /// Steps begun.
     pub(super) steps: u32,
     pub(super) token: CancellationToken,
     pub(super) abort: Option<Abort>,
@@ -29,6 +29,11 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    /// The number of the current step, from 0.
+    pub(super) fn depth(&self) -> u32 {
+        self.steps.saturating_sub(1)
+    }
+
     /// Stops the turn; the first reason counts.
     pub(super) fn stop(&mut self, abort: Abort) {
         self.abort.get_or_insert(abort);
@@ -46,11 +51,13 @@ impl Task {
         content: Vec<RawBlock>,
         origin: Origin,
     ) -> Result<(), StoreError> {
-        self.turn = Turn { chain: ChainId(self.fixed.env.fresh()), ..Turn::default() };
+        let (chain, token) = (ChainId(self.fixed.env.fresh()), self.services.ended.child_token());
+        self.turn = Turn { chain, token, ..Turn::default() };
         self.journal.tell(Event::TurnStarted);
         self.ensure_epoch().await?;
+        let is_blank = content.iter().all(RawBlock::is_blank_text);
         self.append_as(id, Body::User(UserMessage { content, origin }))?;
-        let (outcome, marker) = self.steps().await?;
+        let (outcome, marker) = if is_blank { nothing_to_do() } else { self.steps().await? };
         if outcome == Outcome::Interrupted {
             self.append(Body::User(hidden(INTERRUPTED)))?;
         }
@@ -64,28 +71,29 @@ impl Task {
             if let Some(end) = self.limit_reached()? {
                 return Ok(end);
             }
-            let sampled = self.step().await?;
-            self.turn.depth += 1;
-            let facts = match sampled {
+            let facts = match self.step().await? {
                 Sampled::Failed(outcome) => {
                     return Ok((outcome, Some(EndMarker { tool_use: false, reason: EndReason::Error })));
                 }
-                Sampled::Aborted(abort) => match aborted(abort, false) {
-                    Next::End(outcome, marker) => return Ok((outcome, marker)),
-                    _ => return Ok((Outcome::Interrupted, None)),
-                },
-                Sampled::Answered { stop, refusal, calls } => Facts {
-                    abort: self.turn.abort,
-                    calls,
-                    stop: Some(stop),
-                    refusal,
-                    steering_waits: self.steering_waits(),
-                    continuations: self.turn.continuations,
-                },
+                Sampled::Aborted(abort) => {
+                    // A refusal concerns a call, whether or not the answer with it was complete.
+                    return Ok(aborted(abort, abort == Abort::ToolRejection));
+                }
+                Sampled::Answered { stop, refusal, blocks, calls } => {
+                    self.measure_answer(blocks, calls);
+                    Facts {
+                        abort: self.turn.abort,
+                        calls,
+                        stop: Some(stop),
+                        refusal,
+                        steering_waits: self.steering_waits(),
+                        continuations: self.turn.continuations,
+                    }
+                }
             };
             match next(&facts) {
                 Next::Sample | Next::DeliverSteering => self.deliver_steering()?,
-                Next::Resume => {}
+                Next::Resume => self.turn.continuations += 1,
                 Next::ContinueCut => {
                     self.turn.continuations += 1;
                     self.append(Body::User(hidden(GO_ON)))?;
@@ -107,11 +115,15 @@ impl Task {
             )?;
             return Ok(Some((Outcome::MaxTurns, None)));
         }
-        let spent = self.journal.state.spent.usd;
+        let (spent, unpriced) = (self.journal.state.spent.usd, self.journal.state.spent.unpriced);
         if let Some(max) = self.fixed.limits.max_budget_usd
-            && spent >= max
+            && (spent >= max || unpriced)
         {
-            let text = format!("Stopped: the spending limit of ${max} is reached (${spent:.4} spent).");
+            let text = if unpriced {
+                format!("Stopped: the spending limit of ${max} cannot be kept, a model's price is not known.")
+            } else {
+                format!("Stopped: the spending limit of ${max} is reached (${spent:.4} spent).")
+            };
             self.notice("max_budget", Level::Warning, text)?;
             return Ok(Some((Outcome::MaxBudget, None)));
         }
@@ -119,8 +131,20 @@ impl Task {
     }
 
     pub(super) fn measure(&self, telemetry: &Telemetry<'_>) {
-        telemetry::record(telemetry, self.turn.chain, self.turn.depth);
+        telemetry::record(telemetry, self.turn.chain, self.turn.depth());
     }
+
+    fn measure_answer(&self, assistants: usize, results: usize) {
+        let messages = self.journal.conversation.len();
+        self.measure(&Telemetry::QueryBeforeAttachments { messages, assistants, results });
+    }
+}
+
+/// A message without content starts nothing.
+fn nothing_to_do() -> End {
+    let message = "the message has no content; nothing was sent to the model".to_owned();
+    let marker = EndMarker { tool_use: false, reason: EndReason::Error };
+    (Outcome::Error { message, status: None }, Some(marker))
 }
 
 /// A message of Tiller's own in the user's role.

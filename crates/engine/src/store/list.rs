@@ -48,23 +48,28 @@ pub fn find(config_dir: &Path, project: &Path, id: SessionId) -> Result<Found, S
     Err(StoreError::NotFound { id: id.to_string(), project: project.display().to_string() })
 }
 
-/// The session of a project that was written last.
+/// The session of a project that was written last, and in which something was said.
 #[must_use]
 pub fn latest(config_dir: &Path, project: &Path) -> Option<Found> {
-    let (id, _, _) = logs(config_dir, project).into_iter().max_by_key(|(_, _, modified)| *modified)?;
+    let mut found = newest_first(config_dir, project).into_iter();
+    let (id, _, _) = found.find(|(_, log, _)| title(log).is_some())?;
     Some(Found { id, paths: SessionPaths::new(config_dir, project, id) })
 }
 
 /// All sessions of a project, newest first. Reads only the beginning of each log.
 #[must_use]
 pub fn list(config_dir: &Path, project: &Path) -> Vec<SessionSummary> {
-    let mut found = logs(config_dir, project);
-    found.sort_by_key(|(id, _, modified)| (std::cmp::Reverse(*modified), *id));
     let summary = |(id, log, modified): (SessionId, PathBuf, SystemTime)| {
         let title = title(&log).unwrap_or_default();
         SessionSummary { id, log, modified, title }
     };
-    found.into_iter().map(summary).collect()
+    newest_first(config_dir, project).into_iter().map(summary).collect()
+}
+
+fn newest_first(config_dir: &Path, project: &Path) -> Vec<(SessionId, PathBuf, SystemTime)> {
+    let mut found = logs(config_dir, project);
+    found.sort_by_key(|(id, _, modified)| (std::cmp::Reverse(*modified), std::cmp::Reverse(*id)));
+    found
 }
 
 fn logs(config_dir: &Path, project: &Path) -> Vec<(SessionId, PathBuf, SystemTime)> {

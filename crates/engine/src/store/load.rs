@@ -4,6 +4,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tiller_protocol::entry::Entry;
 use tiller_protocol::line;
 
@@ -77,6 +79,9 @@ pub fn load(path: &Path, mut take: impl FnMut(Entry)) -> Result<Loaded, StoreErr
             return Ok(loaded);
         };
         loaded.length += bytes;
+        if is_foreign(text) {
+            continue;
+        }
         let Some((entry, line, hash)) = parse(text) else {
             loaded.damage.push(Damage::Unreadable { line: number });
             chained = false;
@@ -90,6 +95,18 @@ pub fn load(path: &Path, mut take: impl FnMut(Entry)) -> Result<Loaded, StoreErr
         loaded.entries += 1;
         take(entry);
     }
+}
+
+/// Other programs add lines of their own, such as titles: JSON without our sequence number. They are left alone.
+fn is_foreign(text: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Foreign {
+        #[serde(rename = "type")]
+        _kind: IgnoredAny,
+        seq: Option<IgnoredAny>,
+        hash: Option<IgnoredAny>,
+    }
+    serde_json::from_slice::<Foreign>(text).is_ok_and(|line| line.seq.is_none() && line.hash.is_none())
 }
 
 /// An entry, the line its hash covers, and the hash.

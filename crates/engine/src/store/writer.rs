@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use fs_err::File;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::StoreError;
 
@@ -41,8 +42,10 @@ impl LogWriter {
         let mut options = fs_err::OpenOptions::new();
         fs_err::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.create(true).append(true).read(true).open(path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| StoreError::Busy(name.to_owned()))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
+            Errno::WOULDBLOCK => StoreError::Busy(name.to_owned()),
+            other => StoreError::Io(other.into()),
+        })?;
         let length = file.metadata()?.len();
         Ok(Self { file: Arc::new(file), hash: String::new(), length, unsynced: false })
     }

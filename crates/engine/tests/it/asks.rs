@@ -60,6 +60,7 @@ async fn a_refusal_without_a_word_ends_the_turn() {
     lab.server.reply(reply);
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, _) = asked(&mut watch).await;
+    watch.until_answered().await;
     watch.send(Command::Answer(id, Answer::Refuse { feedback: None })).await;
     watch.until_turn_ends().await;
     assert!(watch.result("a").is_error);

@@ -96,7 +96,7 @@ async fn changes_of_a_batch_are_applied_together_in_call_order() {
     let lab = Lab::new();
     let cd = |gate: &str, path: &str| json!({"wait": gate, "cd": path, "safe": true, "read_only": true});
     let pwd = json!({"pwd": true, "safe": false});
-    let reply = probe(probe(Reply::new(), "a", cd("a", "/first")), "b", cd("b", "/second"));
+    let reply = probe(probe(Reply::new(), "a", cd("a", "/usr")), "b", cd("b", "/etc"));
     lab.server.replies([probe(reply, "pwd", pwd), Reply::text("fine")]);
     let mut watch = lab.begin(lab.setup(), "go").await;
     watch.until_started("b").await;
@@ -104,10 +104,10 @@ async fn changes_of_a_batch_are_applied_together_in_call_order() {
     watch.until_result("b").await;
     lab.gates.open("a");
     watch.until_turn_ends().await;
-    assert_eq!(watch.result("pwd").text(), "/second");
+    assert_eq!(watch.result("pwd").text(), "/etc");
     let sketch = watch.sketch();
     let effects: Vec<&String> = sketch.iter().filter(|what| what.starts_with("effect ChangeDir")).collect();
-    assert!(effects[0].contains("/first") && effects[1].contains("/second"), "{effects:?}");
+    assert!(effects[0].contains("/usr") && effects[1].contains("/etc"), "{effects:?}");
     lab.server.assert_clean();
 }
 
@@ -115,10 +115,10 @@ async fn changes_of_a_batch_are_applied_together_in_call_order() {
 #[tokio::test]
 async fn a_serial_calls_change_holds_for_the_next_call() {
     let lab = Lab::new();
-    let reply = probe(Reply::new(), "cd", json!({"cd": "/there"}));
+    let reply = probe(Reply::new(), "cd", json!({"cd": "/usr"}));
     lab.server.replies([probe(reply, "pwd", json!({"pwd": true})), Reply::text("fine")]);
     let watch = lab.turn(lab.setup(), "go").await;
-    assert_eq!(watch.result("pwd").text(), "/there");
+    assert_eq!(watch.result("pwd").text(), "/usr");
 }
 
 // EXEC-26
@@ -150,7 +150,8 @@ async fn an_interrupt_keeps_finished_results_and_answers_the_rest() {
     let reply = probe(reply, "running", json!({"wait": "never"}));
     lab.server.replies([probe(reply, "waiting", says("unused"))]);
     let mut watch = lab.begin(lab.setup(), "go").await;
-    watch.until_started("running").await;
+    watch.until_answered().await;
+    watch.until_or_seen_started("running").await;
     watch.send(Command::Interrupt).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.result("done").text(), "kept");
@@ -199,7 +200,7 @@ async fn a_call_that_does_not_parse_is_not_safe() {
 #[tokio::test]
 async fn a_call_goes_through_its_stages_in_order() {
     let lab = Lab::new();
-    lab.server.replies([probe(Reply::new(), "a", json!({"cd": "/there"})), Reply::text("fine")]);
+    lab.server.replies([probe(Reply::new(), "a", json!({"cd": "/usr"})), Reply::text("fine")]);
     let watch = lab.turn(lab.setup(), "go").await;
     let sketch = watch.sketch();
     let stages = ["call a", "CallStarted", "decision", "result a Call", "CallStopped"];
@@ -251,4 +252,32 @@ async fn a_stubborn_call_cannot_hold_the_turn() {
     watch.send(Command::Interrupt).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.result("a").cause, Cause::Interrupted);
+}
+
+// EXEC-21: a call that fails because it was told to stop is not blamed for the others.
+#[tokio::test]
+async fn an_interrupted_call_that_fails_is_no_sibling_error() {
+    let lab = Lab::new();
+    let reply = probe(Reply::new(), "a", json!({"wait": "never", "fails_when_stopped": true}));
+    lab.server.reply(probe(reply, "b", says("unused")));
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_answered().await;
+    watch.until_or_seen_started("a").await;
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    assert_eq!((watch.result("a").cause, watch.result("b").cause), (Cause::Call, Cause::Interrupted));
+    lab.server.assert_clean();
+}
+
+// LOOP-38: two calls under one id would hang the session and be refused by the provider.
+#[tokio::test]
+async fn a_call_id_used_twice_is_made_unique() {
+    let lab = Lab::new();
+    let reply = probe(probe(Reply::new(), "call_0", says("first")), "call_0", says("second"));
+    lab.server.replies([reply, probe(Reply::new(), "call_0", says("third")), Reply::text("fine")]);
+    let watch = lab.turn(lab.setup(), "go").await;
+    let texts: Vec<String> = watch.results().iter().map(tiller_protocol::entry::CallResult::text).collect();
+    assert_eq!(texts.len(), 3);
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
 }

@@ -101,6 +101,9 @@ pub(crate) struct ProbeInput {
     /// Says where it is.
     #[serde(default)]
     pwd: bool,
+    /// Answers with an error of its own when it is told to stop.
+    #[serde(default)]
+    fails_when_stopped: bool,
     /// Goes on when it is told to stop.
     #[serde(default)]
     stubborn: bool,
@@ -136,7 +139,8 @@ impl Tool for Probe {
             let gate = self.0.get(gate);
             tokio::select! {
                 permit = gate.acquire() => permit.unwrap().forget(),
-                () = cx.cancel.cancelled(), if !input.stubborn => return Err(ToolError::Cancelled),
+                () = cx.cancel.cancelled(), if input.fails_when_stopped => return Err(ToolError::model("stopped")),
+                () = cx.cancel.cancelled(), if !input.stubborn && !input.fails_when_stopped => return Err(ToolError::Cancelled),
             }
         }
         if input.fail {
@@ -262,6 +266,22 @@ impl Watch {
     /// Waits until a call runs.
     pub(crate) async fn until_started(&mut self, call: &str) {
         self.until(|event| matches!(event, Event::CallStarted(id) if id.as_str() == call)).await;
+    }
+
+    /// Waits until the model's answer is complete, unless it is already.
+    pub(crate) async fn until_answered(&mut self) {
+        let answered = |event: &Event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Response(_)));
+        if !self.seen.iter().any(answered) {
+            self.until(answered).await;
+        }
+    }
+
+    /// Waits until a call runs, unless it did already.
+    pub(crate) async fn until_or_seen_started(&mut self, call: &str) {
+        let started = |event: &Event| matches!(event, Event::CallStarted(id) if id.as_str() == call);
+        if !self.seen.iter().any(started) {
+            self.until(started).await;
+        }
     }
 
     /// Waits for the result of a call.

@@ -189,3 +189,24 @@ fn strip_hash(line: &str) -> String {
     let at = line.rfind(",\"hash\":").unwrap();
     format!("{}}}", &line[..at])
 }
+
+// VERB-02: what was queued does not send itself after an interrupt; the user's next word releases it.
+#[tokio::test]
+async fn the_queue_waits_after_an_interrupt() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::new().tool_with_id("a", "Probe", serde_json::json!({"wait": "never"})));
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_answered().await;
+    watch.until_or_seen_started("a").await;
+    watch.send(Command::Submit(UserInput::text("queued"))).await;
+    watch.send(Command::Interrupt).await;
+    watch.until(|event| matches!(event, tiller_protocol::command::Event::Idle)).await;
+    assert_eq!(lab.server.messages().len(), 1);
+    lab.server.replies([Reply::text("first"), Reply::text("both")]);
+    watch.send(Command::Submit(UserInput::text("now"))).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    let last = lab.server.messages().pop().unwrap().body()["messages"].to_string();
+    assert!(last.contains("now") && last.contains("queued"), "{last}");
+    lab.server.assert_clean();
+}

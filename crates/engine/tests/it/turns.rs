@@ -348,3 +348,39 @@ async fn a_missed_cache_is_explained() {
     assert!(watch.sketch().contains(&"notice cache_miss".to_owned()));
     lab.server.assert_clean();
 }
+
+// LOG-05: a message without content is answered, not sent.
+#[tokio::test]
+async fn a_blank_message_starts_nothing() {
+    let lab = Lab::new();
+    let watch = lab.turn(lab.setup(), "  ").await;
+    assert!(matches!(watch.outcome(), Outcome::Error { .. }));
+    assert_eq!(lab.server.messages().len(), 0);
+}
+
+// CACHE-07: the epoch that begins with another model carries no reasoning, live and after a resume.
+#[tokio::test]
+async fn a_model_switch_begins_an_epoch_without_reasoning() {
+    let lab = Lab::new();
+    lab.server.replies([Reply::new().thinking("hm").and_text("one"), Reply::text("two")]);
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    watch.send(Command::SetModel("opus".into())).await;
+    watch.send(Command::Submit(UserInput::text("more"))).await;
+    watch.until_turn_ends().await;
+    watch.close().await;
+    let request = lab.server.messages()[1].body().clone();
+    assert_eq!(request["model"], "claude-opus-5-5");
+    assert!(!request["messages"].to_string().contains("thinking"));
+    lab.server.reply(Reply::text("three"));
+    let setup = Setup {
+        start: tiller_engine::Start::Resume(watch.session.id),
+        model_setting: Some("opus".into()),
+        ..lab.setup()
+    };
+    let watch = lab.turn(setup, "again").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    let resumed = lab.server.messages()[2].raw().to_vec();
+    let before = lab.server.messages()[1].raw().to_vec();
+    assert_eq!(resumed[..before.len() - 3], before[..before.len() - 3]);
+    lab.server.assert_clean();
+}
