@@ -21,7 +21,7 @@ pub(super) struct Arena {
 
 /// Where a contestant is started.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Directory {
     /// A directory without anything.
     Empty,
     /// A small git repository.
@@ -53,10 +53,10 @@ impl Arena {
         ModelServer::builder().validate(false).keep_bodies(false).start()
     }
 
-    pub(super) fn command(&self, who: Contestant<'_>, place: Place, server: &ModelServer) -> Command {
-        let dir = match place {
-            Place::Empty => self.empty.path(),
-            Place::Repository => self.repository.path(),
+    pub(super) fn command(&self, who: Contestant<'_>, directory: Directory, server: &ModelServer) -> Command {
+        let dir = match directory {
+            Directory::Empty => self.empty.path(),
+            Directory::Repository => self.repository.path(),
         };
         let mut command = match who {
             Contestant::Tiller(words) => {

@@ -8,6 +8,7 @@ mod sample;
 mod start;
 mod steps;
 mod stream;
+mod turns;
 
 use std::path::Path;
 

@@ -5,26 +5,27 @@ use std::time::Duration;
 use tiller_testkit::Reply;
 
 use super::Effort;
-use super::arena::{Arena, Contestant, Place, Running, body_size};
+use super::arena::{Arena, Contestant, Directory, Running, body_size};
 use super::figure::{Figure, Goal, Unit};
 use super::sample::{median, millis};
 
 const GOAL: Goal = Goal::AtMost(25.0);
 
 pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figure>> {
-    let places = [(Place::Empty, "an empty directory"), (Place::Repository, "a small git repository")];
-    places.iter().map(|(place, name)| measure_in(arena, effort, *place, name)).collect()
+    let directories =
+        [(Directory::Empty, "an empty directory"), (Directory::Repository, "a small git repository")];
+    directories.iter().map(|(directory, name)| measure_in(arena, effort, *directory, name)).collect()
 }
 
 /// The contestants take turns, so that a busy moment of the machine hits both.
-fn measure_in(arena: &Arena, effort: &Effort, place: Place, name: &str) -> anyhow::Result<Figure> {
-    let (warm_up, size) = start(arena, Contestant::Tiller(&["-p", "hello"]), place)?;
+fn measure_in(arena: &Arena, effort: &Effort, directory: Directory, name: &str) -> anyhow::Result<Figure> {
+    let (warm_up, size) = start(arena, Contestant::Tiller(&["-p", "hello"]), directory)?;
     let size = size.to_string();
     let mut tiller = vec![warm_up];
-    let mut floor = vec![start(arena, Contestant::Floor(&["once", &size]), place)?.0];
+    let mut floor = vec![start(arena, Contestant::Floor(&["once", &size]), directory)?.0];
     for _ in 0..effort.starts {
-        tiller.push(start(arena, Contestant::Tiller(&["-p", "hello"]), place)?.0);
-        floor.push(start(arena, Contestant::Floor(&["once", &size]), place)?.0);
+        tiller.push(start(arena, Contestant::Tiller(&["-p", "hello"]), directory)?.0);
+        floor.push(start(arena, Contestant::Floor(&["once", &size]), directory)?.0);
     }
     let middle = |times: Vec<Duration>| millis(median(times.into_iter().skip(1)));
     Ok(Figure {
@@ -37,10 +38,10 @@ fn measure_in(arena: &Arena, effort: &Effort, place: Place, name: &str) -> anyho
 }
 
 /// How long it took, and how large the request was.
-fn start(arena: &Arena, who: Contestant<'_>, place: Place) -> anyhow::Result<(Duration, usize)> {
+fn start(arena: &Arena, who: Contestant<'_>, directory: Directory) -> anyhow::Result<(Duration, usize)> {
     let server = Arena::server();
     server.reply(Reply::text("Hello."));
-    let running = Running::start(&mut arena.command(who, place, &server))?;
+    let running = Running::start(&mut arena.command(who, directory, &server))?;
     let started = running.started;
     running.finish()?;
     let requests = server.wait_for_messages(1);

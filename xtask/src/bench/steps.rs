@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::json;
+use tempfile::NamedTempFile;
 use tiller_testkit::{Captured, ModelServer, Reply};
 
 use super::Effort;
-use super::arena::{Arena, Contestant, Place, Running, body_size};
+use super::arena::{Arena, Contestant, Directory, Running, body_size};
 use super::figure::{Figure, Goal, Unit};
 use super::sample::{median, millis};
+use super::turns::{Seat, Turns};
+
+const TILLER: &[&str] = &["-p", "go", "--allowedTools", "Bash"];
 
 /// Steps on each side of a mark whose overheads count for it.
 const WINDOW: usize = 9;
@@ -22,15 +26,30 @@ const MEMORY_GOAL: (usize, Goal) = (300, Goal::AtMost(30.0));
 
 pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figure>> {
     let last = effort.marks.last().copied().unwrap_or_default();
-    let steps = last + WINDOW + 1;
-    let tiller =
-        run(arena, Contestant::Tiller(&["-p", "go", "--allowedTools", "Bash"]), steps, effort.marks)?;
-    let sizes = tempfile::NamedTempFile::new()?;
-    let list: Vec<String> = tiller.sizes.iter().map(usize::to_string).collect();
-    fs_err::write(sizes.path(), list.join("\n"))?;
+    let plan = Plan { steps: last + WINDOW + 1, marks: effort.marks };
+    let sizes = sizes(arena, plan.steps)?;
     let path = sizes.path().display().to_string();
-    let floor = run(arena, Contestant::Floor(&["steps", &path]), steps, effort.marks)?;
-    Ok(figures(&tiller, &floor, effort.marks))
+    let turns = Turns::default();
+    let (tiller, floor) = std::thread::scope(|scope| {
+        let tiller =
+            scope.spawn(|| run(arena, Contestant::Tiller(TILLER), plan, Some((&turns, Seat::First))));
+        let floor = run(arena, Contestant::Floor(&["steps", &path]), plan, Some((&turns, Seat::Second)));
+        (tiller.join(), floor)
+    });
+    let tiller = tiller.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok(figures(&tiller, &floor?, effort.marks))
+}
+
+/// The sizes of the floor's bodies: as Tiller's grow in a short session, carried on.
+fn sizes(arena: &Arena, steps: usize) -> anyhow::Result<NamedTempFile> {
+    const SHORT: usize = 12;
+    let short = Plan { steps: SHORT, marks: &[] };
+    let seen = run(arena, Contestant::Tiller(TILLER), short, None)?.sizes;
+    let growth = (seen[SHORT] - seen[2]) / (SHORT - 2);
+    let list: Vec<String> = (0..=steps).map(|step| (seen[0] + step * growth).to_string()).collect();
+    let file = NamedTempFile::new()?;
+    fs_err::write(file.path(), list.join("\n"))?;
+    Ok(file)
 }
 
 fn figures(tiller: &Session, floor: &Session, marks: &[usize]) -> Vec<Figure> {
@@ -84,20 +103,38 @@ impl Session {
     }
 }
 
-fn run(arena: &Arena, who: Contestant<'_>, steps: usize, marks: &[usize]) -> anyhow::Result<Session> {
+/// How long a session is, and where memory is read.
+#[derive(Clone, Copy)]
+struct Plan {
+    steps: usize,
+    marks: &'static [usize],
+}
+
+type Place<'a> = Option<(&'a Turns, Seat)>;
+
+fn run(arena: &Arena, who: Contestant<'_>, plan: Plan, place: Place<'_>) -> anyhow::Result<Session> {
+    let session = play(arena, who, plan, place);
+    if let Some((turns, _)) = place {
+        turns.end();
+    }
+    session
+}
+
+fn play(arena: &Arena, who: Contestant<'_>, plan: Plan, place: Place<'_>) -> anyhow::Result<Session> {
     let server = Arena::server();
     let pid = Arc::new(Mutex::new(0));
-    let peaks = script(&server, steps, marks, Arc::clone(&pid));
+    let peaks = script(&server, plan, place, Arc::clone(&pid));
     let running = {
         // The first request is answered only when it is known whose memory to look at.
         let mut pid = lock(&pid);
-        let running = Running::start(&mut arena.command(who, Place::Empty, &server))?;
+        let running = Running::start(&mut arena.command(who, Directory::Empty, &server))?;
         *pid = running.child.id();
         running
     };
     running.finish()?;
     let requests = server.messages();
-    ensure!(requests.len() == steps + 1, "{} requests came instead of {}", requests.len(), steps + 1);
+    let expected = plan.steps + 1;
+    ensure!(requests.len() == expected, "{} requests came instead of {expected}", requests.len());
     let peaks = lock(&peaks).clone();
     Ok(Session { overheads: overheads(&requests)?, sizes: requests.iter().map(body_size).collect(), peaks })
 }
@@ -105,18 +142,22 @@ fn run(arena: &Arena, who: Contestant<'_>, steps: usize, marks: &[usize]) -> any
 type Peaks = Arc<Mutex<Vec<(usize, f64)>>>;
 
 /// Every answer calls for a command, until there were enough. Memory is read while the client waits for its answer.
-fn script(server: &ModelServer, steps: usize, marks: &[usize], pid: Arc<Mutex<u32>>) -> Peaks {
+fn script(server: &ModelServer, plan: Plan, place: Place<'_>, pid: Arc<Mutex<u32>>) -> Peaks {
     let peaks = Peaks::default();
-    let (seen, marks) = (Arc::clone(&peaks), marks.to_vec());
+    let seen = Arc::clone(&peaks);
+    let place = place.map(|(turns, seat)| (turns.clone(), seat));
     let mut step = 0;
     server.respond_with(move |_| {
         step += 1;
-        if marks.contains(&step)
+        if plan.marks.contains(&step)
             && let Some(peak) = peak_memory(*lock(&pid))
         {
             lock(&seen).push((step, peak));
         }
-        if step > steps {
+        if let Some((turns, seat)) = &place {
+            turns.next(*seat);
+        }
+        if step > plan.steps {
             return Reply::text("Done.");
         }
         Reply::new().tool("Bash", json!({ "command": "true", "description": "Do nothing" }))

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use tiller_testkit::Reply;
 
 use super::Effort;
-use super::arena::{Arena, Contestant, Place, body_size};
+use super::arena::{Arena, Contestant, Directory, body_size};
 use super::figure::{Figure, Unit};
 use super::sample::{median, millis};
 
@@ -51,7 +51,7 @@ struct Run {
 fn run(arena: &Arena, who: Contestant<'_>) -> anyhow::Result<Run> {
     let server = Arena::server();
     server.reply(Reply::text("All of it. ".repeat(LENGTH / 11)).chunked(PIECE));
-    let plain = arena.command(who, Place::Empty, &server);
+    let plain = arena.command(who, Directory::Empty, &server);
     let output = timed(&plain).stderr(Stdio::piped()).output()?;
     let ended = std::time::Instant::now();
     ensure!(output.status.success(), "a benchmarked program failed ({})", output.status);
