@@ -18,7 +18,10 @@ pub(crate) fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result
     if let Some(dir) = path.parent() {
         fs_err::create_dir_all(dir).context("the debug log could not be created")?;
     }
-    let file = fs_err::File::create(&path).context("the debug log could not be created")?;
+    let mut options = fs_err::OpenOptions::new();
+    fs_err::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.create(true).write(true).truncate(true).open(&path);
+    let file = file.context("the debug log could not be created")?;
     let filter = env.var("TILLER_LOG").unwrap_or("tiller=debug,info");
     tracing_subscriber::fmt()
         .json()

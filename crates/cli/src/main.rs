@@ -32,6 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<Exit> {
+    // Forked while the process is small, so that commands start fast later.
+    tiller_sandbox::prepare()?;
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let env = world::env()?;
     if words.get(1).is_some_and(|word| word == "demo") {
@@ -99,7 +101,7 @@ async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
 /// An error with its causes, as far as it does not name them itself.
@@ -111,7 +113,7 @@ fn explain(error: &anyhow::Error) -> String {
     })
 }
 
-#[expect(clippy::print_stderr, reason = "diagnostics belong on standard error")]
+/// Says something on standard error. That nobody reads it is no reason to fail.
 fn complain(text: &str) {
-    eprintln!("tiller: {text}");
+    let _ = writeln!(std::io::stderr(), "tiller: {text}");
 }

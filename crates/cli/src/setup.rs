@@ -59,6 +59,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         bypass: mode == Some(Mode::BypassPermissions) || args.allow_dangerously_skip_permissions,
         names: names.clone(),
         model_setting: model_setting.clone(),
+        env: env.clone(),
     };
     let setup = Setup {
         start: start(args, env, &config_dir)?,

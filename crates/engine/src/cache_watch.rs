@@ -34,21 +34,27 @@ impl CacheWatch {
     /// Takes in a response; gives the cause if the cache was missed.
     pub(crate) fn observe(&mut self, head: Head, usage: &Usage, now: Timestamp) -> Option<&'static str> {
         let cached = usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
-        let before = self.last.replace(Entry { head: head.clone(), at: now, cached })?;
-        if before.cached == 0 || usage.cache_read_input_tokens >= before.cached {
-            return None;
-        }
-        Some(if before.head.model != head.model {
+        let missed = |before: &Entry| before.cached > 0 && usage.cache_read_input_tokens < before.cached;
+        let cause = self.last.as_ref().filter(|before| missed(before)).map(|before| before.cause(&head, now));
+        self.last = Some(Entry { head, at: now, cached });
+        cause
+    }
+}
+
+impl Entry {
+    /// Why a request with this head, made now, does not find the entry.
+    fn cause(&self, head: &Head, now: Timestamp) -> &'static str {
+        if self.head.model != head.model {
             "the model was switched"
-        } else if before.head.epoch != head.epoch {
+        } else if self.head.epoch != head.epoch {
             "the system prompt or the list of tools changed"
-        } else if before.head.thinking_dropped != head.thinking_dropped {
+        } else if self.head.thinking_dropped != head.thinking_dropped {
             "earlier reasoning was left out"
-        } else if now.duration_since(before.at) > TIME_TO_LIVE {
+        } else if now.duration_since(self.at) > TIME_TO_LIVE {
             "more than five minutes had passed"
         } else {
             "the provider dropped it early"
-        })
+        }
     }
 }
 

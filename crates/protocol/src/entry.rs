@@ -361,7 +361,7 @@ pub struct DecisionRecord {
     pub behavior: String,
     /// What decided: mode, rule or another reason.
     pub reason: Value,
-    /// The input that was judged; kept for refusals only.
+    /// The input that was judged; kept for refusals, and where the user changed it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub input: Value,
 }

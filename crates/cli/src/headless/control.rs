@@ -8,7 +8,8 @@ use tiller_model::name::Names;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
-use tiller_protocol::entry::Delivery;
+use tiller_protocol::entry::{Body, Delivery, Entry};
+use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mode::Mode;
 
@@ -25,12 +26,16 @@ pub(crate) struct Terms {
     pub(crate) names: Names,
     /// The configured model, as written.
     pub(crate) model_setting: Option<String>,
+    /// Gives ids to messages that have none.
+    pub(crate) env: Env,
 }
 
 /// Keeps track of what was asked over the stream.
 pub(crate) struct Control {
     terms: Terms,
     pending: HashMap<String, AskId>,
+    /// Messages that have not reached the model yet.
+    undelivered: Vec<EntryId>,
     host_is_gone: bool,
 }
 
@@ -49,7 +54,7 @@ type Answered = Result<(Value, Vec<Command>), String>;
 struct UserFrame {
     message: UserFrameMessage,
     #[serde(default)]
-    uuid: Option<EntryId>,
+    uuid: Option<String>,
     #[serde(default)]
     priority: Option<String>,
 }
@@ -68,12 +73,16 @@ enum Content {
 
 impl Control {
     pub(crate) fn new(terms: Terms) -> Self {
-        Self { terms, pending: HashMap::new(), host_is_gone: false }
+        Self { terms, pending: HashMap::new(), undelivered: Vec::new(), host_is_gone: false }
     }
 
     /// What an event calls for: frames for the host, or answers in its place.
     pub(crate) fn on_event(&mut self, event: &Event) -> Reaction {
         let frames = match event {
+            Event::Appended(entry) => {
+                self.note_delivery(entry);
+                Vec::new()
+            }
             Event::Asked(id, _) if self.host_is_gone => {
                 return Reaction { commands: vec![refuse(*id)], ..Reaction::default() };
             }
@@ -102,11 +111,35 @@ impl Control {
     /// What a frame of the host asks for. Unknown kinds are passed over.
     pub(crate) fn on_frame(&mut self, frame: Value, tally: &Tally) -> Reaction {
         match frame["type"].as_str() {
-            Some("user") => user(frame),
+            Some("user") => self.user(frame),
             Some("control_request") => self.request(&frame, tally),
             Some("control_response") => self.response(&frame["response"]),
             _ => Reaction::default(),
         }
+    }
+
+    fn user(&mut self, frame: Value) -> Reaction {
+        let frame = match serde_json::from_value::<UserFrame>(frame) {
+            Ok(frame) => frame,
+            Err(error) => {
+                let problem = format!("a user message cannot be understood: {error}");
+                return Reaction { failure: Some(problem), ..Reaction::default() };
+            }
+        };
+        let content = match frame.message.content {
+            Content::Text(text) => vec![RawBlock::text(&text)],
+            Content::Blocks(blocks) => blocks.iter().map(RawBlock::from_value).collect(),
+        };
+        let delivery =
+            if frame.priority.as_deref() == Some("later") { Delivery::Queue } else { Delivery::Steer };
+        let mut commands = Vec::new();
+        if frame.priority.as_deref() == Some("now") {
+            commands.push(Command::Interrupt);
+        }
+        // An id that is not a UUID cannot name an entry; the message gets one of ours.
+        let id = frame.uuid.and_then(|id| id.parse().ok());
+        commands.push(Command::Submit(UserInput { id, content, delivery }));
+        Reaction { commands, ..Reaction::default() }
     }
 
     fn response(&mut self, response: &Value) -> Reaction {
@@ -136,7 +169,7 @@ impl Control {
         let subtype = request["subtype"].as_str().unwrap_or_default();
         let answered = match subtype {
             "initialize" => initialize(request, tally),
-            "interrupt" => Ok(interrupt(tally)),
+            "interrupt" => Ok(self.interrupt(tally)),
             "set_permission_mode" => self.set_mode(request),
             "set_model" => Ok(self.set_model(request)),
             "mcp_status" => Ok((json!({"mcpServers": []}), Vec::new())),
@@ -155,6 +188,25 @@ impl Control {
                 let failure = (subtype == "initialize").then_some(error);
                 Reaction { frames, commands: Vec::new(), failure }
             }
+        }
+    }
+
+    /// The receipt of an interrupt. It lists what the host has sent before, whether the session has seen it yet or not;
+    /// the message that starts a turn is not waiting any more.
+    fn interrupt(&self, tally: &Tally) -> (Value, Vec<Command>) {
+        let starting = usize::from(!tally.is_in_turn());
+        let from_before =
+            tally.state.queue.iter().map(|queued| queued.id).filter(|id| !self.undelivered.contains(id));
+        let queued: Vec<EntryId> =
+            from_before.chain(self.undelivered.iter().skip(starting).copied()).collect();
+        (json!({"still_queued": queued}), vec![Command::Interrupt])
+    }
+
+    fn note_delivery(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::User(_) => self.undelivered.retain(|id| *id != entry.id),
+            Body::Dequeued(gone) => self.undelivered.retain(|id| !gone.ids.contains(id)),
+            _ => {}
         }
     }
 
@@ -178,27 +230,4 @@ impl Control {
 fn refuse(id: AskId) -> Command {
     let feedback = "the stream closed before the question was answered".to_owned();
     Command::Answer(id, Answer::Refuse { feedback: Some(feedback) })
-}
-
-fn interrupt(tally: &Tally) -> (Value, Vec<Command>) {
-    let queued: Vec<&EntryId> = tally.state.queue.iter().map(|queued| &queued.id).collect();
-    (json!({"still_queued": queued}), vec![Command::Interrupt])
-}
-
-fn user(frame: Value) -> Reaction {
-    let Ok(frame) = serde_json::from_value::<UserFrame>(frame) else {
-        tracing::warn!("a user message without content was passed over");
-        return Reaction::default();
-    };
-    let content = match frame.message.content {
-        Content::Text(text) => vec![RawBlock::text(&text)],
-        Content::Blocks(blocks) => blocks.iter().map(RawBlock::from_value).collect(),
-    };
-    let delivery = if frame.priority.as_deref() == Some("later") { Delivery::Queue } else { Delivery::Steer };
-    let mut commands = Vec::new();
-    if frame.priority.as_deref() == Some("now") {
-        commands.push(Command::Interrupt);
-    }
-    commands.push(Command::Submit(UserInput { id: frame.uuid, content, delivery }));
-    Reaction { commands, ..Reaction::default() }
 }

@@ -1,5 +1,6 @@
 //! The JSON messages of the stream, as agent SDKs expect them.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ use crate::args::PROTOCOL_LEVEL;
 
 /// SDKs read lines of at most one mebibyte; structured output beyond this is left out of a frame.
 const MAX_DETAIL: usize = 256 * 1024;
+/// Images and documents in a frame are left out when it would grow beyond this.
+const MAX_CONTENT: usize = 600 * 1024;
 
 /// What a run knows of itself before its session has begun.
 pub(crate) struct SessionFacts {
@@ -78,15 +81,15 @@ impl Frames {
         };
         json!({
             "type": "user", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
-            "message": {"role": "user", "content": [result.to_block().to_value()]},
+            "message": {"role": "user", "content": bounded(vec![result.to_block().to_value()])},
             "tool_use_result": detail,
         })
     }
 
-    pub(crate) fn user(&self, entry: &Entry, content: &[Value], replay: bool) -> Value {
+    pub(crate) fn user(&self, entry: &Entry, content: Vec<Value>, replay: bool) -> Value {
         let mut frame = json!({
             "type": "user", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
-            "message": {"role": "user", "content": content},
+            "message": {"role": "user", "content": bounded(content)},
         });
         if replay {
             frame["isReplay"] = true.into();
@@ -104,7 +107,13 @@ impl Frames {
     }
 
     pub(crate) fn stream_event(&self, json: &str) -> String {
-        // The event is copied as it came: parsing two million of them would be felt.
+        // The event is copied as it came: parsing two million of them would be felt. A line feed can only be white
+        // space between its parts.
+        let json = if json.contains(['\n', '\r']) {
+            json.replace(['\n', '\r'], " ").into()
+        } else {
+            Cow::Borrowed(json)
+        };
         format!(
             r#"{{"type":"stream_event","uuid":"{}","session_id":"{}","parent_tool_use_id":null,"event":{json}}}"#,
             self.uuid(),
@@ -173,6 +182,25 @@ impl Frames {
 
     fn uuid(&self) -> Uuid {
         (self.facts.fresh)()
+    }
+}
+
+/// Content that fits into one line: images and documents beyond it are named instead.
+fn bounded(mut content: Vec<Value>) -> Vec<Value> {
+    let size = |content: &[Value]| content.iter().map(|block| block.to_string().len()).sum::<usize>();
+    if size(&content) > MAX_CONTENT {
+        content.iter_mut().for_each(name_instead);
+    }
+    content
+}
+
+fn name_instead(block: &mut Value) {
+    if let Some(inner) = block.get_mut("content").and_then(Value::as_array_mut) {
+        inner.iter_mut().for_each(name_instead);
+    }
+    if block["source"]["data"].is_string() {
+        let kind = block["source"]["media_type"].as_str().unwrap_or("binary data").to_owned();
+        *block = json!({"type": "text", "text": format!("[{kind}, too large for this stream]")});
     }
 }
 

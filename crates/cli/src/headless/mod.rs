@@ -129,7 +129,7 @@ impl Run {
                 _ = self.terminate.recv() => self.stop(Exit::Terminated).await?,
             }
         }
-        if self.tally.is_cut_off() {
+        if self.tally.is_in_turn() {
             self.output.crashed(&self.tally)?;
             return Ok(Exit::Failure);
         }
@@ -169,7 +169,10 @@ impl Run {
     }
 
     fn note_end(&mut self, entry: &Entry) {
-        if let Body::TurnEnded(end) = &entry.body {
+        // Opening a session may end a turn that an earlier run left open; that says nothing about this run.
+        if let Body::TurnEnded(end) = &entry.body
+            && self.tally.turns > 0
+        {
             self.exit = Exit::of(&end.outcome, self.tally.ended_at_denial());
         }
     }

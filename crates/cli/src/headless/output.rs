@@ -65,7 +65,7 @@ impl Output {
     /// Keeps the output valid when the session died: a turn without its result gets one.
     pub(crate) fn crashed(&self, tally: &Tally) -> anyhow::Result<()> {
         match self.format {
-            OutputFormat::StreamJson if !tally.is_cut_off() => Ok(()),
+            OutputFormat::StreamJson if !tally.is_in_turn() => Ok(()),
             OutputFormat::Text => {
                 self.complain("the run ended unexpectedly; the session can be resumed with --continue");
                 Ok(())
@@ -88,9 +88,8 @@ impl Output {
     }
 
     /// Says on standard error what is wrong.
-    #[expect(clippy::print_stderr, reason = "diagnostics belong on standard error")]
     pub(crate) fn complain(&self, problem: &str) {
-        eprintln!("tiller: {problem}");
+        crate::complain(problem);
     }
 
     fn answer(&self, tally: &Tally) -> anyhow::Result<()> {
@@ -148,7 +147,7 @@ impl Output {
             Body::Result(result) => self.frames.result_of_call(entry, result),
             Body::User(message) if message.origin == Origin::Harness || self.replay => {
                 let content: Vec<Value> = message.content.iter().map(RawBlock::to_value).collect();
-                self.frames.user(entry, &content, message.origin != Origin::Harness)
+                self.frames.user(entry, content, message.origin != Origin::Harness)
             }
             Body::Attachment(attachment) if self.replay && attachment.kind() == "queued_command" => {
                 self.frames.delivered(attachment)

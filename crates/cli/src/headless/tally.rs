@@ -7,7 +7,7 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{Body, Entry, TurnEnd};
 use tiller_protocol::id::MessageId;
 use tiller_protocol::state::State;
-use tiller_protocol::usage::Usage;
+use tiller_protocol::usage::{StopReason, Usage};
 
 /// Figures for results.
 pub(crate) struct Tally {
@@ -31,6 +31,7 @@ pub(crate) struct TurnTally {
     /// The last response with calls.
     calling: Option<MessageId>,
     denied_last: bool,
+    was_cut: bool,
 }
 
 impl TurnTally {
@@ -46,6 +47,7 @@ impl TurnTally {
             answer: (None, String::new()),
             calling: None,
             denied_last: false,
+            was_cut: false,
         }
     }
 }
@@ -67,7 +69,13 @@ impl Tally {
         match &entry.body {
             Body::Assistant(block) => {
                 if self.turn.answer.0.as_ref() != Some(&block.message_id) {
-                    self.turn.answer = (Some(block.message_id.clone()), String::new());
+                    // What follows an answer that the output limit cut is its continuation.
+                    let begun = if self.turn.was_cut {
+                        std::mem::take(&mut self.turn.answer.1)
+                    } else {
+                        String::new()
+                    };
+                    self.turn.answer = (Some(block.message_id.clone()), begun);
                 }
                 self.turn.answer.1.push_str(&block.block.as_text().unwrap_or_default());
                 if block.block.as_tool_use().is_some()
@@ -80,6 +88,8 @@ impl Tally {
             Body::Response(response) if !response.side => {
                 self.turn.requests += 1;
                 self.turn.usage += response.usage;
+                self.turn.was_cut =
+                    response.stop_reason == StopReason::MaxTokens && self.state.open_calls.is_empty();
                 self.turn.stop_reason = Some(response.stop_reason.as_str().to_owned());
             }
             Body::Decision(decision) if decision.behavior == "deny" => {
@@ -98,8 +108,8 @@ impl Tally {
         &self.turn.answer.1
     }
 
-    /// Whether the session died in the middle of a turn.
-    pub(crate) fn is_cut_off(&self) -> bool {
+    /// Whether a turn was begun and has not ended.
+    pub(crate) fn is_in_turn(&self) -> bool {
         self.turns > 0 && self.turn.end.is_none()
     }
 

@@ -145,7 +145,7 @@ fn an_interrupt_withdraws_the_question() {
         frames.iter().filter(|frame| frame["type"] == "control_cancel_request").collect();
     assert_eq!(withdrawn.len(), 1);
     assert_eq!(withdrawn[0]["request_id"], question["request_id"]);
-    assert_eq!(frames.last().unwrap()["terminal_reason"], "aborted_tools");
+    assert_eq!(frames.last().unwrap()["outcome"], "interrupted");
     assert!(!world.path("asked").exists());
     assert_eq!(live.finish().code, 1);
     world.server.assert_clean();

@@ -240,6 +240,7 @@ impl Permission<'_> {
         prepared: Box<dyn PreparedCall>,
         updated: Option<Value>,
     ) -> Result<Permitted, Verdict> {
+        let changed = updated.clone().filter(|input| *input != self.call.input);
         let prepared = match updated {
             None => prepared,
             Some(input) => {
@@ -251,7 +252,7 @@ impl Permission<'_> {
         };
         match approve(&self.request(prepared.as_ref()), &self.policy()) {
             Decision::Allow(permit, reason) => {
-                self.record("allow", &reason, Value::Null);
+                self.record("allow", &reason, changed.unwrap_or_default());
                 Ok((prepared, permit))
             }
             Decision::Deny(reason) | Decision::Ask(reason) => Err(self.deny(&reason)),

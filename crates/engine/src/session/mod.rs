@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tempfile::TempDir;
 use tiller_model::name::Names;
 use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
@@ -170,6 +171,8 @@ struct Fixed {
 struct Task {
     fixed: Fixed,
     paths: SessionPaths,
+    /// Removed with the session, if it is not kept.
+    _scratch: Option<TempDir>,
     journal: Journal,
     services: Services,
     policy: watch::Sender<Arc<Context>>,

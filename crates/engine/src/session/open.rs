@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tempfile::TempDir;
 use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Cause, Dequeued, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd};
+use tiller_protocol::entry::{
+    Body, Cause, Dequeued, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd,
+};
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
@@ -42,6 +45,8 @@ struct History {
 struct Opening {
     id: SessionId,
     paths: SessionPaths,
+    /// Where files of a session that is not kept go.
+    scratch: Option<TempDir>,
     writer: Option<LogWriter>,
     history: History,
     source: &'static str,
@@ -101,6 +106,7 @@ impl Task {
         let mut task = Self {
             fixed,
             paths: opening.paths,
+            _scratch: opening.scratch,
             journal,
             services,
             policy,
@@ -210,11 +216,15 @@ impl Opening {
     fn with(
         setup: &Setup,
         id: SessionId,
-        paths: SessionPaths,
+        mut paths: SessionPaths,
         source: &'static str,
     ) -> Result<Self, StoreError> {
         let writer = setup.persist.then(|| LogWriter::open(&paths.log, &id.to_string())).transpose()?;
-        Ok(Self { id, paths, writer, history: History::default(), source, forked_from: None })
+        let scratch = if setup.persist { None } else { Some(tempfile::tempdir()?) };
+        if let Some(scratch) = &scratch {
+            paths.dir = scratch.path().to_owned();
+        }
+        Ok(Self { id, paths, scratch, writer, history: History::default(), source, forked_from: None })
     }
 }
 

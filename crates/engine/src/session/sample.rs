@@ -7,7 +7,7 @@ use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Response, Repair};
+use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Repair, Response};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
 
