@@ -137,8 +137,9 @@ impl Control {
             commands.push(Command::Interrupt);
         }
         // An id that is not a UUID cannot name an entry; the message gets one of ours.
-        let id = frame.uuid.and_then(|id| id.parse().ok());
-        commands.push(Command::Submit(UserInput { id, content, delivery }));
+        let id = frame.uuid.and_then(|id| id.parse().ok()).unwrap_or_else(|| EntryId(self.terms.env.fresh()));
+        self.undelivered.push(id);
+        commands.push(Command::Submit(UserInput { id: Some(id), content, delivery }));
         Reaction { commands, ..Reaction::default() }
     }
 

@@ -178,7 +178,7 @@ impl Output {
         let Event::Appended(entry) = event else { return };
         match &entry.body {
             Body::Notice(notice) if self.verbose || notice.level != Level::Info => {
-                self.complain(&notice.content)
+                self.complain(&notice.content);
             }
             Body::Assistant(block) if self.verbose => {
                 if let Some(call) = block.block.as_tool_use() {

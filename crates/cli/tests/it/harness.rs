@@ -228,8 +228,8 @@ pub(crate) fn is_result_of(frame: &Value, call: &str) -> bool {
 /// The text of the result of a call, from the request that carries it.
 pub(crate) fn result_text(request: &Value, call: &str) -> String {
     let messages = request["messages"].as_array().unwrap();
-    let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
-    let result = blocks.filter(|block| block["tool_use_id"] == call).next_back();
+    let mut blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+    let result = blocks.rfind(|block| block["tool_use_id"] == call);
     let result = result.unwrap_or_else(|| panic!("no result of {call} in {request:#}"));
     match &result["content"] {
         Value::String(text) => text.clone(),

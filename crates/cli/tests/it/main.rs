@@ -1,5 +1,12 @@
 //! Tiller end to end: the built binary against the scripted model server, with real files, processes and git.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken set-up should stop the test"
+)]
+
 mod harness;
 mod live;
 
