@@ -46,7 +46,7 @@ async fn steps_share_a_chain_and_count_their_depth() {
     assert_ne!(last.0, first[0].0);
 }
 
-// LOOP-14, LOOP-15, LOOP-29: events come in the order in which they enter the conversation.
+// LOOP-14, LOOP-15, LOOP-29, LOOP-51: events come in the order in which they enter the conversation.
 #[tokio::test]
 async fn events_come_in_conversation_order() {
     let lab = Lab::new();
