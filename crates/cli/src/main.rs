@@ -100,6 +100,8 @@ async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
     }
 }
 
+/// One worker besides the main thread, which prints: a session waits far more than it computes, and with a second worker
+/// every piece of a streamed answer would cross from thread to thread.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }

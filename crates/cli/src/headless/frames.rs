@@ -99,10 +99,11 @@ impl Frames {
 
     /// Input that was sent while the agent worked and has now reached the model.
     pub(crate) fn delivered(&self, attachment: &Attachment) -> Value {
+        let content = attachment.attachment["prompt"].as_array().cloned().unwrap_or_default();
         json!({
             "type": "user", "uuid": attachment.attachment["id"], "session_id": self.session,
             "parent_tool_use_id": null, "isReplay": true,
-            "message": {"role": "user", "content": attachment.attachment["prompt"]},
+            "message": {"role": "user", "content": bounded(content)},
         })
     }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -184,6 +185,12 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begun.elapsed() < DEADLINE, "waited in vain until {what}");
         std::thread::yield_now();
     }
+}
+
+/// A number of seconds that no other process sleeps for, so that a command can be recognised by it.
+pub(crate) fn marker() -> String {
+    static GIVEN: AtomicU32 = AtomicU32::new(100_000);
+    format!("{}.{}", GIVEN.fetch_add(1, Ordering::Relaxed), std::process::id())
 }
 
 /// Processes whose command line contains the marker.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::{Gate, Reply};
 
-use crate::harness::{World, eventually, is_result_of, processes_with, result_text, stream_args};
+use crate::harness::{World, eventually, is_result_of, marker, processes_with, result_text, stream_args};
 use crate::live::{Finished, Live};
 
 /// Words that arrive before the answer stops.
@@ -68,14 +68,14 @@ fn sigint_while_the_model_writes() {
 #[test]
 fn sigint_while_a_command_runs() {
     let world = World::new();
-    let marker = "271828.1828";
-    let live = running_command(&world, marker);
+    let marker = marker();
+    let live = running_command(&world, &marker);
     live.signal("INT");
     let end = live.finish();
     interrupted(&end);
     assert_eq!(end.code, 130);
     assert!(end.frames.iter().any(|frame| is_result_of(frame, "slow")));
-    assert_eq!(processes_with(marker), Vec::<String>::new());
+    assert_eq!(processes_with(&marker), Vec::<String>::new());
     world.server.reply(Reply::text("done"));
     world.run(&["--continue", "-p", "go on"]).ok();
     assert!(result_text(world.server.messages()[1].body(), "slow").contains("interrupted"));
@@ -86,8 +86,8 @@ fn sigint_while_a_command_runs() {
 #[test]
 fn a_second_sigint_ends_at_once() {
     let world = World::new();
-    let marker = "161803.3988";
-    let live = running_command(&world, marker);
+    let marker = marker();
+    let live = running_command(&world, &marker);
     live.signal("INT");
     live.signal("INT");
     let end = live.finish();
@@ -95,7 +95,7 @@ fn a_second_sigint_ends_at_once() {
     let results = end.frames.iter().filter(|frame| frame["type"] == "result").count();
     assert_eq!(results, 1, "{end:#?}");
     assert_eq!(end.result().0["is_error"], true);
-    eventually("the command is gone", || processes_with(marker).is_empty());
+    eventually("the command is gone", || processes_with(&marker).is_empty());
     world.server.assert_clean();
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use tiller_testkit::{Captured, Reply};
 
-use crate::harness::{World, eventually, result_text};
+use crate::harness::{World, eventually, marker, processes_with, result_text};
 
 const SESSION: &str = "6f1c1a52-9f5e-4c9e-8e5b-3d4f0a6b7c8d";
 const POINTS: u64 = 200;
@@ -190,13 +190,13 @@ fn a_log_cut_anywhere_goes_on() {
 #[test]
 fn a_kill_takes_running_commands_along() {
     let world = World::new();
-    let marker = "31415926.5358";
+    let marker = marker();
     let command = format!("(setsid sleep {marker} &); trap '' TERM INT HUP; touch begun; sleep {marker}");
     world.server.reply(Reply::new().tool("Bash", json!({"command": command})));
     let mut child = world.command(&arguments()).spawn().unwrap();
     eventually("the command runs", || world.path("begun").exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    eventually("the command is gone", || crate::harness::processes_with(marker).is_empty());
+    eventually("the command is gone", || processes_with(&marker).is_empty());
     world.server.assert_clean();
 }

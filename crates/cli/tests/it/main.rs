@@ -11,6 +11,7 @@ mod harness;
 mod live;
 
 mod args;
+mod control;
 mod demo;
 mod faults;
 mod headless_contract;

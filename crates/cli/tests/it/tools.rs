@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 use tiller_testkit::{Matcher, Reply};
 
-use crate::harness::{World, processes_with, result_text};
+use crate::harness::{World, marker, processes_with, result_text};
 
 fn bash(id: &str, command: &str) -> Reply {
     Reply::new().tool_with_id(id, "Bash", json!({"command": command}))
@@ -64,7 +64,7 @@ fn commands_do_not_see_the_key() {
 #[test]
 fn background_commands_are_read_and_ended() {
     let world = World::new();
-    let marker = "141421.3562";
+    let marker = marker();
     let background = |id: &str, command: &str| {
         Reply::new().tool_with_id(id, "Bash", json!({"command": command, "run_in_background": true}))
     };
@@ -87,7 +87,7 @@ fn background_commands_are_read_and_ended() {
     assert!(result_text(&request, "kill").contains("was ended"));
     assert!(!result_text(&request, "after").contains("hello"), "output is shown once");
     assert!(result_text(&request, "unknown").contains("Known ones: bash_1"));
-    assert_eq!(processes_with(marker), Vec::<String>::new(), "nothing survives the session");
+    assert_eq!(processes_with(&marker), Vec::<String>::new(), "nothing survives the session");
     world.server.assert_clean();
 }
 
