@@ -231,7 +231,12 @@ mod tests {
     // PERM-21
     #[test]
     fn files_that_steer_tiller_or_git_are_always_asked_for() {
-        for path in ["/w/.tiller/settings.json", "/w/.claude/settings.json", "/w/.git/hooks/pre-commit", "/w/sub/.git/config"] {
+        for path in [
+            "/w/.tiller/settings.json",
+            "/w/.claude/settings.json",
+            "/w/.git/hooks/pre-commit",
+            "/w/sub/.git/config",
+        ] {
             assert_eq!(verdict(&write(path), &cx(Mode::AcceptEdits)), "ask", "{path}");
         }
         assert_eq!(verdict(&write("/w/.gitignore"), &cx(Mode::AcceptEdits)), "allow");
@@ -248,7 +253,9 @@ mod tests {
 
     #[test]
     fn a_permit_covers_what_was_declared_and_nothing_else() {
-        let Decision::Allow(permit, _) = decide(&write("/w/a"), &cx(Mode::AcceptEdits)) else { panic!("not allowed") };
+        let Decision::Allow(permit, _) = decide(&write("/w/a"), &cx(Mode::AcceptEdits)) else {
+            panic!("not allowed")
+        };
         assert!(permit.write(Path::new("/w/a")).is_ok());
         assert!(permit.write(Path::new("/w/b")).is_err());
         assert!(permit.script().is_err() && permit.connect("example.org").is_err());

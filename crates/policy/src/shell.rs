@@ -47,7 +47,9 @@ pub fn is_read_only(command: &str) -> bool {
     };
     match program {
         "git" | "diff" => !rest.iter().any(option_harms),
-        "date" => rest.iter().all(|word| word.starts_with('+') || matches!(*word, "-u" | "--utc" | "-R" | "-I")),
+        "date" => {
+            rest.iter().all(|word| word.starts_with('+') || matches!(*word, "-u" | "--utc" | "-R" | "-I"))
+        }
         "file" => !rest.contains(&"-C"),
         _ => true,
     }
@@ -109,7 +111,9 @@ mod tests {
             "find . -delete",
             "X=1 ls",
             "git log --output f",
-            "date -s tomorrow", "date -s2020", "date 01010000",
+            "date -s tomorrow",
+            "date -s2020",
+            "date 01010000",
             "echo `rm x`",
             "ls\nrm x",
             "git -c core.pager=x log",

@@ -224,7 +224,10 @@ fn a_complete_response_is_not_continued_under_its_id() {
     script.complete();
     script.user("two");
     script.text("same", "second");
-    assert_eq!(sketch(&script.messages()), ["user: one", "assistant: first", "user: two", "assistant: second"]);
+    assert_eq!(
+        sketch(&script.messages()),
+        ["user: one", "assistant: first", "user: two", "assistant: second"]
+    );
 }
 
 // CACHE-06
