@@ -1,10 +1,12 @@
 //! Tiller: the coding agent you can steer.
 
 mod args;
+mod config;
 mod demo;
 mod exit;
 mod headless;
 mod logging;
+mod settings;
 mod setup;
 mod world;
 
@@ -36,8 +38,10 @@ fn run() -> anyhow::Result<Exit> {
     tiller_sandbox::prepare()?;
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let env = world::env()?;
-    if words.get(1).is_some_and(|word| word == "demo") {
-        return demo::main(&words[1..], &env);
+    match words.get(1).map(String::as_str) {
+        Some("demo") => return demo::main(&words[1..], &env),
+        Some("config") => return config::main(&words[1..], &env),
+        _ => {}
     }
     let Parsed { args, warnings } = match args::parse(words) {
         Ok(parsed) => parsed,

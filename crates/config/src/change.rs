@@ -186,6 +186,9 @@ pub fn set(places: &Places, target: Target, key: &str, typed: &str) -> Result<()
 
 /// What fits: the JSON that was typed, else the text itself.
 fn value_of(key: &str, typed: &str) -> Result<Value, SettingsError> {
+    if typed.trim() == "null" {
+        return Ok(Value::Null);
+    }
     let as_text = Value::String(typed.to_owned());
     match serde_json::from_str::<Value>(typed) {
         Ok(json) if fit(key, &json).is_ok() => Ok(json),

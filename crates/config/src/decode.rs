@@ -23,12 +23,13 @@ pub(crate) enum Dialect {
 const FOREIGN_KEYS: [&str; 3] = ["permissions", "hooks", "env"];
 
 /// Keys whose loss would allow more than was meant.
-const RESTRICTIONS: [&str; 7] = [
+const RESTRICTIONS: [&str; 8] = [
     "permissions",
     "permissions.ask",
     "permissions.deny",
     "permissions.defaultMode",
     "permissions.disableBypassPermissionsMode",
+    "sandbox",
     "sandbox.enabled",
     "sandbox.network",
 ];
@@ -229,6 +230,7 @@ mod tests {
             r#"{"permissions": {"defaultMode": "delegate"}}"#,
             r#"{"permissions": {"disableBypassPermissionsMode": "maybe"}}"#,
             r#"{"sandbox": {"network": "nope"}}"#,
+            r#"{"sandbox": true}"#,
         ] {
             let error = read(text, Layer::User, Dialect::Own).unwrap_err();
             assert!(

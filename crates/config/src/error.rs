@@ -21,7 +21,7 @@ pub enum SettingsError {
     #[error("--settings: {} does not exist; give a file, or an object such as {{\"model\":\"opus\"}}", .0.display())]
     NoSuchFile(PathBuf),
     /// `--setting-sources` names something else.
-    #[error("--setting-sources: \"{0}\" is none of user, project, local")]
+    #[error("\"{0}\" is none of user, project, local")]
     UnknownSource(String),
     /// There is no such setting.
     #[error("there is no setting {key}{}", did_you_mean(.suggestion.as_deref()))]

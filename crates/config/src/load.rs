@@ -53,16 +53,26 @@ impl Layers {
             }
             layers.add(node, origin, dialect, &locked)?;
         }
-        let environment = serde_json::to_value(environment(env)).unwrap_or_default();
-        layers.add(environment.into(), Origin::layer(Layer::Environment), Dialect::Own, &locked)?;
+        layers.add_known(environment(env), Layer::Environment, &locked)?;
         if let Some(text) = &request.settings {
             let (node, origin) = given(text, env)?;
             layers.add(node, origin, Dialect::Own, &locked)?;
         }
-        let flags = serde_json::to_value(&request.flags).unwrap_or_default();
-        layers.add(flags.into(), Origin::layer(Layer::CommandLine), Dialect::Own, &locked)?;
+        layers.add_known(request.flags.clone(), Layer::CommandLine, &locked)?;
         layers.said.extend(policy.map(|settings| Said { origin: managed, settings }));
         Ok(layers)
+    }
+
+    /// Adds what is known to be well-formed: without a lock there is nothing to check, and a start without settings
+    /// files needs no schema.
+    fn add_known(&mut self, settings: Settings, layer: Layer, locked: &[&Key]) -> Result<(), SettingsError> {
+        let origin = Origin::layer(layer);
+        if locked.is_empty() {
+            self.said.push(Said { origin, settings });
+            return Ok(());
+        }
+        let value = serde_json::to_value(&settings).map_err(std::io::Error::from)?;
+        self.add(value.into(), origin, Dialect::Own, locked)
     }
 
     fn add(

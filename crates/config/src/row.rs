@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::definition::HookEvent;
 use crate::error::SettingsError;
 use crate::key::{closest, keys};
 use crate::origin::Origin;
@@ -43,8 +44,9 @@ impl Resolved {
         let pointer = format!("/{}", key.replace('.', "/"));
         match self.values().pointer(&pointer) {
             Some(value) => Ok(value.clone()),
-            // An event or variable of which nobody says anything.
-            None if key.starts_with("hooks.") || key.starts_with("env.") => Ok(Value::Null),
+            // A variable or event of which nobody says anything.
+            None if key.starts_with("env.") => Ok(Value::Null),
+            None if HookEvent::ALL.iter().any(|event| format!("hooks.{event:?}") == key) => Ok(Value::Null),
             None => Err(unknown(key)),
         }
     }

@@ -28,7 +28,7 @@ pub fn update(
     // Dotfile managers keep settings elsewhere and link to them: the link stays.
     let path = fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let dir = path.parent().unwrap_or(Path::new("/"));
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    make_private(dir)?;
     // The directory itself is locked: a lock file would stay behind in the user's repository.
     let lock = fs_err::File::open(dir)?;
     lock.lock()?;
@@ -41,6 +41,11 @@ pub fn update(
         lock.sync_all()?;
     }
     Ok(())
+}
+
+fn make_private(dir: &Path) -> std::io::Result<()> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", dir.display())))
 }
 
 /// What a file holds; an empty object if there is none.

@@ -96,6 +96,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         registry: tiller_tools::built_in(),
         rules: Rules { allow: vec!["Bash(./test.sh)".parse()?], ..Rules::default() },
         mode: Some(Mode::AcceptEdits),
+        default_mode: Mode::Default,
         interactive: false,
         prompt: PromptChoice::default(),
         user_context: true,

@@ -11,6 +11,7 @@ mod harness;
 mod live;
 
 mod args;
+mod config;
 mod control;
 mod demo;
 mod faults;

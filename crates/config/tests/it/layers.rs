@@ -183,7 +183,10 @@ fn values_can_be_looked_up_and_listed() {
     assert_eq!(resolved.get("permissions.deny").unwrap().as_array().unwrap().len(), 7);
     assert_eq!(resolved.get("permissions").unwrap()["defaultMode"], "default");
     assert_eq!(resolved.get("env.WHO").unwrap(), "managed");
-    assert!(resolved.get("env.NOBODY").unwrap().is_null());
+    assert!(
+        resolved.get("env.NOBODY").unwrap().is_null() && resolved.get("hooks.PreCompact").unwrap().is_null()
+    );
+    assert!(resolved.get("hooks.PreCompaction").is_err());
     let error = resolved.get("permissions.denny").unwrap_err().to_string();
     assert_eq!(error, "there is no setting permissions.denny; did you mean permissions.deny?");
     let rows = resolved.rows();

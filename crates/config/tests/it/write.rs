@@ -128,7 +128,8 @@ fn what_is_typed_is_checked_and_written() {
     assert_eq!(resolved.env["PORT"].value, "8080");
     assert_eq!(resolved.warnings, []);
     set(&places, Target::Local, "model", "null").unwrap();
-    assert_eq!(world.load().model.value, "sonnet");
+    set(&places, Target::Local, "env.PORT", "null").unwrap();
+    assert_eq!((world.load().model.value.as_str(), world.load().env.len()), ("sonnet", 0));
     for (key, typed, word) in [
         ("modle", "x", "did you mean model?"),
         ("permissions", "{}", "no setting permissions"),

@@ -67,6 +67,8 @@ pub struct Setup {
     pub rules: Rules,
     /// The permission mode, if one was named.
     pub mode: Option<Mode>,
+    /// The mode of a session for which none was named and that was not left while planning.
+    pub default_mode: Mode,
     /// Whether somebody can answer questions.
     pub interactive: bool,
     /// Changes to the system prompt.

@@ -64,7 +64,7 @@ impl Task {
         let roots = roots(&setup.env.cwd, &setup.additional_dirs);
         let mode = setup.mode.unwrap_or(match opening.history.state.mode {
             Mode::Plan => Mode::Plan,
-            _ => Mode::Default,
+            _ => setup.default_mode,
         });
         let (policy, policy_now) = watch::channel(Arc::new(Context {
             mode,

@@ -203,6 +203,7 @@ impl Lab {
             registry: Registry::default().with(Probe(self.gates.clone())),
             rules: Rules::default(),
             mode: Some(Mode::BypassPermissions),
+            default_mode: Mode::Default,
             interactive: false,
             prompt: PromptChoice::default(),
             user_context: false,
