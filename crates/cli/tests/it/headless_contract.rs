@@ -123,7 +123,7 @@ fn the_limit_on_requests_is_5() {
     assert_eq!(code, 5);
 }
 
-// HEAD-01, BUDG-02
+// HEAD-01, LOOP-47
 #[test]
 fn the_spending_limit_is_6() {
     let script = |world: &World| {
@@ -140,7 +140,7 @@ fn the_spending_limit_is_6() {
     assert_eq!(code, 6);
 }
 
-// HEAD-01, LOOP-24: SDKs know a failed request as a "success" that is an error.
+// HEAD-01: SDKs know a failed request as a "success" that is an error.
 #[test]
 fn a_failed_request_is_1_and_says_why() {
     let script =

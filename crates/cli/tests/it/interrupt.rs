@@ -40,7 +40,7 @@ fn running_command(world: &World, marker: &str) -> Live {
     live
 }
 
-// LOOP-27, HEAD-03, VERB-02: the half answer is kept and the conversation can go on.
+// HEAD-03: the half answer is kept and the conversation can go on.
 #[test]
 fn sigint_while_the_model_writes() {
     let world = World::new();
@@ -64,7 +64,7 @@ fn sigint_while_the_model_writes() {
     world.server.assert_clean();
 }
 
-// LOOP-30, CUST-02, KERN-04: nothing of the command is left when the run has ended.
+// HEAD-03: nothing of the command is left when the run has ended.
 #[test]
 fn sigint_while_a_command_runs() {
     let world = World::new();
