@@ -81,6 +81,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
             concurrency: tool_concurrency(env),
         },
         streaming_tools: streaming_tools(env, &settings),
+        stream_events: args.include_partial_messages,
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),

@@ -105,6 +105,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
             concurrency: tiller_config::tool_concurrency(&env),
         },
         streaming_tools: true,
+        stream_events: true,
         thinking: Thinking::ModelDefault,
         effort: None,
         betas: Vec::new(),

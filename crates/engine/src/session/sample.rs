@@ -165,7 +165,9 @@ impl Task {
             }
             ModelEvent::Raw(json) => {
                 attempt.partial.feed(&json);
-                self.journal.tell(Event::Stream(json));
+                if self.fixed.stream_events {
+                    self.journal.tell(Event::Stream(json));
+                }
             }
             ModelEvent::Block { block, invalid_input, .. } => self.on_block(attempt, block, invalid_input)?,
             ModelEvent::Finished { usage, stop_reason, stop_details, duration } => {
