@@ -119,7 +119,18 @@ fn rules(args: &Args) -> anyhow::Result<Rules> {
         let rules = lists.iter().flat_map(|list| split_list(list));
         Ok(rules.map(|rule| rule.parse()).collect::<Result<_, _>>()?)
     };
-    Ok(Rules { allow: parse(&args.allowed_tools)?, ask: Vec::new(), deny: parse(&args.disallowed_tools)? })
+    let rules =
+        Rules { allow: parse(&args.allowed_tools)?, ask: Vec::new(), deny: parse(&args.disallowed_tools)? };
+    let known = tiller_tools::built_in().names();
+    for rule in rules.allow.iter().chain(&rules.deny) {
+        if !known.contains(&rule.tool.as_str()) && !rule.tool.starts_with("mcp__") {
+            crate::complain(&format!(
+                "warning: the rule {rule} names no tool; tools are {}",
+                known.join(", ")
+            ));
+        }
+    }
+    Ok(rules)
 }
 
 /// The tools on offer: those asked for, without those taken away.
@@ -130,7 +141,11 @@ fn tools(args: &Args, rules: &Rules) -> anyhow::Result<Registry> {
         None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),
         Some(list) => split_list(list),
     };
-    if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+    let unknown = wanted.iter().find(|name| !known.contains(&name.as_str()));
+    if let (Some(unknown), InputFormat::StreamJson) = (unknown, args.input_format) {
+        // Hosts name the tools of other versions, too.
+        crate::complain(&format!("warning: there is no tool named {unknown}; it is left out"));
+    } else if let Some(unknown) = unknown {
         bail!("--tools: there is no tool named {unknown}; choose from {}", known.join(", "));
     }
     let denied = |name: &str| rules.deny.iter().any(|rule| rule.tool == name && rule.content.is_none());
@@ -176,7 +191,9 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     };
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
         (Some(id), _) if !id.is_empty() => {
-            let id = id.parse().with_context(|| format!("--resume: \"{id}\" is not a session id"))?;
+            let id = id.parse().map_err(|_| {
+                anyhow::anyhow!("--resume: \"{id}\" is not a session id; give the full id, or --continue for the latest session")
+            })?;
             Some(store::find(config_dir, &project, id)?.id)
         }
         (Some(_), _) | (None, true) => Some(latest()?),

@@ -235,3 +235,25 @@ fn usage_is_of_the_turn_and_cost_of_the_session() {
     assert!((model["costUSD"].as_f64().unwrap() - cost(&second)).abs() < 1e-9);
     world.server.assert_clean();
 }
+
+#[test]
+fn people_see_that_a_request_is_repeated() {
+    let world = World::new();
+    world.server.replies([Reply::status(529, "overloaded_error", "busy"), Reply::text("ok")]);
+    let run = world.run(&["-p", "go"]).ok();
+    assert_eq!(run.stdout, "ok\n");
+    assert!(run.stderr.contains("trying again") && run.stderr.contains("1 of 10"), "{}", run.stderr);
+    world.server.assert_clean();
+}
+
+#[test]
+fn more_input_than_a_request_can_hold_is_refused() {
+    let world = World::new();
+    let input = world.path("large");
+    fs_err::write(&input, vec![b'x'; 11 << 20]).unwrap();
+    let mut command = world.command(&["-p", "sum it up"]);
+    let output = command.stdin(fs_err::File::open(&input).unwrap().into_file()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("10 MB"));
+    assert_eq!(world.server.messages().len(), 0);
+}
