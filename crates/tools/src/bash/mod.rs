@@ -190,7 +190,8 @@ impl Outcome {
 
     /// The directory the command changed to, if it exists and is another one.
     async fn new_dir(&self, cx: &ToolCx) -> Option<PathBuf> {
-        let dir = tokio::fs::canonicalize(self.exit.dir.as_ref()?).await.ok()?;
+        let dir = self.exit.dir.as_ref().filter(|dir| **dir != cx.view.cwd)?;
+        let dir = tokio::fs::canonicalize(dir).await.ok()?;
         let is_dir = tokio::fs::metadata(&dir).await.is_ok_and(|meta| meta.is_dir());
         (is_dir && dir != cx.view.cwd).then_some(dir)
     }
