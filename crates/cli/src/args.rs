@@ -228,6 +228,16 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Options that hosts pass to restrict or shape a run. Going on without one would do what the host has ruled out.
+const NOT_TO_BE_IGNORED: [&str; 6] = [
+    "--managed-settings",
+    "--resume-session-at",
+    "--resume-drops-turn",
+    "--json-schema",
+    "--mcp-config",
+    "--agent",
+];
+
 /// Arguments, with what had to be left out to understand them.
 pub(crate) struct Parsed {
     pub(crate) args: Args,
@@ -248,6 +258,11 @@ pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit
                 let Some(unknown) = leave_out_unknown(&mut words, &error) else {
                     return Err((error, Exit::Usage));
                 };
+                if NOT_TO_BE_IGNORED.contains(&unknown.as_str()) {
+                    let text =
+                        format!("{unknown} is not supported by this version of tiller; leave it out\n");
+                    return Err((clap::Error::raw(ErrorKind::UnknownArgument, text), Exit::Failure));
+                }
                 warnings.push(format!("warning: unknown option {unknown} is ignored"));
             }
             Err(error) => {

@@ -95,18 +95,24 @@ pub(crate) fn fallback_model(
 /// The rules of all layers. One that is not understood is an error, unless it would only have allowed something.
 pub(crate) fn rules(settings: &Resolved) -> anyhow::Result<Rules> {
     let permissions = &settings.permissions;
+    let tools = tiller_tools::built_in().names();
     Ok(Rules {
-        allow: parsed("allow", &permissions.allow)?,
-        ask: parsed("ask", &permissions.ask)?,
-        deny: parsed("deny", &permissions.deny)?,
+        allow: parsed("allow", &permissions.allow, &tools)?,
+        ask: parsed("ask", &permissions.ask, &tools)?,
+        deny: parsed("deny", &permissions.deny, &tools)?,
     })
 }
 
-fn parsed(list: &str, rules: &[Sourced<String>]) -> anyhow::Result<Vec<Rule>> {
+fn parsed(list: &str, rules: &[Sourced<String>], tools: &[&str]) -> anyhow::Result<Vec<Rule>> {
     let mut understood = Vec::new();
     for Sourced { value, origin } in rules {
         match value.parse::<Rule>() {
-            Ok(rule) => understood.push(rule),
+            Ok(rule) => {
+                if let Some(doubt) = doubt(&rule, origin, tools) {
+                    complain(&format!("warning: {doubt}"));
+                }
+                understood.push(rule);
+            }
             Err(error) if is_option(origin) => return Err(error.into()),
             Err(error) if list == "allow" => {
                 complain(&format!("warning: {origin}: permissions.{list}: {error}; it is ignored"));
@@ -115,6 +121,17 @@ fn parsed(list: &str, rules: &[Sourced<String>]) -> anyhow::Result<Vec<Rule>> {
         }
     }
     Ok(understood)
+}
+
+/// What is strange about a rule. Files of other agents speak of tools of theirs.
+fn doubt(rule: &Rule, origin: &Origin, tools: &[&str]) -> Option<String> {
+    let is_foreign =
+        origin.file.as_ref().is_some_and(|file| file.parent().is_some_and(|dir| dir.ends_with(".claude")));
+    if tools.contains(&rule.tool.as_str()) || rule.tool.starts_with("mcp__") || is_foreign {
+        return None;
+    }
+    let place = if is_option(origin) { String::new() } else { format!("{origin}: ") };
+    Some(format!("{place}the rule {rule} names no tool; tools are {}", tools.join(", ")))
 }
 
 /// The mode that was named for this run, and the mode of sessions for which none was.

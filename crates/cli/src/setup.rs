@@ -79,6 +79,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
             concurrency: tool_concurrency(env),
         },
         streaming_tools: settings.streaming_tool_execution.value,
+        stream_events: args.include_partial_messages,
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
@@ -119,7 +120,11 @@ fn tools(args: &Args, rules: &Rules) -> anyhow::Result<Registry> {
         None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),
         Some(list) => split_list(list),
     };
-    if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+    let unknown = wanted.iter().find(|name| !known.contains(&name.as_str()));
+    if let (Some(unknown), InputFormat::StreamJson) = (unknown, args.input_format) {
+        // Hosts name the tools of other versions, too.
+        crate::complain(&format!("warning: there is no tool named {unknown}; it is left out"));
+    } else if let Some(unknown) = unknown {
         bail!("--tools: there is no tool named {unknown}; choose from {}", known.join(", "));
     }
     let denied = |name: &str| rules.deny.iter().any(|rule| rule.tool == name && rule.content.is_none());
@@ -144,7 +149,9 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     };
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
         (Some(id), _) if !id.is_empty() => {
-            let id = id.parse().with_context(|| format!("--resume: \"{id}\" is not a session id"))?;
+            let id = id.parse().map_err(|_| {
+                anyhow::anyhow!("--resume: \"{id}\" is not a session id; give the full id, or --continue for the latest session")
+            })?;
             Some(store::find(config_dir, &project, id)?.id)
         }
         (Some(_), _) | (None, true) => Some(latest()?),

@@ -50,7 +50,7 @@ fn bodies() -> Vec<Body> {
             block: RawBlock::parse(r#"{"type":"thinking","thinking":"","signature":"s","n":1.10}"#.into())
                 .unwrap(),
             invalid_input: Some("{".into()),
-            api_error: true,
+            api_error: Some("rate_limit".into()),
             aborted: true,
         }),
         Body::Response(Response {
@@ -97,6 +97,7 @@ fn bodies() -> Vec<Body> {
             tool: "Bash".into(),
             behavior: "deny".into(),
             reason: json!({"type": "mode"}),
+            message: "because".into(),
             input: json!({"command": "ls"}),
         }),
         Body::Repaired(Repair { what: "w".into() }),

@@ -89,7 +89,7 @@ impl Conversation {
         match &entry.body {
             Body::User(message) => self.admit_all(&message.content),
             Body::Attachment(attachment) => self.add_all(&attachment.rendered),
-            Body::Assistant(block) if !block.api_error => self.assistant(entry.id, block),
+            Body::Assistant(block) if block.api_error.is_none() => self.assistant(entry.id, block),
             Body::Response(response) if !response.side => self.complete(),
             Body::Result(result) => self.result(entry.id, result),
             Body::Orphaned(orphaned) => self.orphan(orphaned),

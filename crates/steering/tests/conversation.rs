@@ -39,7 +39,7 @@ impl Script {
             model: model.to_owned(),
             block: RawBlock::from_value(block),
             invalid_input: None,
-            api_error: false,
+            api_error: None,
             aborted: false,
         }))
     }

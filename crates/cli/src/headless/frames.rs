@@ -42,6 +42,11 @@ impl SessionFacts {
 }
 
 impl Frames {
+    /// The session.
+    pub(crate) fn session(&self) -> SessionId {
+        self.session
+    }
+
     /// The first message of each turn.
     pub(crate) fn init(&self, tally: &Tally) -> Value {
         let model = tally.state.model.as_deref().unwrap_or(&self.facts.model);
@@ -64,8 +69,8 @@ impl Frames {
                 "usage": {"input_tokens": 0, "output_tokens": 0},
             },
         });
-        if block.api_error {
-            frame["error"] = "unknown".into();
+        if let Some(kind) = &block.api_error {
+            frame["error"] = kind.as_str().into();
         }
         if block.aborted {
             frame["aborted"] = true.into();

@@ -85,6 +85,18 @@ fn hosts_get_a_warning_for_unknown_options() {
     world.server.assert_clean();
 }
 
+// What a host rules out must not happen because an option is not known yet.
+#[test]
+fn options_that_restrict_a_run_are_never_ignored() {
+    let world = World::new();
+    for option in ["--managed-settings={}", "--json-schema={}", "--resume-session-at=x"] {
+        let end = world.talk(&[option]).finish();
+        assert_eq!(end.code, 1, "{option}");
+        assert!(end.stderr.contains("not supported"), "{option}: {}", end.stderr);
+    }
+    world.server.assert_clean();
+}
+
 // STEER-51, STEER-52
 #[test]
 fn text_can_be_appended_to_the_system_prompt() {

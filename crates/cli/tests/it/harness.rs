@@ -209,10 +209,11 @@ pub(crate) fn blocks_of(request: &Value, kind: &str) -> Vec<Value> {
     blocks.filter(|block| block["type"] == kind).cloned().collect()
 }
 
-/// The entries of a log.
+/// The entries of a log; one that is just being written is left out.
 pub(crate) fn entries(log: &Path) -> Vec<Value> {
     let text = fs_err::read_to_string(log).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn collect_logs(dir: &Path, logs: &mut Vec<PathBuf>) {

@@ -40,7 +40,7 @@ fn running_command(world: &World, marker: &str) -> Live {
     live
 }
 
-// LOOP-27, HEAD-03, VERB-02: the half answer is kept and the conversation can go on.
+// HEAD-03: the half answer is kept and the conversation can go on.
 #[test]
 fn sigint_while_the_model_writes() {
     let world = World::new();
@@ -64,7 +64,7 @@ fn sigint_while_the_model_writes() {
     world.server.assert_clean();
 }
 
-// LOOP-30, CUST-02, KERN-04: nothing of the command is left when the run has ended.
+// HEAD-03: nothing of the command is left when the run has ended.
 #[test]
 fn sigint_while_a_command_runs() {
     let world = World::new();
@@ -82,9 +82,9 @@ fn sigint_while_a_command_runs() {
     world.server.assert_clean();
 }
 
-// The second signal does not wait for a command that takes its time to end.
+// Terminals and wrappers send one wish twice: it is still one interruption, with one result.
 #[test]
-fn a_second_sigint_ends_at_once() {
+fn a_signal_sent_twice_is_one_interruption() {
     let world = World::new();
     let marker = marker();
     let live = running_command(&world, &marker);
@@ -117,7 +117,9 @@ fn sigterm_ends_with_a_result_and_143() {
         let stdout = String::from_utf8(output.stdout).unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         if format == "text" {
-            assert_eq!((stdout.as_str(), stderr.as_str()), ("", "tiller: interrupted\n"));
+            // How much of the answer had arrived is not ours to say.
+            assert!("Half of an".starts_with(stdout.trim_end()), "{stdout}");
+            assert_eq!(stderr, "tiller: interrupted; --continue goes on from here\n");
         } else {
             let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
             assert_eq!(

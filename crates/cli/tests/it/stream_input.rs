@@ -34,7 +34,7 @@ fn two_turns_each_with_init_and_result() {
     world.server.assert_clean();
 }
 
-// STEER-67, VERB-01, VERB-04: what is sent while a command runs reaches the model with the next request.
+// STEER-67: what is sent while a command runs reaches the model with the next request.
 #[test]
 fn a_message_during_a_command_steers() {
     let world = World::new();
@@ -59,7 +59,7 @@ fn a_message_during_a_command_steers() {
     world.server.assert_clean();
 }
 
-// VERB-01, VERB-04: what is meant for later waits for the end of the turn and starts its own.
+// What is meant for later waits for the end of the turn and starts its own.
 #[test]
 fn a_message_for_later_is_a_turn_of_its_own() {
     let world = World::new();
@@ -78,7 +78,7 @@ fn a_message_for_later_is_a_turn_of_its_own() {
     world.server.assert_clean();
 }
 
-// VERB-02, VERB-04: the interrupt is answered before the turn ends and says what is still queued; that waits until the
+// The interrupt is answered before the turn ends and says what is still queued; that waits until the
 // user speaks again.
 #[test]
 fn an_interrupt_is_answered_at_once() {
@@ -293,7 +293,7 @@ fn a_large_picture_does_not_come_back() {
     world.server.assert_clean();
 }
 
-// VERB-04: what cannot wait stops the turn and is done next.
+// What cannot wait stops the turn and is done next.
 #[test]
 fn a_message_for_now_stops_the_turn() {
     let world = World::new();

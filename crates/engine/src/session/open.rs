@@ -95,6 +95,7 @@ impl Task {
             user_context: setup.user_context,
             limits: setup.limits,
             streaming_tools: setup.streaming_tools,
+            stream_events: setup.stream_events,
             thinking: setup.thinking,
             effort: setup.effort,
             betas: setup.betas,

@@ -209,6 +209,7 @@ impl Lab {
             user_context: false,
             limits: Limits { max_turns: None, max_budget_usd: None, concurrency: 10 },
             streaming_tools: true,
+            stream_events: true,
             thinking: Thinking::ModelDefault,
             effort: None,
             betas: Vec::new(),

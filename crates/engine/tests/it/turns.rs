@@ -119,6 +119,15 @@ async fn a_fatal_error_answers_open_calls_and_ends_the_turn() {
     assert!(matches!(watch.outcome(), Outcome::Error { .. }));
 }
 
+#[tokio::test]
+async fn a_front_end_that_wants_no_streaming_events_gets_none() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("a long answer").chunked(1));
+    let watch = lab.turn(Setup { stream_events: false, ..lab.setup() }, "go").await;
+    assert!(!watch.sketch().iter().any(|line| line.starts_with("stream ")), "{:?}", watch.sketch());
+    assert_eq!(end(&watch).outcome, Outcome::Success);
+}
+
 // LOOP-27: what the model had written is kept and marked.
 #[tokio::test]
 async fn an_interrupt_while_the_model_writes_keeps_the_text() {
