@@ -1,6 +1,8 @@
 //! What the command line says in the words of settings, and what the resolved settings mean for a session.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::bail;
 use tiller_config::{
@@ -26,6 +28,7 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
     for warning in &settings.warnings {
         complain(&format!("warning: {warning}"));
     }
+    without_effect(&settings);
     overruled("--model", request.flags.model.as_ref(), &settings.model);
     overruled(
         "--permission-mode",
@@ -33,6 +36,31 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
         &settings.permissions.default_mode,
     );
     Ok(settings)
+}
+
+/// Settings that this version understands but does not act on. Nobody should rely on one in silence.
+const WITHOUT_EFFECT: [&str; 5] = ["hooks", "sandbox", "secrets", "web", "permissions.tests"];
+
+fn without_effect(settings: &Resolved) {
+    let mut told: Vec<(String, String)> = Vec::new();
+    for row in settings.rows().into_iter().filter(|row| row.origin.layer != Layer::Default) {
+        let group = WITHOUT_EFFECT
+            .iter()
+            .find(|group| row.key == **group || row.key.starts_with(&format!("{group}.")));
+        let Some(group) = group else { continue };
+        let place = ((*group).to_owned(), row.origin.to_string());
+        if !told.contains(&place) {
+            complain(&format!("warning: {}: {group} has no effect in this version of tiller", row.origin));
+            told.push(place);
+        }
+    }
+}
+
+/// The variables that commands see: those of this process, and those that settings add.
+pub(crate) fn variables(settings: &Resolved, env: &Env) -> Env {
+    let mut vars = BTreeMap::clone(&env.vars);
+    vars.extend(settings.env.iter().map(|(name, value)| (name.clone(), value.value.clone())));
+    Env { vars: Arc::new(vars), ..env.clone() }
 }
 
 /// Options in the words of settings.

@@ -83,7 +83,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
-        env: env.clone(),
+        env: settings::variables(&settings, env),
         config_dir,
     };
     Ok(Parts { setup, facts, terms })

@@ -225,3 +225,24 @@ fn config_says_what_is_wrong() {
     }
     assert!(!world.config_dir().exists(), "nothing was written");
 }
+
+#[test]
+fn variables_of_settings_reach_commands() {
+    let world = World::new().file(".tiller/settings.json", r#"{"env": {"GREETING": "hello"}}"#);
+    world.server.replies([
+        Reply::new().tool_with_id("call", "Bash", json!({"command": "echo $GREETING there"})),
+        Reply::text("ok"),
+    ]);
+    world.run(&["-p", "go", "--permission-mode", "bypassPermissions"]).ok();
+    assert!(world.server.messages()[1].body()["messages"].to_string().contains("hello there"));
+    world.server.assert_clean();
+}
+
+#[test]
+fn a_setting_that_does_nothing_yet_is_not_relied_upon_in_silence() {
+    let world = World::new().file(".tiller/settings.json", r#"{"sandbox": {"enabled": true}}"#);
+    world.server.reply(Reply::text("ok"));
+    let run = world.run(&["-p", "go"]).ok();
+    assert!(run.stderr.contains("sandbox has no effect"), "{}", run.stderr);
+    world.server.assert_clean();
+}
