@@ -36,6 +36,15 @@ pub(crate) struct Launched {
 }
 
 pub(crate) fn launch(program: &Program, stdin: Stdin) -> Result<Launched, SandboxError> {
+    match attempt(program, stdin)? {
+        Some(launched) => Ok(launched),
+        // A command of before has killed or stopped the keeper, and the supervisor that should have taken this one.
+        None => attempt(program, stdin)?.ok_or_else(|| Errno::SRCH.into()),
+    }
+}
+
+/// Starts the program; nothing if there was no supervisor to take it, in which case nothing of it has run.
+fn attempt(program: &Program, stdin: Stdin) -> Result<Option<Launched>, SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC);
     let (control_end, control) = pipe()?;
     let (status, status_end) = pipe()?;
@@ -50,16 +59,21 @@ pub(crate) fn launch(program: &Program, stdin: Stdin) -> Result<Launched, Sandbo
     let handed = [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &image];
     keeper::order(handed.map(AsFd::as_fd))?;
     drop((stdin_end, stdout_end, stderr_end, control_end, status_end));
-    let supervisor = match next_report(&status)? {
-        Report::Supervised(pid) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
-        _ => return Err(Errno::PROTO.into()),
+    let supervisor = match next_report(&status) {
+        Ok(Report::Supervised(pid)) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
+        Ok(_) => return Err(Errno::PROTO.into()),
+        Err(Errno::SRCH | Errno::TIMEDOUT) => {
+            keeper::dismiss();
+            return Ok(None);
+        }
+        Err(errno) => return Err(errno.into()),
     };
     let shell = match next_report(&status)? {
         Report::Started(pid) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
         Report::Failed(errno) => return Err(Errno::from_raw_os_error(errno).into()),
         _ => return Err(Errno::PROTO.into()),
     };
-    Ok(Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir })
+    Ok(Some(Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir }))
 }
 
 /// Waits as long as any spawn takes. Nothing of the command runs before the second report, so only the work of another
