@@ -52,23 +52,26 @@ pub fn prepare() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives these descriptors to a supervisor.
-pub(crate) fn order(fds: [BorrowedFd<'_>; FDS]) -> io::Result<()> {
+/// Gives these descriptors to a supervisor. Returns the keeper that took them.
+pub(crate) fn order(fds: [BorrowedFd<'_>; FDS]) -> io::Result<Pid> {
     let mut keeper = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(keeper) = keeper.as_ref()
         && send(keeper.socket.as_fd(), &fds).is_ok()
     {
-        return Ok(());
+        return Ok(keeper.pid);
     }
     // There is none yet, or someone killed it.
     let keeper = keeper.insert(fork_keeper()?);
     send(keeper.socket.as_fd(), &fds)?;
-    Ok(())
+    Ok(keeper.pid)
 }
 
-/// Gets rid of a keeper that does not do its work; the next command makes a new one.
-pub(crate) fn dismiss() {
-    drop(KEEPER.lock().unwrap_or_else(PoisonError::into_inner).take());
+/// Gets rid of a keeper that does not do its work, unless another thread already has; the next command makes a new one.
+pub(crate) fn dismiss(pid: Pid) {
+    let mut keeper = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
+    if keeper.as_ref().is_some_and(|keeper| keeper.pid == pid) {
+        *keeper = None;
+    }
 }
 
 fn send(keeper: BorrowedFd<'_>, fds: &[BorrowedFd<'_>; FDS]) -> Result<(), Errno> {

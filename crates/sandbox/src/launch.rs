@@ -57,18 +57,18 @@ fn attempt(program: &Program, stdin: Stdin) -> Result<Option<Launched>, SandboxE
     let dir = memfd_create(c"tiller-dir", MemfdFlags::CLOEXEC)?;
     let image = program.to_file()?;
     let handed = [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &image];
-    keeper::order(handed.map(AsFd::as_fd))?;
+    let keeper = keeper::order(handed.map(AsFd::as_fd))?;
     drop((stdin_end, stdout_end, stderr_end, control_end, status_end));
     let supervisor = match next_report(&status) {
         Ok(Report::Supervised(pid)) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
         Ok(_) => return Err(Errno::PROTO.into()),
         Err(Errno::SRCH | Errno::TIMEDOUT) => {
-            keeper::dismiss();
+            keeper::dismiss(keeper);
             return Ok(None);
         }
         Err(errno) => return Err(errno.into()),
     };
-    let shell = match next_report(&status)? {
+    let shell = match next_report(&status).inspect_err(|_| keeper::dismiss(keeper))? {
         Report::Started(pid) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
         Report::Failed(errno) => return Err(Errno::from_raw_os_error(errno).into()),
         _ => return Err(Errno::PROTO.into()),
@@ -83,10 +83,7 @@ fn next_report(status: &OwnedFd) -> Result<Report, Errno> {
     let mut bytes = [0; SIZE];
     loop {
         match poll(&mut waits, Some(&PATIENCE)) {
-            Ok(0) => {
-                keeper::dismiss();
-                return Err(Errno::TIMEDOUT);
-            }
+            Ok(0) => return Err(Errno::TIMEDOUT),
             Err(Errno::INTR) => continue,
             _ => {}
         }
