@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use tiller_config::Sources;
 use tiller_model::Effort;
 use tiller_protocol::id::SessionId;
 use tiller_protocol::mode::Mode;
@@ -20,6 +21,7 @@ const AFTER_HELP: &str = "\
 Commands:
   tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
   tiller -p PROMPT       Do one task and print the answer
+  tiller config          Look at settings and change them
 
 Environment:
   ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL   how to reach the model
@@ -111,6 +113,18 @@ pub(crate) struct Args {
     /// Further working directories
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
+
+    /// Further settings: a file, or an object such as '{"model": "opus"}'
+    #[arg(long, value_name = "FILE-OR-JSON")]
+    pub(crate) settings: Option<String>,
+
+    /// The settings files that count: user, project, local; "" for none
+    #[arg(long, value_name = "SOURCES")]
+    pub(crate) setting_sources: Option<Sources>,
+
+    /// Leave out the settings that stand in the project
+    #[arg(long)]
+    pub(crate) no_project_settings: bool,
 
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT")]
@@ -214,6 +228,16 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Options that hosts pass to restrict or shape a run. Going on without one would do what the host has ruled out.
+const NOT_TO_BE_IGNORED: [&str; 6] = [
+    "--managed-settings",
+    "--resume-session-at",
+    "--resume-drops-turn",
+    "--json-schema",
+    "--mcp-config",
+    "--agent",
+];
+
 /// Arguments, with what had to be left out to understand them.
 pub(crate) struct Parsed {
     pub(crate) args: Args,
@@ -234,6 +258,11 @@ pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit
                 let Some(unknown) = leave_out_unknown(&mut words, &error) else {
                     return Err((error, Exit::Usage));
                 };
+                if NOT_TO_BE_IGNORED.contains(&unknown.as_str()) {
+                    let text =
+                        format!("{unknown} is not supported by this version of tiller; leave it out\n");
+                    return Err((clap::Error::raw(ErrorKind::UnknownArgument, text), Exit::Failure));
+                }
                 warnings.push(format!("warning: unknown option {unknown} is ignored"));
             }
             Err(error) => {
@@ -259,7 +288,8 @@ fn leave_out_unknown(words: &mut Vec<String>, error: &clap::Error) -> Option<Str
     Some(option.to_owned())
 }
 
-fn exit_for(error: &clap::Error) -> Exit {
+/// The code for a command line that cannot be followed.
+pub(crate) fn exit_for(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Success,
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => Exit::Usage,

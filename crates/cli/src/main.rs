@@ -1,10 +1,12 @@
 //! Tiller: the coding agent you can steer.
 
 mod args;
+mod config;
 mod demo;
 mod exit;
 mod headless;
 mod logging;
+mod settings;
 mod setup;
 mod world;
 
@@ -23,6 +25,8 @@ use tiller_protocol::env::Env;
 fn main() -> ExitCode {
     let exit = match run() {
         Ok(exit) => exit,
+        // Whoever read the output has seen enough.
+        Err(error) if is_broken_pipe(&error) => Exit::Failure,
         Err(error) => {
             complain(&explain(&error));
             Exit::Failure
@@ -32,12 +36,16 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<Exit> {
+    // Commands run as the same user; they must not find the credentials in this process.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     // Forked while the process is small, so that commands start fast later.
     tiller_sandbox::prepare()?;
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let env = world::env()?;
-    if words.get(1).is_some_and(|word| word == "demo") {
-        return demo::main(&words[1..], &env);
+    match words.get(1).map(String::as_str) {
+        Some("demo") => return demo::main(&words[1..], &env),
+        Some("config") => return config::main(&words[1..], &env),
+        _ => {}
     }
     let Parsed { args, warnings } = match args::parse(words) {
         Ok(parsed) => parsed,
@@ -100,8 +108,15 @@ async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
     }
 }
 
+/// One worker besides the main thread, which prints: a session waits far more than it computes, and with a second worker
+/// every piece of a streamed answer would cross from thread to thread.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
 }
 
 /// An error with its causes, as far as it does not name them itself.

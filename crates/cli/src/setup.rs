@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use tiller_config::{Settings, config_dir, streaming_tools, tool_concurrency};
+use tiller_config::{config_dir, tool_concurrency};
 use tiller_engine::{Limits, PromptChoice, Setup, Start, store};
 use tiller_model::name::{Names, Provider};
 use tiller_model::{Catalog, Model, Thinking, anthropic};
-use tiller_policy::{Rule, Rules, split_list};
+use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
-use tiller_protocol::mode::Mode;
 use tiller_tools::Registry;
 
 use crate::args::{Args, InputFormat};
 use crate::headless::{SessionFacts, Terms};
+use crate::settings;
 
 /// What a headless run is made of.
 pub(crate) struct Parts {
@@ -28,15 +28,12 @@ pub(crate) struct Parts {
 pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let prompt = prompt_choice(args, env)?;
     let config_dir = config_dir(env);
-    let settings = Settings::load(&config_dir, &env.cwd)?;
+    let settings = settings::load(args, env)?;
     let names = Names::new(Provider::FirstParty, env);
-    let model_setting = args.model.clone().or_else(|| settings.model.clone());
+    let model_setting = Some(settings.model.value.clone());
     let main_model = names.main_model(model_setting.as_deref());
-    let fallback_model = args.fallback_model.clone().or_else(|| settings.fallback_model.clone());
-    if fallback_model.as_deref().is_some_and(|fallback| names.resolve(fallback) == main_model) {
-        bail!("--fallback-model must differ from the main model ({main_model})");
-    }
-    let rules = rules(args)?;
+    let fallback_model = settings::fallback_model(&settings, &names, &main_model)?;
+    let rules = settings::rules(&settings)?;
     let registry = tools(args, &rules)?;
     let catalog = Catalog::shipped()?;
     let client = anthropic::Anthropic::new(anthropic::Config::from_env(env)?, catalog.clone(), env.clone())?;
@@ -52,18 +49,18 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
             Box::new(move || env.fresh())
         },
     };
-    let mode = mode(args)?;
+    let (mode, default_mode) = settings::modes(&settings)?;
     let interactive = interactive(args)?;
     let terms = Terms {
         asks: interactive,
-        bypass: mode == Some(Mode::BypassPermissions) || args.allow_dangerously_skip_permissions,
+        bypass: settings::bypass_is_available(args, &settings),
         names: names.clone(),
         model_setting: model_setting.clone(),
         env: env.clone(),
     };
     let setup = Setup {
         start: start(args, env, &config_dir)?,
-        additional_dirs: additional_dirs(args, env)?,
+        additional_dirs: settings::additional_dirs(&settings)?,
         persist: !args.no_session_persistence,
         model: Arc::new(client) as Arc<dyn Model>,
         names,
@@ -72,6 +69,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         registry,
         rules,
         mode,
+        default_mode,
         interactive,
         prompt,
         user_context: true,
@@ -80,11 +78,12 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
             max_budget_usd: args.max_budget_usd,
             concurrency: tool_concurrency(env),
         },
-        streaming_tools: streaming_tools(env, &settings),
+        streaming_tools: settings.streaming_tool_execution.value,
+        stream_events: args.include_partial_messages,
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
-        env: env.clone(),
+        env: settings::variables(&settings, env),
         config_dir,
     };
     Ok(Parts { setup, facts, terms })
@@ -113,14 +112,6 @@ fn read_prompt(env: &Env, file: &Path) -> anyhow::Result<String> {
     fs_err::read_to_string(&path).context("the prompt file could not be read")
 }
 
-fn rules(args: &Args) -> anyhow::Result<Rules> {
-    let parse = |lists: &[String]| -> anyhow::Result<Vec<Rule>> {
-        let rules = lists.iter().flat_map(|list| split_list(list));
-        Ok(rules.map(|rule| rule.parse()).collect::<Result<_, _>>()?)
-    };
-    Ok(Rules { allow: parse(&args.allowed_tools)?, ask: Vec::new(), deny: parse(&args.disallowed_tools)? })
-}
-
 /// The tools on offer: those asked for, without those taken away.
 fn tools(args: &Args, rules: &Rules) -> anyhow::Result<Registry> {
     let all = tiller_tools::built_in();
@@ -129,21 +120,15 @@ fn tools(args: &Args, rules: &Rules) -> anyhow::Result<Registry> {
         None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),
         Some(list) => split_list(list),
     };
-    if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+    let unknown = wanted.iter().find(|name| !known.contains(&name.as_str()));
+    if let (Some(unknown), InputFormat::StreamJson) = (unknown, args.input_format) {
+        // Hosts name the tools of other versions, too.
+        crate::complain(&format!("warning: there is no tool named {unknown}; it is left out"));
+    } else if let Some(unknown) = unknown {
         bail!("--tools: there is no tool named {unknown}; choose from {}", known.join(", "));
     }
     let denied = |name: &str| rules.deny.iter().any(|rule| rule.tool == name && rule.content.is_none());
     Ok(all.filtered(|name| wanted.iter().any(|wanted| wanted == name) && !denied(name)))
-}
-
-fn mode(args: &Args) -> anyhow::Result<Option<Mode>> {
-    match (args.permission_mode, args.dangerously_skip_permissions) {
-        (Some(mode), true) if mode != Mode::BypassPermissions => {
-            bail!("--dangerously-skip-permissions contradicts --permission-mode {mode}; use one of them")
-        }
-        (_, true) => Ok(Some(Mode::BypassPermissions)),
-        (mode, false) => Ok(mode),
-    }
 }
 
 /// Whether somebody can answer permission questions.
@@ -156,17 +141,6 @@ fn interactive(args: &Args) -> anyhow::Result<bool> {
     }
 }
 
-fn additional_dirs(args: &Args, env: &Env) -> anyhow::Result<Vec<PathBuf>> {
-    let dirs = args.add_dir.iter().map(|dir| {
-        let dir = env.cwd.join(dir);
-        if !dir.is_dir() {
-            bail!("--add-dir: {} is not a directory", dir.display());
-        }
-        Ok(dir)
-    });
-    dirs.collect()
-}
-
 fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     let project = fs_err::canonicalize(&env.cwd)?;
     let latest = || {
@@ -175,7 +149,9 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     };
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
         (Some(id), _) if !id.is_empty() => {
-            let id = id.parse().with_context(|| format!("--resume: \"{id}\" is not a session id"))?;
+            let id = id.parse().map_err(|_| {
+                anyhow::anyhow!("--resume: \"{id}\" is not a session id; give the full id, or --continue for the latest session")
+            })?;
             Some(store::find(config_dir, &project, id)?.id)
         }
         (Some(_), _) | (None, true) => Some(latest()?),

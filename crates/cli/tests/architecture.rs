@@ -40,8 +40,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "tempfile",
-        &["tools", "engine", "cli", "xtask"],
-        &["config", "sandbox", "model", "steering", "testkit"],
+        &["config", "tools", "engine", "cli", "xtask"],
+        &["sandbox", "model", "steering", "testkit"],
     ),
     // Waiting.
     ("tokio", &["sandbox", "model", "tools", "engine", "cli", "testkit", "xtask"], &[]),
@@ -58,6 +58,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("image", &["tools", "testkit"], &[]),
     ("base64", &["tools", "testkit"], &[]),
     ("jsonschema", &["testkit"], &[]),
+    ("jsonc-parser", &["config"], &[]),
     // The command line.
     ("clap", &["cli", "xtask"], &[]),
     ("anyhow", &["cli", "xtask"], &[]),

@@ -1,8 +1,12 @@
-//! Where Tiller keeps its files.
+//! Where Tiller keeps its files, and where settings are.
 
 use std::path::PathBuf;
 
 use tiller_protocol::env::Env;
+
+use crate::decode::Dialect;
+use crate::origin::Layer;
+use crate::request::Sources;
 
 /// The configuration directory: `TILLER_CONFIG_DIR`, else `CLAUDE_CONFIG_DIR`, else `~/.tiller`.
 #[must_use]
@@ -10,5 +14,79 @@ pub fn config_dir(env: &Env) -> PathBuf {
     match env.var_or_alias("TILLER_CONFIG_DIR", "CLAUDE_CONFIG_DIR") {
         Some(dir) => env.cwd.join(dir),
         None => env.home.join(".tiller"),
+    }
+}
+
+/// Where settings are. A policy's place is fixed, so that no variable can move it.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The file of whoever runs the machine.
+    pub managed: PathBuf,
+    /// The configuration directory.
+    pub config_dir: PathBuf,
+    /// The configuration directory of the agent whose files are understood as well.
+    pub foreign_dir: PathBuf,
+    /// The directory Tiller was started in.
+    pub project: PathBuf,
+}
+
+/// A file that settings can be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The user's, for all projects.
+    User,
+    /// The project's, for everybody who works on it.
+    Project,
+    /// The user's, for this project.
+    Local,
+}
+
+impl Places {
+    /// The places on this machine.
+    #[must_use]
+    pub fn of(env: &Env) -> Self {
+        let foreign_dir =
+            env.var("CLAUDE_CONFIG_DIR").map_or_else(|| env.home.join(".claude"), |dir| env.cwd.join(dir));
+        Self {
+            managed: "/etc/tiller/managed-settings.json".into(),
+            config_dir: config_dir(env),
+            foreign_dir,
+            project: env.cwd.clone(),
+        }
+    }
+
+    /// The file to write to.
+    #[must_use]
+    pub fn target(&self, target: Target) -> PathBuf {
+        match target {
+            Target::User => self.config_dir.join("settings.json"),
+            Target::Project => self.project.join(".tiller/settings.json"),
+            Target::Local => self.project.join(".tiller/settings.local.json"),
+        }
+    }
+
+    /// The files of user and project that are to be read, lowest first.
+    pub(crate) fn files(&self, sources: Sources) -> Vec<(Layer, Dialect, PathBuf)> {
+        let claude = self.project.join(".claude");
+        let levels = [
+            (sources.user, Layer::User, self.foreign_dir.join("settings.json"), Target::User),
+            (sources.project, Layer::Project, claude.join("settings.json"), Target::Project),
+            (sources.local, Layer::Local, claude.join("settings.local.json"), Target::Local),
+        ];
+        let mut files: Vec<(Layer, Dialect, PathBuf)> = Vec::new();
+        for (_, layer, foreign, own) in levels.into_iter().filter(|(wanted, ..)| *wanted) {
+            let own = self.target(own);
+            // Whoever starts Tiller in the home directory has one file in two roles: the first one counts.
+            let mut add = |dialect, path: PathBuf| {
+                if files.iter().all(|(_, _, known)| *known != path) {
+                    files.push((layer, dialect, path));
+                }
+            };
+            if foreign != own {
+                add(Dialect::Foreign, foreign);
+            }
+            add(Dialect::Own, own);
+        }
+        files
     }
 }

@@ -14,6 +14,15 @@ const DEADLINE: Duration = Duration::from_secs(2);
 const SHORT_STATUS: [&str; 7] =
     ["-c", "color.status=false", "-c", "status.relativePaths=true", "status", "--short", "--no-branch"];
 
+/// What may be the main branch, in one question: every program that is started delays the first request.
+const MAIN_BRANCHES: [&str; 5] = [
+    "for-each-ref",
+    "--format=%(refname) %(symref)",
+    "refs/heads/main",
+    "refs/heads/master",
+    "refs/remotes/origin/HEAD",
+];
+
 /// The state of the repository a directory lies in; none outside of repositories, or if git cannot work with it.
 pub async fn snapshot(dir: &Path) -> Option<Snapshot> {
     Git { program: Path::new("git"), dir, deadline: DEADLINE }.snapshot().await
@@ -37,14 +46,13 @@ enum Silence {
 impl Git<'_> {
     async fn snapshot(&self) -> Option<Snapshot> {
         root(self.dir)?;
-        let (branch, remote_head, usual, status, commits) = tokio::join!(
+        let (branch, main_branches, status, commits) = tokio::join!(
             self.ask(&["branch", "--show-current"]),
-            self.ask(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]),
-            self.ask(&["for-each-ref", "--format=%(refname:short)", "refs/heads/main", "refs/heads/master"]),
+            self.ask(&MAIN_BRANCHES),
             self.ask(&SHORT_STATUS),
             self.ask(&["log", "-5", "--format=%h %s", "--no-decorate", "--no-show-signature"]),
         );
-        Answers { branch, remote_head, usual, status, commits }.into_snapshot()
+        Answers { branch, main_branches, status, commits }.into_snapshot()
     }
 
     async fn ask(&self, arguments: &[&str]) -> Answer {
@@ -76,21 +84,17 @@ type Answer = Result<String, Silence>;
 
 struct Answers {
     branch: Answer,
-    /// The main branch of the remote, as `origin/name`.
-    remote_head: Answer,
-    /// Branches with a usual name for the main one.
-    usual: Answer,
+    /// See [`MAIN_BRANCHES`].
+    main_branches: Answer,
     status: Answer,
     commits: Answer,
 }
 
 impl Answers {
     fn into_snapshot(self) -> Option<Snapshot> {
-        let remote =
-            self.remote_head.ok().and_then(|head| head.trim().strip_prefix("origin/").map(str::to_owned));
         Some(Snapshot {
             branch: self.branch.ok()?.lines().next().map(str::to_owned),
-            main_branch: remote.or_else(|| self.usual.ok()?.lines().next().map(str::to_owned)),
+            main_branch: self.main_branches.ok().as_deref().and_then(main_branch),
             status: match self.status {
                 Ok(status) => Some(status),
                 Err(Silence::Late) => None,
@@ -99,6 +103,13 @@ impl Answers {
             commits: self.commits.unwrap_or_default().lines().map(str::to_owned).collect(),
         })
     }
+}
+
+/// The branch that the remote considers its main one, else one with a usual name.
+fn main_branch(refs: &str) -> Option<String> {
+    let remote = refs.lines().find_map(|line| line.split_once(' ')?.1.strip_prefix("refs/remotes/origin/"));
+    let usual = || refs.lines().find_map(|line| line.split(' ').next()?.strip_prefix("refs/heads/"));
+    remote.or_else(usual).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -207,8 +218,7 @@ mod tests {
     fn a_late_status_is_unknown_and_the_rest_is_told() {
         let answers = Answers {
             branch: Ok("topic\n".to_owned()),
-            remote_head: Err(Silence::Failed),
-            usual: Ok("main\nmaster\n".to_owned()),
+            main_branches: Ok("refs/heads/main \nrefs/heads/master \nrefs/remotes/origin/HEAD \n".to_owned()),
             status: Err(Silence::Late),
             commits: Ok("1a2b3c4 First\n".to_owned()),
         };

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(first_party().for_step(unset), "fallback");
     }
 
-    // MODEL-12
+    // LOOP-11, MODEL-12
     #[test]
     fn the_200k_flag_is_strict_and_only_for_plan_mode() {
         let usage = |output_tokens| Usage {

@@ -41,7 +41,19 @@ pub enum Answer {
     },
     /// No.
     Refuse {
-        /// Told to the model; the turn goes on. Without it the turn ends.
+        /// Told to the model.
         feedback: Option<String>,
+        /// Whether the turn goes on.
+        then: Then,
     },
+}
+
+/// What follows a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Then {
+    /// The model goes on with what it was told.
+    GoOn,
+    /// The turn ends.
+    EndTurn,
 }

@@ -142,8 +142,8 @@ pub struct AssistantBlock {
     pub block: RawBlock,
     /// The text of a tool input that was not valid JSON.
     pub invalid_input: Option<String>,
-    /// A text that stands for a failure of the provider: shown, never sent.
-    pub api_error: bool,
+    /// The kind of failure of the provider that this text stands for: shown, never sent.
+    pub api_error: Option<String>,
     /// Cut off by the user.
     pub aborted: bool,
 }
@@ -361,6 +361,9 @@ pub struct DecisionRecord {
     pub behavior: String,
     /// What decided: mode, rule or another reason.
     pub reason: Value,
+    /// The same in words.
+    #[serde(default)]
+    pub message: String,
     /// The input that was judged; kept for refusals, and where the user changed it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub input: Value,

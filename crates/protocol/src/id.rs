@@ -91,8 +91,8 @@ impl CallId {
     /// A short, stable digest.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.0.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        self.0
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 }

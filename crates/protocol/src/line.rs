@@ -113,7 +113,9 @@ struct AssistantFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     invalid_input: Option<String>,
     #[serde(rename = "isApiErrorMessage", default, skip_serializing_if = "std::ops::Not::not")]
-    api_error: bool,
+    is_api_error: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     aborted: bool,
 }
@@ -254,7 +256,8 @@ fn assistant_fields(block: &AssistantBlock) -> AssistantFields {
             content: [block.block.clone()],
         },
         invalid_input: block.invalid_input.clone(),
-        api_error: block.api_error,
+        is_api_error: block.api_error.is_some(),
+        error: block.api_error.clone(),
         aborted: block.aborted,
     }
 }
@@ -288,7 +291,7 @@ fn read_assistant(text: &str) -> Result<Body, serde_json::Error> {
         model: fields.message.model,
         block,
         invalid_input: fields.invalid_input,
-        api_error: fields.api_error,
+        api_error: fields.error.or_else(|| fields.is_api_error.then(|| "unknown".to_owned())),
         aborted: fields.aborted,
     }))
 }

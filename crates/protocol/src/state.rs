@@ -166,11 +166,7 @@ impl State {
                     self.delivered(id);
                 }
             }
-            Body::Notice(_)
-            | Body::Epoch(_)
-            | Body::Decision(_)
-            | Body::Repaired(_)
-            | Body::Unknown(_) => {}
+            Body::Notice(_) | Body::Epoch(_) | Body::Decision(_) | Body::Repaired(_) | Body::Unknown(_) => {}
         }
     }
 
@@ -209,6 +205,7 @@ impl State {
 mod tests {
     use super::*;
     use crate::effect::Fingerprint;
+    use crate::entry::{Outcome, UserMessage};
 
     fn seen(content: &str, lines: Option<(u64, u64)>) -> FileSeen {
         FileSeen {
@@ -230,6 +227,25 @@ mod tests {
         files.see(seen("b", None));
         files.see(seen("b", Some((1, 2))));
         assert_eq!(files.get(Path::new("/f")), Some(&seen("b", None)));
+    }
+
+    // LOG-08: a long log leaves a small state.
+    #[test]
+    fn state_does_not_grow_with_the_log() {
+        let size = |turns: u64| {
+            let mut state = State::default();
+            for seq in 0..turns {
+                let body = if seq % 2 == 0 {
+                    Body::User(UserMessage::prompt(&"x".repeat(1_000)))
+                } else {
+                    Body::TurnEnded(TurnEnd { outcome: Outcome::Success, marker: None, steps: 1 })
+                };
+                let id = EntryId(uuid::Uuid::from_u128(u128::from(seq)));
+                state.apply(&Entry { seq, id, parent: None, at: Default::default(), agent: None, body });
+            }
+            format!("{state:?}").len()
+        };
+        assert!(size(10_000) < size(10) + 100);
     }
 
     #[test]

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, Todo, TodoStatus};
 use tiller_protocol::entry::{
-    AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker, EndReason,
-    Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response, TurnEnd, UserMessage,
+    AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
+    EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response,
+    TurnEnd, UserMessage,
 };
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId};
 use tiller_protocol::line::{self, Envelope};
@@ -46,9 +47,10 @@ fn bodies() -> Vec<Body> {
         Body::Assistant(AssistantBlock {
             message_id: MessageId::from("msg_1"),
             model: "m".into(),
-            block: RawBlock::parse(r#"{"type":"thinking","thinking":"","signature":"s","n":1.10}"#.into()).unwrap(),
+            block: RawBlock::parse(r#"{"type":"thinking","thinking":"","signature":"s","n":1.10}"#.into())
+                .unwrap(),
             invalid_input: Some("{".into()),
-            api_error: true,
+            api_error: Some("rate_limit".into()),
             aborted: true,
         }),
         Body::Response(Response {
@@ -63,7 +65,10 @@ fn bodies() -> Vec<Body> {
             side: true,
         }),
         result(vec![RawBlock::text("one")], false),
-        result(vec![RawBlock::text("one"), RawBlock::from_value(&json!({"type": "image", "source": {}}))], false),
+        result(
+            vec![RawBlock::text("one"), RawBlock::from_value(&json!({"type": "image", "source": {}}))],
+            false,
+        ),
         result(Vec::new(), false),
         result(vec![RawBlock::text("bad")], true),
         Body::Attachment(Attachment {
@@ -92,6 +97,7 @@ fn bodies() -> Vec<Body> {
             tool: "Bash".into(),
             behavior: "deny".into(),
             reason: json!({"type": "mode"}),
+            message: "because".into(),
             input: json!({"command": "ls"}),
         }),
         Body::Repaired(Repair { what: "w".into() }),
@@ -146,7 +152,8 @@ fn every_kind_of_entry_survives_the_log() {
 
 #[test]
 fn outside_readers_find_their_fields() {
-    let line: Value = serde_json::from_str(&write(&entry(result(vec![RawBlock::text("one")], true)))).unwrap();
+    let line: Value =
+        serde_json::from_str(&write(&entry(result(vec![RawBlock::text("one")], true)))).unwrap();
     assert_eq!(line["type"], "user");
     assert_eq!(line["message"]["content"][0]["tool_use_id"], "c");
     assert_eq!(line["toolUseResult"], json!({"x": [1, 2]}));

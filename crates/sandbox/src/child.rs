@@ -133,7 +133,11 @@ impl Supervisor {
             match news {
                 News::Report(Some(Report::Exited(code))) => status = Status::Code(code),
                 News::Report(Some(Report::Signalled(signal))) => status = Status::Signal(signal),
-                News::Report(Some(Report::Settled(left))) => settled = u32::try_from(left).ok(),
+                News::Report(Some(Report::Settled(left))) => {
+                    // Everything has ended; the supervisor's own end is not worth waiting for.
+                    settled = u32::try_from(left).ok();
+                    break;
+                }
                 News::Report(Some(Report::Failed(errno))) => status = Status::NotRun(errno),
                 News::Report(Some(Report::Supervised(_) | Report::Started(_))) => {}
                 News::Report(None) => break,

@@ -73,7 +73,8 @@ impl Open {
 impl OpenResponse {
     /// The blocks that may be sent; nothing if there is only reasoning or blank text.
     fn sendable(&self) -> Vec<&RawBlock> {
-        let blocks: Vec<_> = self.blocks.iter().map(|(_, block)| block).filter(|b| !b.is_blank_text()).collect();
+        let blocks: Vec<_> =
+            self.blocks.iter().map(|(_, block)| block).filter(|b| !b.is_blank_text()).collect();
         if blocks.iter().all(|block| block.is_thinking()) { Vec::new() } else { blocks }
     }
 
@@ -88,7 +89,7 @@ impl Conversation {
         match &entry.body {
             Body::User(message) => self.admit_all(&message.content),
             Body::Attachment(attachment) => self.add_all(&attachment.rendered),
-            Body::Assistant(block) if !block.api_error => self.assistant(entry.id, block),
+            Body::Assistant(block) if block.api_error.is_none() => self.assistant(entry.id, block),
             Body::Response(response) if !response.side => self.complete(),
             Body::Result(result) => self.result(entry.id, result),
             Body::Orphaned(orphaned) => self.orphan(orphaned),
@@ -122,7 +123,8 @@ impl Conversation {
     /// Whether there is reasoning that another model than `model` wrote, and that it could therefore not read.
     #[must_use]
     pub fn has_foreign_thinking(&self, model: &str) -> bool {
-        let open = self.response.as_ref().filter(|response| response.has_thinking()).map(|response| &response.model);
+        let open =
+            self.response.as_ref().filter(|response| response.has_thinking()).map(|response| &response.model);
         self.thinkers.iter().chain(open).any(|thinker| **thinker != *model)
     }
 

@@ -69,7 +69,12 @@ fn left_out(problem: &str) -> (RawBlock, Option<String>) {
 
 /// What an image really is, by the beginning of its base64 text.
 fn media_type(base64: &str) -> Option<&'static str> {
-    let known = [("iVBORw0KGgo", "image/png"), ("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
+    let known = [
+        ("iVBORw0KGgo", "image/png"),
+        ("/9j/", "image/jpeg"),
+        ("R0lGOD", "image/gif"),
+        ("UklGR", "image/webp"),
+    ];
     known.iter().find(|(magic, _)| base64.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
@@ -189,7 +194,12 @@ mod tests {
             admitted(json!({"type":"text","text":"hi","cache_control":{"type":"ephemeral"},"x":1})),
             json!({"type":"text","text":"hi"})
         );
-        for refused in [json!({"type":"tool_result","tool_use_id":"t"}), json!({"type":"hologram"}), json!({"type":"text"}), json!(3)] {
+        for refused in [
+            json!({"type":"tool_result","tool_use_id":"t"}),
+            json!({"type":"hologram"}),
+            json!({"type":"text"}),
+            json!(3),
+        ] {
             let (block, what) = admit(&RawBlock::from_value(&refused));
             assert!(block.as_text().unwrap().contains("left out") && what.is_some(), "{refused}");
         }

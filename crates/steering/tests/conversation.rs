@@ -39,7 +39,7 @@ impl Script {
             model: model.to_owned(),
             block: RawBlock::from_value(block),
             invalid_input: None,
-            api_error: false,
+            api_error: None,
             aborted: false,
         }))
     }
@@ -224,7 +224,10 @@ fn a_complete_response_is_not_continued_under_its_id() {
     script.complete();
     script.user("two");
     script.text("same", "second");
-    assert_eq!(sketch(&script.messages()), ["user: one", "assistant: first", "user: two", "assistant: second"]);
+    assert_eq!(
+        sketch(&script.messages()),
+        ["user: one", "assistant: first", "user: two", "assistant: second"]
+    );
 }
 
 // CACHE-06

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tiller_protocol::effect::{Effect, FileSeen, Fingerprint};
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange};
 use tiller_protocol::state::Files;
 
 use crate::fingerprint::of_content;
@@ -35,12 +35,12 @@ pub(crate) fn changed(path: &Path) -> String {
     format!("{} has changed since it was read. Read it again before changing it.", path.display())
 }
 
-/// Records that the model knows the file because it wrote it.
-pub(crate) fn written(path: &Path, bytes: &[u8], replaced: &Replaced) -> Effect {
+/// Records what the model knows of a file because it wrote it: these lines, or all of it.
+pub(crate) fn written(path: &Path, bytes: &[u8], replaced: &Replaced, lines: Option<LineRange>) -> Effect {
     Effect::FileSeen(FileSeen {
         path: path.to_owned(),
         fingerprint: of_content(bytes),
         mtime_ms: replaced.mtime_ms,
-        lines: None,
+        lines,
     })
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use tiller_protocol::effect::LineRange;
 
 use crate::change::{DETAIL_BYTES, excerpt, patch};
 use crate::cx::ToolCx;
@@ -28,6 +29,8 @@ pub(crate) struct Written {
 pub(crate) enum Knowledge {
     /// All of it.
     Whole,
+    /// These lines, the changed ones included: the rest was never shown and must not be overwritten unseen.
+    Part(LineRange),
     /// Only what it knew before: others have changed the file, and their changes must not be overwritten unseen.
     Outdated,
 }
@@ -48,11 +51,15 @@ impl Written {
         }
         let replaced = workspace::replace(cx, &self.path, &self.bytes, &self.before)
             .map_err(|error| ToolError::Model(error.explain(&self.path, &cx.view)))?;
-        let effect = seen::written(&self.path, &self.bytes, &replaced);
+        let lines = match self.knowledge {
+            Knowledge::Part(range) => Some(range),
+            Knowledge::Whole | Knowledge::Outdated => None,
+        };
+        let effect = seen::written(&self.path, &self.bytes, &replaced, lines);
         self.remarks.extend(replaced.remarks);
         let done = Done::text(&self.report()).with_detail(self.detail());
         Ok(match self.knowledge {
-            Knowledge::Whole => done.with_effect(effect),
+            Knowledge::Whole | Knowledge::Part(_) => done.with_effect(effect),
             Knowledge::Outdated => done,
         })
     }
@@ -76,7 +83,7 @@ impl Written {
         let patch = if kind == "create" { Some(Vec::new()) } else { patch(&self.old_text, &self.new_text) };
         json!({
             "type": kind,
-            "filePath": self.path,
+            "filePath": self.path.to_string_lossy(),
             "content": bounded(&self.new_text),
             "originalFile": original,
             "structuredPatch": patch,

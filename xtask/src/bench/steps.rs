@@ -17,7 +17,7 @@ use super::turns::{Seat, Turns};
 const TILLER: &[&str] = &["-p", "go", "--allowedTools", "Bash"];
 
 /// Steps on each side of a mark whose overheads count for it.
-const WINDOW: usize = 9;
+const WINDOW: usize = 20;
 const OVERHEAD_GOAL: Goal = Goal::RatioAtMost(2.0);
 /// Growth beyond that of the floor, whose body grows as well.
 const FLAT_GOAL: Goal = Goal::RatioAtMost(1.25);
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn a_mark_stands_for_the_steps_around_it() {
-        let overheads = (1..=40).map(Duration::from_millis).collect();
+        let overheads = (1..=100).map(Duration::from_millis).collect();
         let session = Session { overheads, sizes: Vec::new(), peaks: vec![(3, 7.0)] };
-        assert_eq!(session.overhead(20), 20.0);
-        assert_eq!(session.overhead(5), 8.0);
+        assert_eq!(session.overhead(50), 50.0);
+        assert_eq!(session.overhead(5), 13.0);
         assert_eq!(session.peak(3), 7.0);
         assert!(session.peak(4).is_nan());
     }

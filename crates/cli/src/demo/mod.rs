@@ -54,7 +54,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
 
 async fn run(env: &Env) -> anyhow::Result<Exit> {
     let scene = Scene::build(env)?;
-    let narrator = Narrator::new();
+    let mut narrator = Narrator::new();
     narrator.opening(&scene, PROMPT)?;
     let mut session = Session::start(setup(env, &scene)?)?;
     session.commands.send(Command::Submit(UserInput::text(PROMPT))).await?;
@@ -96,6 +96,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         registry: tiller_tools::built_in(),
         rules: Rules { allow: vec!["Bash(./test.sh)".parse()?], ..Rules::default() },
         mode: Some(Mode::AcceptEdits),
+        default_mode: Mode::Default,
         interactive: false,
         prompt: PromptChoice::default(),
         user_context: true,
@@ -105,6 +106,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
             concurrency: tiller_config::tool_concurrency(&env),
         },
         streaming_tools: true,
+        stream_events: true,
         thinking: Thinking::ModelDefault,
         effort: None,
         betas: Vec::new(),

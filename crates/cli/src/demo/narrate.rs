@@ -1,20 +1,71 @@
 //! Telling the demo as it happens, for a person at a terminal.
 
+use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 
 use serde::Deserialize;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, CallResult, Entry};
-use tiller_protocol::id::SessionId;
+use tiller_protocol::id::{CallId, SessionId};
 
 use super::scene::Scene;
 
 /// Lines of a result that are shown.
 const SHOWN_LINES: usize = 12;
 
+/// Columns where there is no terminal to ask.
+const COLUMNS: usize = 100;
+
 /// Prints the story.
 pub(crate) struct Narrator {
     colour: bool,
+    wrap: Wrap,
+    /// Calls of the answer being told, by what they look at: several run at once.
+    calls: HashMap<CallId, String>,
+}
+
+/// Breaks flowing text between words.
+struct Wrap {
+    columns: usize,
+    column: usize,
+    word: String,
+}
+
+impl Wrap {
+    /// Takes in more text; gives what can be printed of it.
+    fn feed(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        for c in text.chars() {
+            if !c.is_whitespace() {
+                self.word.push(c);
+                continue;
+            }
+            out.push_str(&self.flush());
+            self.column = if c == '\n' { 0 } else { self.column + 1 };
+            out.push(c);
+        }
+        out
+    }
+
+    /// The word that is still open.
+    fn flush(&mut self) -> String {
+        let length = self.word.chars().count();
+        let breaks = self.column > 0 && self.column + length > self.columns;
+        self.column = if breaks { length } else { self.column + length };
+        let word = std::mem::take(&mut self.word);
+        if breaks { format!("\n{word}") } else { word }
+    }
+
+    fn new_line(&mut self) -> String {
+        let rest = self.flush();
+        self.column = 0;
+        rest + "\n"
+    }
+}
+
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
 }
 
 #[derive(Deserialize)]
@@ -29,12 +80,13 @@ struct TextDelta {
 
 impl Narrator {
     pub(crate) fn new() -> Self {
-        Self { colour: std::io::stdout().is_terminal() }
+        let wrap = Wrap { columns: columns(), column: 0, word: String::new() };
+        Self { colour: std::io::stdout().is_terminal(), wrap, calls: HashMap::new() }
     }
 
     pub(crate) fn opening(&self, scene: &Scene, prompt: &str) -> anyhow::Result<()> {
         say(&format!(
-            "{}\nThe model's words are recorded. The loop, the tools, the permission checks and the repository are real.\n\
+            "{}\nThe model's words are recorded.\nThe loop, the tools, the permission checks and the repository are real.\n\
              Scratch repository: {}\n\n{} {prompt}\n\n",
             self.styled("1", "Tiller demo"),
             scene.dir.display(),
@@ -42,11 +94,11 @@ impl Narrator {
         ))
     }
 
-    pub(crate) fn event(&self, event: &Event) -> anyhow::Result<()> {
+    pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<()> {
         match event {
             Event::Stream(json) if json.contains("text_delta") => {
                 match serde_json::from_str::<TextEvent>(json) {
-                    Ok(event) => say(&event.delta.text),
+                    Ok(event) => say(&self.wrap.feed(&event.delta.text)),
                     Err(_) => Ok(()),
                 }
             }
@@ -72,15 +124,23 @@ impl Narrator {
         ))
     }
 
-    fn entry(&self, entry: &Entry) -> anyhow::Result<()> {
+    fn entry(&mut self, entry: &Entry) -> anyhow::Result<()> {
         match &entry.body {
             Body::Assistant(block) => match block.block.as_tool_use() {
                 Some(call) => {
                     let what =
                         ["command", "file_path", "pattern"].iter().find_map(|key| call.input[*key].as_str());
-                    say(&format!("  {} {}\n", self.styled("1;33", &call.name), what.unwrap_or_default()))
+                    let what = what.unwrap_or_default();
+                    self.calls.insert(
+                        call.id,
+                        format!("{} {}", call.name, what.rsplit('/').next().unwrap_or(what)),
+                    );
+                    say(&format!("  {} {what}\n", self.styled("1;33", &call.name)))
                 }
-                None => say("\n"),
+                None => {
+                    self.calls.clear();
+                    say(&self.wrap.new_line())
+                }
             },
             Body::Result(result) => self.result(result),
             Body::Notice(notice) => say(&format!("  {}\n", notice.content)),
@@ -93,9 +153,12 @@ impl Narrator {
         let text = result.text();
         let lines: Vec<&str> = text.lines().collect();
         let code = if result.is_error { "31" } else { "2" };
-        say(&format!("  {}\n", self.styled(code, &format!("└ {}", result.tool))))?;
-        for line in lines.iter().take(SHOWN_LINES) {
-            say(&format!("    {}\n", self.styled(code, line)))?;
+        if let Some(label) = self.calls.get(&result.call).filter(|_| self.calls.len() > 1) {
+            say(&format!("  {}\n", self.styled("33", label)))?;
+        }
+        for (at, line) in lines.iter().take(SHOWN_LINES).enumerate() {
+            let mark = if at == 0 { "└" } else { " " };
+            say(&format!("  {mark} {}\n", self.styled(code, line)))?;
         }
         if lines.len() > SHOWN_LINES {
             say(&format!(

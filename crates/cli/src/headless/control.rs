@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tiller_model::name::Names;
-use tiller_protocol::ask::{Answer, Ask};
+use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Delivery, Entry};
@@ -151,14 +151,14 @@ impl Control {
             (Some("success"), Some("allow")) => Answer::Allow {
                 updated_input: body.get("updatedInput").filter(|input| input.is_object()).cloned(),
             },
-            (Some("success"), _) if body["interrupt"] == true => Answer::Refuse { feedback: None },
             (Some("success"), _) => {
+                let then = if body["interrupt"] == true { Then::EndTurn } else { Then::GoOn };
                 let message = body["message"].as_str().unwrap_or("no reason was given");
-                Answer::Refuse { feedback: Some(message.to_owned()) }
+                Answer::Refuse { feedback: Some(message.to_owned()), then }
             }
             _ => {
                 let error = response["error"].as_str().unwrap_or("the permission callback failed");
-                Answer::Refuse { feedback: Some(error.to_owned()) }
+                Answer::Refuse { feedback: Some(error.to_owned()), then: Then::GoOn }
             }
         };
         Reaction { commands: vec![Command::Answer(id, answer)], ..Reaction::default() }
@@ -230,5 +230,5 @@ impl Control {
 
 fn refuse(id: AskId) -> Command {
     let feedback = "the stream closed before the question was answered".to_owned();
-    Command::Answer(id, Answer::Refuse { feedback: Some(feedback) })
+    Command::Answer(id, Answer::Refuse { feedback: Some(feedback), then: Then::GoOn })
 }

@@ -42,6 +42,11 @@ impl SessionFacts {
 }
 
 impl Frames {
+    /// The session.
+    pub(crate) fn session(&self) -> SessionId {
+        self.session
+    }
+
     /// The first message of each turn.
     pub(crate) fn init(&self, tally: &Tally) -> Value {
         let model = tally.state.model.as_deref().unwrap_or(&self.facts.model);
@@ -64,8 +69,8 @@ impl Frames {
                 "usage": {"input_tokens": 0, "output_tokens": 0},
             },
         });
-        if block.api_error {
-            frame["error"] = "unknown".into();
+        if let Some(kind) = &block.api_error {
+            frame["error"] = kind.as_str().into();
         }
         if block.aborted {
             frame["aborted"] = true.into();
@@ -99,10 +104,11 @@ impl Frames {
 
     /// Input that was sent while the agent worked and has now reached the model.
     pub(crate) fn delivered(&self, attachment: &Attachment) -> Value {
+        let content = attachment.attachment["prompt"].as_array().cloned().unwrap_or_default();
         json!({
             "type": "user", "uuid": attachment.attachment["id"], "session_id": self.session,
             "parent_tool_use_id": null, "isReplay": true,
-            "message": {"role": "user", "content": attachment.attachment["prompt"]},
+            "message": {"role": "user", "content": bounded(content)},
         })
     }
 

@@ -3,11 +3,14 @@
 use std::io::{BufRead, Read};
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 /// How long a run that has its prompt waits for somebody to write to its standard input.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
+/// Bytes of standard input that can be part of a prompt; a request may have no more than 32 MB.
+const MAX_TEXT: u64 = 10 << 20;
 
 /// One line: a JSON object, or what is wrong with it.
 pub(crate) type Line = Result<Value, String>;
@@ -55,14 +58,20 @@ pub(crate) async fn text(has_prompt: bool) -> anyhow::Result<Option<String>> {
         let available = stdin.fill_buf().map(<[u8]>::len);
         let _ = first.send(());
         let mut bytes = Vec::new();
-        let result = available.and_then(|_| stdin.read_to_end(&mut bytes)).map(|_| bytes);
+        let result = available.and_then(|_| stdin.take(MAX_TEXT + 1).read_to_end(&mut bytes)).map(|_| bytes);
         let _ = whole.send(result);
     });
     if has_prompt && tokio::time::timeout(FIRST_BYTE, begun).await.is_err() {
         tracing::warn!("nothing came on standard input; going on without it");
         return Ok(None);
     }
-    let bytes = read.await??;
+    let bytes = read.await?.context("standard input could not be read")?;
+    if bytes.len() as u64 > MAX_TEXT {
+        let megabytes = MAX_TEXT >> 20;
+        bail!(
+            "standard input has more than {megabytes} MB; put it into a file and name the file in the prompt"
+        );
+    }
     let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
     Ok(Some(text).filter(|text| !text.is_empty()))
 }

@@ -8,6 +8,7 @@ mod output;
 mod tally;
 
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
 use tiller_engine::Session;
 use tiller_protocol::command::{Command, Event, UserInput};
@@ -67,6 +68,7 @@ pub(crate) async fn run(
         interrupt: signal(SignalKind::interrupt())?,
         terminate: signal(SignalKind::terminate())?,
         stopped_by: None,
+        stopped_at: None,
         exit: Exit::Success,
         streaming,
         session,
@@ -91,6 +93,9 @@ pub(crate) async fn piped_text(has_prompt: bool) -> anyhow::Result<Option<String
     input::text(has_prompt).await
 }
 
+/// Signals closer together than this are one.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
 struct Run {
     session: Session,
     tally: Tally,
@@ -100,6 +105,7 @@ struct Run {
     interrupt: Signal,
     terminate: Signal,
     stopped_by: Option<Exit>,
+    stopped_at: Option<Instant>,
     exit: Exit,
     streaming: bool,
 }
@@ -203,10 +209,16 @@ impl Run {
 
     /// The first signal ends the turn in order; a second one ends the process.
     async fn stop(&mut self, exit: Exit) -> anyhow::Result<()> {
+        // Terminals and wrappers often send one wish twice.
+        if self.stopped_at.is_some_and(|at| at.elapsed() < SAME_WISH) {
+            return Ok(());
+        }
         if self.stopped_by.is_some() {
+            self.tally.stopped_by_force();
             self.output.crashed(&self.tally)?;
             std::process::exit(i32::from(exit as u8));
         }
+        self.stopped_at = Some(Instant::now());
         self.shut_down(exit).await;
         Ok(())
     }

@@ -108,7 +108,12 @@ impl Output {
                 }
                 self.complain("stopped at a limit before the task was finished");
             }
-            Some(Outcome::Interrupted | Outcome::ToolRejected) => self.complain("interrupted"),
+            Some(Outcome::Interrupted | Outcome::ToolRejected) => {
+                if !tally.answer().trim().is_empty() {
+                    line(tally.answer().trim_end())?;
+                }
+                self.complain("interrupted; --continue goes on from here");
+            }
             None => self.complain("the run ended unexpectedly"),
         }
         Ok(())
@@ -155,7 +160,7 @@ impl Output {
             Body::Notice(notice) => self.frames.notice(entry, notice),
             Body::Decision(decision) if decision.behavior == "deny" => {
                 let fields = json!({"tool_name": decision.tool, "tool_use_id": decision.call,
-                    "message": decision.reason});
+                    "message": decision.message, "reason": decision.reason});
                 self.frames.system("permission_denied", fields)
             }
             Body::Orphaned(orphaned) => self.frames.system("orphaned", json!({"uuids": orphaned.ids})),
@@ -173,10 +178,19 @@ impl Output {
         self.frame(&self.frames.system("session_state_changed", fields))
     }
 
-    /// With `--verbose`, progress for people on standard error.
+    /// What people should know on standard error; with `--verbose`, progress too.
     fn narrate(&self, event: &Event) {
-        let Event::Appended(entry) = event else { return };
+        let entry = match event {
+            Event::Appended(entry) => entry,
+            Event::Retrying { attempt, max, delay, error, .. } => {
+                let seconds = delay.as_secs_f64();
+                return self
+                    .complain(&format!("{error}; trying again in {seconds:.1} s ({attempt} of {max})"));
+            }
+            _ => return,
+        };
         match &entry.body {
+            Body::Opened(_) if self.verbose => self.complain(&format!("session {}", self.frames.session())),
             Body::Notice(notice) if self.verbose || notice.level != Level::Info => {
                 self.complain(&notice.content);
             }

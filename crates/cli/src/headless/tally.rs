@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::{Body, Entry, TurnEnd};
+use tiller_protocol::entry::{Body, Entry, Outcome, TurnEnd};
 use tiller_protocol::id::MessageId;
 use tiller_protocol::state::State;
 use tiller_protocol::usage::{StopReason, Usage};
@@ -101,6 +101,12 @@ impl Tally {
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}
         }
+    }
+
+    /// The user did not wait for the end of the turn.
+    pub(crate) fn stopped_by_force(&mut self) {
+        let steps = self.turn.requests;
+        self.turn.end.get_or_insert(TurnEnd { outcome: Outcome::Interrupted, marker: None, steps });
     }
 
     /// The text of the last answer.

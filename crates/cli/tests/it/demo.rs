@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::harness::World;
 
-// REPL-02
+// The recording drives the real loop and the real tools.
 #[test]
 fn the_demo_fixes_a_bug_without_account_or_network() {
     let world = World::new();

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -186,6 +187,12 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// A number of seconds that no other process sleeps for, so that a command can be recognised by it.
+pub(crate) fn marker() -> String {
+    static GIVEN: AtomicU32 = AtomicU32::new(100_000);
+    format!("{}.{}", GIVEN.fetch_add(1, Ordering::Relaxed), std::process::id())
+}
+
 /// Processes whose command line contains the marker.
 pub(crate) fn processes_with(marker: &str) -> Vec<String> {
     let processes = fs_err::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -202,10 +209,11 @@ pub(crate) fn blocks_of(request: &Value, kind: &str) -> Vec<Value> {
     blocks.filter(|block| block["type"] == kind).cloned().collect()
 }
 
-/// The entries of a log.
+/// The entries of a log; one that is just being written is left out.
 pub(crate) fn entries(log: &Path) -> Vec<Value> {
     let text = fs_err::read_to_string(log).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn collect_logs(dir: &Path, logs: &mut Vec<PathBuf>) {

@@ -123,7 +123,7 @@ fn the_limit_on_requests_is_5() {
     assert_eq!(code, 5);
 }
 
-// HEAD-01, BUDG-02
+// HEAD-01, LOOP-47
 #[test]
 fn the_spending_limit_is_6() {
     let script = |world: &World| {
@@ -140,7 +140,7 @@ fn the_spending_limit_is_6() {
     assert_eq!(code, 6);
 }
 
-// HEAD-01, LOOP-24: SDKs know a failed request as a "success" that is an error.
+// HEAD-01: SDKs know a failed request as a "success" that is an error.
 #[test]
 fn a_failed_request_is_1_and_says_why() {
     let script =
@@ -234,4 +234,26 @@ fn usage_is_of_the_turn_and_cost_of_the_session() {
     assert_eq!(model["outputTokens"].as_u64().unwrap(), output(&first) + output(&second));
     assert!((model["costUSD"].as_f64().unwrap() - cost(&second)).abs() < 1e-9);
     world.server.assert_clean();
+}
+
+#[test]
+fn people_see_that_a_request_is_repeated() {
+    let world = World::new();
+    world.server.replies([Reply::status(529, "overloaded_error", "busy"), Reply::text("ok")]);
+    let run = world.run(&["-p", "go"]).ok();
+    assert_eq!(run.stdout, "ok\n");
+    assert!(run.stderr.contains("trying again") && run.stderr.contains("1 of 10"), "{}", run.stderr);
+    world.server.assert_clean();
+}
+
+#[test]
+fn more_input_than_a_request_can_hold_is_refused() {
+    let world = World::new();
+    let input = world.path("large");
+    fs_err::write(&input, vec![b'x'; 11 << 20]).unwrap();
+    let mut command = world.command(&["-p", "sum it up"]);
+    let output = command.stdin(fs_err::File::open(&input).unwrap().into_file()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("10 MB"));
+    assert_eq!(world.server.messages().len(), 0);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::{Gate, Reply};
 
-use crate::harness::{World, eventually, is_result_of, processes_with, result_text, stream_args};
+use crate::harness::{World, eventually, is_result_of, marker, processes_with, result_text, stream_args};
 use crate::live::{Finished, Live};
 
 /// Words that arrive before the answer stops.
@@ -40,7 +40,7 @@ fn running_command(world: &World, marker: &str) -> Live {
     live
 }
 
-// LOOP-27, HEAD-03, VERB-02: the half answer is kept and the conversation can go on.
+// HEAD-03: the half answer is kept and the conversation can go on.
 #[test]
 fn sigint_while_the_model_writes() {
     let world = World::new();
@@ -64,30 +64,30 @@ fn sigint_while_the_model_writes() {
     world.server.assert_clean();
 }
 
-// LOOP-30, CUST-02, KERN-04: nothing of the command is left when the run has ended.
+// HEAD-03: nothing of the command is left when the run has ended.
 #[test]
 fn sigint_while_a_command_runs() {
     let world = World::new();
-    let marker = "271828.1828";
-    let live = running_command(&world, marker);
+    let marker = marker();
+    let live = running_command(&world, &marker);
     live.signal("INT");
     let end = live.finish();
     interrupted(&end);
     assert_eq!(end.code, 130);
     assert!(end.frames.iter().any(|frame| is_result_of(frame, "slow")));
-    assert_eq!(processes_with(marker), Vec::<String>::new());
+    assert_eq!(processes_with(&marker), Vec::<String>::new());
     world.server.reply(Reply::text("done"));
     world.run(&["--continue", "-p", "go on"]).ok();
     assert!(result_text(world.server.messages()[1].body(), "slow").contains("interrupted"));
     world.server.assert_clean();
 }
 
-// The second signal does not wait for a command that takes its time to end.
+// Terminals and wrappers send one wish twice: it is still one interruption, with one result.
 #[test]
-fn a_second_sigint_ends_at_once() {
+fn a_signal_sent_twice_is_one_interruption() {
     let world = World::new();
-    let marker = "161803.3988";
-    let live = running_command(&world, marker);
+    let marker = marker();
+    let live = running_command(&world, &marker);
     live.signal("INT");
     live.signal("INT");
     let end = live.finish();
@@ -95,7 +95,7 @@ fn a_second_sigint_ends_at_once() {
     let results = end.frames.iter().filter(|frame| frame["type"] == "result").count();
     assert_eq!(results, 1, "{end:#?}");
     assert_eq!(end.result().0["is_error"], true);
-    eventually("the command is gone", || processes_with(marker).is_empty());
+    eventually("the command is gone", || processes_with(&marker).is_empty());
     world.server.assert_clean();
 }
 
@@ -117,7 +117,9 @@ fn sigterm_ends_with_a_result_and_143() {
         let stdout = String::from_utf8(output.stdout).unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         if format == "text" {
-            assert_eq!((stdout.as_str(), stderr.as_str()), ("", "tiller: interrupted\n"));
+            // How much of the answer had arrived is not ours to say.
+            assert!("Half of an".starts_with(stdout.trim_end()), "{stdout}");
+            assert_eq!(stderr, "tiller: interrupted; --continue goes on from here\n");
         } else {
             let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
             assert_eq!(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use tiller_testkit::{Captured, Reply};
 
-use crate::harness::{World, eventually, result_text};
+use crate::harness::{World, eventually, marker, processes_with, result_text};
 
 const SESSION: &str = "6f1c1a52-9f5e-4c9e-8e5b-3d4f0a6b7c8d";
 const POINTS: u64 = 200;
@@ -135,7 +135,8 @@ fn check(seed: u64, extent: &Extent) -> bool {
     let marks = fs_err::read_to_string(world.path("marks")).unwrap_or_default();
     let last = world.server.messages().pop().unwrap();
     for mark in ["mark-1", "mark-2", "mark-3", "mark-4"] {
-        let times = marks.lines().filter(|line| *line == mark).count();
+        // Not by lines: a shell that is ended in the middle of an echo may write all but the line feed.
+        let times = marks.matches(mark).count();
         let lost = result_text(last.body(), mark).contains("may or may not have run");
         let skipped = result_text(last.body(), mark).contains("another call of the same response failed");
         let range = if lost || skipped { 0..=1 } else { 1..=1 };
@@ -145,7 +146,7 @@ fn check(seed: u64, extent: &Extent) -> bool {
     cut
 }
 
-// LOG-02, LOG-04, LOOP-38, CACHE-05
+// LOG-02, LOG-04, LOOP-38
 #[test]
 fn killed_at_any_moment_a_session_goes_on() {
     let extent = Extent::measured();
@@ -167,7 +168,7 @@ fn killed_at_any_moment_a_session_goes_on() {
     assert!(cut > POINTS * 3 / 4, "only {cut} of {POINTS} kills came before the turn had ended");
 }
 
-// LOG-03, LOG-04: what a crash of the machine may leave behind is a log cut at any byte.
+// LOG-04: what a crash of the machine may leave behind is a log cut at any byte.
 #[test]
 fn a_log_cut_anywhere_goes_on() {
     let world = world();
@@ -186,17 +187,17 @@ fn a_log_cut_anywhere_goes_on() {
     assert_eq!(world.server.rejections(), Vec::<String>::new());
 }
 
-// CUST-02: a command does not outlive the Tiller that was killed.
+// A command does not outlive the Tiller that was killed.
 #[test]
 fn a_kill_takes_running_commands_along() {
     let world = World::new();
-    let marker = "31415926.5358";
+    let marker = marker();
     let command = format!("(setsid sleep {marker} &); trap '' TERM INT HUP; touch begun; sleep {marker}");
     world.server.reply(Reply::new().tool("Bash", json!({"command": command})));
     let mut child = world.command(&arguments()).spawn().unwrap();
     eventually("the command runs", || world.path("begun").exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    eventually("the command is gone", || crate::harness::processes_with(marker).is_empty());
+    eventually("the command is gone", || processes_with(&marker).is_empty());
     world.server.assert_clean();
 }

@@ -11,6 +11,8 @@ mod harness;
 mod live;
 
 mod args;
+mod config;
+mod control;
 mod demo;
 mod faults;
 mod headless_contract;

@@ -71,7 +71,7 @@ fn a_denial_is_told_to_the_model() {
     world.server.assert_clean();
 }
 
-// PERM-16, LOOP-30
+// PERM-16: a no that says so ends the turn.
 #[test]
 fn a_denial_can_end_the_turn() {
     let world = World::new();
@@ -151,7 +151,7 @@ fn an_interrupt_withdraws_the_question() {
     world.server.assert_clean();
 }
 
-// PERM-03, PERM-07: what a rule forbids is not asked about; what a rule allows is not either.
+// PERM-03: what a rule forbids is not asked about; what a rule allows is not either.
 #[test]
 fn rules_come_before_questions() {
     let world = World::new();

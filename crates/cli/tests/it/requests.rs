@@ -68,7 +68,7 @@ fn readable(request: &Value) -> String {
     text
 }
 
-// PROMPT-01, PROMPT-11, STEER-09, LOOP-12
+// PROMPT-01, PROMPT-11, STEER-09
 #[test]
 fn the_whole_first_request() {
     let (world, request) = first_request(&[]);
@@ -115,7 +115,6 @@ fn tool_definitions_do_not_grow_unnoticed() {
     assert_eq!(table.len(), DEFINITION_TOKENS.len());
 }
 
-// CACHE-07
 #[test]
 fn sampling_and_tool_choice_are_left_to_the_provider() {
     for model in ["sonnet", "opus", "haiku", "fable"] {
@@ -128,7 +127,7 @@ fn sampling_and_tool_choice_are_left_to_the_provider() {
     }
 }
 
-// CACHE-01, CACHE-02
+// CACHE-02
 #[test]
 fn few_breakpoints_and_a_prefix_that_grows() {
     let world = World::new().file("a", "1\n").file("b", "2\n");
@@ -152,7 +151,7 @@ fn few_breakpoints_and_a_prefix_that_grows() {
     world.server.assert_clean();
 }
 
-// CACHE-01: the tools are the same bytes in every run, so that runs share the provider's cache.
+// The tools are the same bytes in every run, so that runs share the provider's cache.
 #[test]
 fn two_runs_share_their_tools() {
     let [(_, first), (_, second)] = [first_request(&[]), first_request(&["--permission-mode", "plan"])];

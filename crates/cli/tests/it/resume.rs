@@ -32,7 +32,6 @@ fn refused(world: &World, args: &[&str], words: &[&str]) {
     }
 }
 
-// SESS-01
 #[test]
 fn all_ways_of_going_on_know_what_was_said() {
     for args in [
@@ -71,7 +70,7 @@ fn a_fork_leaves_the_original_alone() {
     world.server.assert_clean();
 }
 
-// CACHE-05: the server refuses thinking whose conversation has changed; here nothing has.
+// The server refuses thinking whose conversation has changed; here nothing has.
 #[test]
 fn thinking_survives_a_resume() {
     let world = remembered();
@@ -86,7 +85,7 @@ fn thinking_survives_a_resume() {
     world.server.assert_clean();
 }
 
-// A changed prompt begins a new epoch, which carries no thinking of the old one (CACHE-06).
+// A changed prompt begins a new epoch, which carries no thinking of the old one.
 #[test]
 fn another_prompt_is_a_new_epoch() {
     let world = remembered();
@@ -129,7 +128,7 @@ fn an_unknown_session_is_a_result_for_hosts() {
     world.server.assert_clean();
 }
 
-// SESS-03: planning goes on; a mode that allows more has to be chosen again.
+// Planning goes on; a mode that allows more has to be chosen again.
 #[test]
 fn plan_mode_is_restored_and_looser_modes_are_not() {
     for (mode, restored) in [
@@ -149,7 +148,6 @@ fn plan_mode_is_restored_and_looser_modes_are_not() {
     }
 }
 
-// LOG-03
 #[test]
 fn a_torn_last_line_is_cut_off_with_a_notice() {
     let world = remembered();
@@ -166,7 +164,6 @@ fn a_torn_last_line_is_cut_off_with_a_notice() {
     world.server.assert_clean();
 }
 
-// LOG-06
 #[test]
 fn a_session_in_use_is_refused_and_can_be_forked() {
     let world = remembered();

@@ -35,7 +35,7 @@ fn reading(world: &World) {
     ]);
 }
 
-// LOOP-48, LOOP-02: every measurement names its turn and its step.
+// LOOP-48: every measurement names its turn and its step.
 #[test]
 fn a_step_with_calls_is_measured() {
     let world = World::new();

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 use tiller_testkit::{Matcher, Reply};
 
-use crate::harness::{World, processes_with, result_text};
+use crate::harness::{World, marker, processes_with, result_text};
 
 fn bash(id: &str, command: &str) -> Reply {
     Reply::new().tool_with_id(id, "Bash", json!({"command": command}))
@@ -32,7 +32,7 @@ fn played(world: &World, replies: impl IntoIterator<Item = Reply>) -> Value {
     last_request(world)
 }
 
-// CUST-01: standard input is closed, so a command that reads it ends.
+// Standard input is closed, so a command that reads it ends.
 #[test]
 fn a_command_that_reads_input_finds_none() {
     let world = World::new();
@@ -50,7 +50,6 @@ fn a_change_of_directory_holds_for_the_next_command_and_the_next_run() {
     world.server.assert_clean();
 }
 
-// KERN-07
 #[test]
 fn commands_do_not_see_the_key() {
     let world = World::new();
@@ -60,11 +59,10 @@ fn commands_do_not_see_the_key() {
     world.server.assert_clean();
 }
 
-// CUST-02, CUST-03
 #[test]
 fn background_commands_are_read_and_ended() {
     let world = World::new();
-    let marker = "141421.3562";
+    let marker = marker();
     let background = |id: &str, command: &str| {
         Reply::new().tool_with_id(id, "Bash", json!({"command": command, "run_in_background": true}))
     };
@@ -87,7 +85,7 @@ fn background_commands_are_read_and_ended() {
     assert!(result_text(&request, "kill").contains("was ended"));
     assert!(!result_text(&request, "after").contains("hello"), "output is shown once");
     assert!(result_text(&request, "unknown").contains("Known ones: bash_1"));
-    assert_eq!(processes_with(marker), Vec::<String>::new(), "nothing survives the session");
+    assert_eq!(processes_with(&marker), Vec::<String>::new(), "nothing survives the session");
     world.server.assert_clean();
 }
 
@@ -193,7 +191,7 @@ fn long_output_is_stored_and_can_be_read() {
     assert_eq!(world.server.rejections(), Vec::<String>::new());
 }
 
-// PLAN-49 and the rule that reading is always possible: plan mode looks and keeps its list, but changes nothing.
+// Plan mode looks and keeps its list, but changes nothing.
 #[test]
 fn planning_looks_and_changes_nothing() {
     let world = World::new().file("a", "old\n");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use serde_json::{Value, json};
 use tiller_policy::{Context, Decision, Permit, Reason, Request, approve, decide};
-use tiller_protocol::ask::{Answer, Ask, PermissionAsk};
+use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{DecisionRecord, Response};
@@ -36,8 +36,8 @@ pub(crate) enum News {
 pub(crate) enum Verdict {
     /// With a result of its own.
     Settled(Box<Settled>),
-    /// The user refused it without a word: the turn ends.
-    Rejected,
+    /// The user refused it and ended the turn.
+    Rejected(String),
     /// It was told to stop before it had a result.
     Cancelled,
 }
@@ -221,14 +221,16 @@ impl Permission<'_> {
         };
         match answer {
             Ok(Answer::Allow { updated_input }) => self.allowed_by_user(prepared, updated_input),
-            Ok(Answer::Refuse { feedback: Some(feedback) }) => {
+            Ok(Answer::Refuse { feedback, then }) => {
                 self.record("deny", &Reason::User, self.call.input.clone());
-                let text = format!("The user refused this call and said: {feedback}");
-                Err(Verdict::error(&text))
-            }
-            Ok(Answer::Refuse { feedback: None }) => {
-                self.record("deny", &Reason::User, self.call.input.clone());
-                Err(Verdict::Rejected)
+                let text = match feedback {
+                    Some(feedback) => format!("The user refused this call and said: {feedback}"),
+                    None => "The user refused this call. Nothing was done.".to_owned(),
+                };
+                Err(match then {
+                    Then::GoOn => Verdict::error(&text),
+                    Then::EndTurn => Verdict::Rejected(text),
+                })
             }
             Err(_) => Err(self.nobody_to_ask(&reason)),
         }
@@ -282,6 +284,7 @@ impl Permission<'_> {
             tool: self.call.name.clone(),
             behavior: behavior.to_owned(),
             reason: serde_json::to_value(reason).unwrap_or_default(),
+            message: reason.explain(),
             input,
         }));
     }

@@ -134,13 +134,10 @@ impl Executor {
 
     /// Takes a verdict in. Returns whether the user rejected the call.
     pub(crate) fn finish(&mut self, id: &CallId, verdict: Verdict) -> bool {
-        let rejected = matches!(verdict, Verdict::Rejected);
+        let rejected = matches!(verdict, Verdict::Rejected(_));
         match verdict {
             Verdict::Settled(settled) => self.settle(id, *settled),
-            Verdict::Rejected => {
-                let text = "The user refused this call. Nothing was done.";
-                self.settle(id, Settled::error(text));
-            }
+            Verdict::Rejected(text) => self.settle(id, Settled::error(&text)),
             Verdict::Cancelled => {
                 let stop = self.stopped_by().unwrap_or_else(|| Stop::new(Cause::Interrupted));
                 self.answer(id, &stop);

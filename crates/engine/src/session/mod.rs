@@ -67,6 +67,8 @@ pub struct Setup {
     pub rules: Rules,
     /// The permission mode, if one was named.
     pub mode: Option<Mode>,
+    /// The mode of a session for which none was named and that was not left while planning.
+    pub default_mode: Mode,
     /// Whether somebody can answer questions.
     pub interactive: bool,
     /// Changes to the system prompt.
@@ -77,6 +79,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Whether calls start while the model is still writing.
     pub streaming_tools: bool,
+    /// Whether the front end wants the model's raw streaming events; each one wakes it up.
+    pub stream_events: bool,
     /// How the model should think.
     pub thinking: Thinking,
     /// How much effort it should spend.
@@ -160,6 +164,7 @@ struct Fixed {
     user_context: bool,
     limits: Limits,
     streaming_tools: bool,
+    stream_events: bool,
     thinking: Thinking,
     effort: Option<Effort>,
     betas: Vec<String>,

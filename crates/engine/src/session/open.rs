@@ -64,7 +64,7 @@ impl Task {
         let roots = roots(&setup.env.cwd, &setup.additional_dirs);
         let mode = setup.mode.unwrap_or(match opening.history.state.mode {
             Mode::Plan => Mode::Plan,
-            _ => Mode::Default,
+            _ => setup.default_mode,
         });
         let (policy, policy_now) = watch::channel(Arc::new(Context {
             mode,
@@ -100,6 +100,7 @@ impl Task {
             user_context: setup.user_context,
             limits: setup.limits,
             streaming_tools: setup.streaming_tools,
+            stream_events: setup.stream_events,
             thinking: setup.thinking,
             effort: setup.effort,
             betas: setup.betas,

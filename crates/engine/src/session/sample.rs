@@ -165,7 +165,9 @@ impl Task {
             }
             ModelEvent::Raw(json) => {
                 attempt.partial.feed(&json);
-                self.journal.tell(Event::Stream(json));
+                if self.fixed.stream_events {
+                    self.journal.tell(Event::Stream(json));
+                }
             }
             ModelEvent::Block { block, invalid_input, .. } => self.on_block(attempt, block, invalid_input)?,
             ModelEvent::Finished { usage, stop_reason, stop_details, duration } => {
@@ -209,7 +211,7 @@ impl Task {
             model: wire_id(&attempt.model),
             block,
             invalid_input,
-            api_error: false,
+            api_error: None,
             aborted: false,
         }))?;
         attempt.entries.push(entry.id);
@@ -353,7 +355,7 @@ impl Task {
                 model: wire_id(&attempt.model),
                 block: RawBlock::text(&text),
                 invalid_input: None,
-                api_error: false,
+                api_error: None,
                 aborted: true,
             };
             self.append(Body::Assistant(block))?;
@@ -384,7 +386,7 @@ impl Task {
             model: "<synthetic>".to_owned(),
             block: RawBlock::text(&message),
             invalid_input: None,
-            api_error: true,
+            api_error: Some(kind_of(error).to_owned()),
             aborted: false,
         }))?;
         Ok(Sampled::Failed(Outcome::Error { message, status: error.status() }))
@@ -423,5 +425,17 @@ pub(super) fn cause_of(abort: Abort) -> Cause {
     match abort {
         Abort::Interrupted => Cause::Interrupted,
         Abort::ToolRejection => Cause::ToolRejection,
+    }
+}
+
+/// A failure in the words that hosts of the JSON stream know.
+fn kind_of(error: &ModelError) -> &'static str {
+    match error.status() {
+        Some(401 | 403) => "authentication_failed",
+        Some(402) => "billing_error",
+        Some(429) => "rate_limit",
+        Some(400..=499) => "invalid_request",
+        Some(500..) => "server_error",
+        _ => "unknown",
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tiller_engine::Setup;
-use tiller_protocol::ask::{Answer, Ask};
+use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::{Body, Cause, EndMarker, EndReason, Outcome};
 use tiller_protocol::id::AskId;
@@ -61,7 +61,7 @@ async fn a_refusal_without_a_word_ends_the_turn() {
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, _) = asked(&mut watch).await;
     watch.until_answered().await;
-    watch.send(Command::Answer(id, Answer::Refuse { feedback: None })).await;
+    watch.send(Command::Answer(id, Answer::Refuse { feedback: None, then: Then::EndTurn })).await;
     watch.until_turn_ends().await;
     assert!(watch.result("a").is_error);
     assert!(matches!(watch.result("b").cause, Cause::SiblingError | Cause::ToolRejection));
@@ -81,7 +81,12 @@ async fn a_refusal_with_feedback_goes_on() {
     lab.server.replies([Reply::new().tool_with_id("a", "Probe", write(&lab)), Reply::text("done")]);
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, _) = asked(&mut watch).await;
-    watch.send(Command::Answer(id, Answer::Refuse { feedback: Some("not that file".into()) })).await;
+    watch
+        .send(Command::Answer(
+            id,
+            Answer::Refuse { feedback: Some("not that file".into()), then: Then::GoOn },
+        ))
+        .await;
     watch.until_turn_ends().await;
     assert!(watch.result("a").text().contains("not that file"));
     assert_eq!(watch.outcome(), Outcome::Success);

@@ -210,3 +210,26 @@ async fn the_queue_waits_after_an_interrupt() {
     assert!(last.contains("now") && last.contains("queued"), "{last}");
     lab.server.assert_clean();
 }
+
+// Programs that copy a session write its lines anew; the conversation is still there, and the chain is known to be broken.
+#[tokio::test]
+async fn a_log_rewritten_by_another_program_is_still_a_session() {
+    let lab = Lab::new();
+    let watch = two_steps(&lab).await;
+    let log = watch.session.paths.log.clone();
+    let text = fs_err::read_to_string(&log).unwrap();
+    let messages = text.lines().filter_map(|line| {
+        let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
+        let kept = ["user", "assistant", "system", "attachment"].iter().any(|kind| value["type"] == *kind);
+        value["forkedFrom"] = "elsewhere".into();
+        kept.then(|| serde_json::to_string(&value).unwrap().replace("\":", "\": "))
+    });
+    fs_err::write(&log, messages.map(|line| line + "\n").collect::<String>()).unwrap();
+    lab.server.reply(Reply::text("seven"));
+    let setup = Setup { start: Start::Resume(watch.session.id), ..lab.setup() };
+    let mut watch = lab.begin(setup, "which number?").await;
+    watch.until(|event| matches!(event, tiller_protocol::command::Event::Appended(entry) if matches!(&entry.body, Body::TurnEnded(end) if end.outcome == Outcome::Success))).await;
+    let request = lab.server.messages().pop().unwrap().body()["messages"].to_string();
+    assert!(request.contains("number 7") && request.contains("tool_result"), "{request}");
+    lab.server.assert_clean();
+}

@@ -46,7 +46,7 @@ async fn steps_share_a_chain_and_count_their_depth() {
     assert_ne!(last.0, first[0].0);
 }
 
-// LOOP-14, LOOP-15, LOOP-29: events come in the order in which they enter the conversation.
+// LOOP-14, LOOP-15, LOOP-29, LOOP-51: events come in the order in which they enter the conversation.
 #[tokio::test]
 async fn events_come_in_conversation_order() {
     let lab = Lab::new();
@@ -117,6 +117,15 @@ async fn a_fatal_error_answers_open_calls_and_ends_the_turn() {
     );
     assert_eq!(end(&watch).marker, Some(EndMarker { tool_use: false, reason: EndReason::Error }));
     assert!(matches!(watch.outcome(), Outcome::Error { .. }));
+}
+
+#[tokio::test]
+async fn a_front_end_that_wants_no_streaming_events_gets_none() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("a long answer").chunked(1));
+    let watch = lab.turn(Setup { stream_events: false, ..lab.setup() }, "go").await;
+    assert!(!watch.sketch().iter().any(|line| line.starts_with("stream ")), "{:?}", watch.sketch());
+    assert_eq!(end(&watch).outcome, Outcome::Success);
 }
 
 // LOOP-27: what the model had written is kept and marked.

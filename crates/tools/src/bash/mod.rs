@@ -3,6 +3,8 @@
 pub(crate) mod clean;
 pub(crate) mod report;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -24,6 +26,9 @@ const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 /// The shortest time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// Settings under which looking at a repository runs no program of its choice.
+const HARMLESS_GIT: [(&str, &str); 3] =
+    [("core.fsmonitor", "false"), ("safe.bareRepository", "explicit"), ("core.pager", "cat")];
 /// Bytes of output that a report of progress shows.
 const PROGRESS_BYTES: usize = 2_000;
 
@@ -112,7 +117,8 @@ enum Stop {
 
 async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
     let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
-    let spec = Spawn { call: &cx.call, vars: &cx.env.vars, stdin: Stdin::Closed, spool };
+    let vars = variables(cx)?;
+    let spec = Spawn { call: &cx.call, vars: &vars, stdin: Stdin::Closed, spool };
     let started = Instant::now();
     let child = spawn(&cx.permit, &spec)?;
     let output = child.output();
@@ -128,6 +134,22 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
         never = report_progress(&output, cx, started) => match never {},
     };
     Outcome { exit, stop, output, took: started.elapsed() }.told(cx).await
+}
+
+/// The command's variables. A command that runs unasked because it only looks must not run what the configuration of a
+/// repository names.
+fn variables(cx: &ToolCx) -> Result<Cow<'_, BTreeMap<String, String>>, ToolError> {
+    if !is_read_only_command(&cx.permit.script()?.command) {
+        return Ok(Cow::Borrowed(&cx.env.vars));
+    }
+    let mut vars = BTreeMap::clone(&cx.env.vars);
+    vars.insert("GIT_CONFIG_COUNT".to_owned(), HARMLESS_GIT.len().to_string());
+    for (at, (key, value)) in HARMLESS_GIT.iter().enumerate() {
+        vars.insert(format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned());
+        vars.insert(format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned());
+    }
+    vars.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
+    Ok(Cow::Owned(vars))
 }
 
 /// Tells the front end what a running command prints: at once, then at most every so often.
@@ -168,7 +190,8 @@ impl Outcome {
 
     /// The directory the command changed to, if it exists and is another one.
     async fn new_dir(&self, cx: &ToolCx) -> Option<PathBuf> {
-        let dir = tokio::fs::canonicalize(self.exit.dir.as_ref()?).await.ok()?;
+        let dir = self.exit.dir.as_ref().filter(|dir| **dir != cx.view.cwd)?;
+        let dir = tokio::fs::canonicalize(dir).await.ok()?;
         let is_dir = tokio::fs::metadata(&dir).await.is_ok_and(|meta| meta.is_dir());
         (is_dir && dir != cx.view.cwd).then_some(dir)
     }

@@ -91,9 +91,10 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let remarks = remarks(&located, standing, encoding);
     let places = places(&located).len();
-    let knowledge = match standing {
-        Standing::Unchanged => Knowledge::Whole,
-        Standing::Changed => Knowledge::Outdated,
+    let knowledge = match (standing, seen.lines) {
+        (Standing::Changed, _) => Knowledge::Outdated,
+        (Standing::Unchanged, None) => Knowledge::Whole,
+        (Standing::Unchanged, Some(range)) => Knowledge::Part(moved(range, &text, &new_text)),
     };
     Ok(Plan {
         before: Before::Content(loaded.fingerprint),
@@ -140,6 +141,12 @@ fn find(
         }
     }
     Ok(located)
+}
+
+/// The lines that were shown, after a change among them made the file longer or shorter.
+fn moved(range: LineRange, old: &str, new: &str) -> LineRange {
+    let last = range.last + new.lines().count() as u64;
+    LineRange { first: range.first, last: last.saturating_sub(old.lines().count() as u64).max(range.first) }
 }
 
 fn places(located: &Located) -> Vec<Range<usize>> {

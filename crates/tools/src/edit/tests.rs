@@ -311,3 +311,16 @@ proptest! {
         prop_assert_eq!(spliced, format!("{text}DONE"));
     }
 }
+
+// EXEC-28: what was never shown is not overwritten, also after an edit of the part that was.
+#[tokio::test]
+async fn an_edit_of_a_part_is_no_licence_to_replace_the_whole() {
+    let mut bench = Bench::new();
+    bench.write("f", (1..=50).map(|n| format!("line {n}\n")).collect::<String>());
+    bench.text("Read", json!({"file_path": "f", "limit": 10})).await;
+    bench.text("Edit", input("f", "line 6\n", "six\nand more\n")).await;
+    let error = bench.error("Write", json!({"file_path": "f", "content": "x"})).await;
+    assert!(error.contains("1 to 11"), "{error}");
+    bench.text("Edit", input("f", "line 10\n", "ten\n")).await;
+    assert!(bench.error("Edit", input("f", "line 40\n", "forty\n")).await.contains("Read that part first"));
+}

@@ -131,7 +131,7 @@ fn report(input: &GlobInput, view: &View, base: &Path, newest: Newest, left_out:
     }
     lines.extend(left_out.notes().iter().map(|note| format!("[{note}]")));
     let detail = json!({
-        "filenames": files,
+        "filenames": files.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "numFiles": total,
         "truncated": total > files.len() || left_out.stopped,
         "numIgnored": left_out.ignored,

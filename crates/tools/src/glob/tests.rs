@@ -119,3 +119,14 @@ async fn a_cancelled_search_ends() {
     bench.cancel.cancel();
     assert!(matches!(call.run().await, Err(ToolError::Cancelled)));
 }
+
+#[tokio::test]
+async fn names_that_are_not_text_do_not_stop_a_search() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let mut bench = Bench::new();
+    let name = bench.path("").join(OsStr::from_bytes(b"bad\xff.txt"));
+    fs_err::write(name, "needle\n").unwrap();
+    assert!(bench.text("Glob", json!({"pattern": "*.txt"})).await.contains("bad"));
+    assert!(bench.text("Grep", json!({"pattern": "needle"})).await.contains("bad"));
+}

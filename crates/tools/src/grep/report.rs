@@ -40,7 +40,7 @@ pub(super) fn report(
         "mode": settings.mode.name(),
         "numFiles": found.total_files,
         "numMatches": found.total_matches,
-        "filenames": found.files.keys().collect::<Vec<_>>(),
+        "filenames": found.files.keys().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "content": (settings.mode != OutputMode::FilesWithMatches).then_some(content),
         "incomplete": left_out.stopped || page.more,
     });

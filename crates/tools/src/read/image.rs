@@ -60,7 +60,7 @@ pub(super) fn show(source: &Source<'_>, bytes: &[u8], format: ImageFormat) -> Re
     let detail = json!({
         "type": "image",
         "file": {
-            "filePath": source.path,
+            "filePath": source.path.to_string_lossy(),
             "type": fitted.media_type,
             "originalSize": source.size,
             "dimensions": {

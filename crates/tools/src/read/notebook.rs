@@ -85,7 +85,7 @@ fn finish(source: &Source<'_>, mut page: Page, first: usize, total: usize) -> Do
         page.text
             .push_str(&format!("[{} more images were left out; read fewer cells.]\n", page.images_left_out));
     }
-    let detail = json!({"type": "notebook", "file": {"filePath": source.path, "startCell": first, "numCells": page.cells, "totalCells": total}});
+    let detail = json!({"type": "notebook", "file": {"filePath": source.path.to_string_lossy(), "startCell": first, "numCells": page.cells, "totalCells": total}});
     let range = LineRange { first: first as u64, last: last as u64 };
     let mut done = Done::text(page.text.trim_end()).with_detail(detail);
     done.content.extend(page.images);

@@ -31,6 +31,9 @@ pub(super) fn show(source: &Source<'_>, bytes: &[u8]) -> Result<Done, ToolError>
             amount(LARGEST)
         )));
     }
+    if !is_whole(bytes) {
+        return Err(refuse("is not a complete PDF: its end is missing."));
+    }
     if is_encrypted(bytes) {
         return Err(refuse("is protected by a password and cannot be shown."));
     }
@@ -44,9 +47,16 @@ pub(super) fn show(source: &Source<'_>, bytes: &[u8]) -> Result<Done, ToolError>
     });
     let detail = json!({
         "type": "pdf",
-        "file": {"filePath": source.path, "originalSize": source.size, "numPages": pages},
+        "file": {"filePath": source.path.to_string_lossy(), "originalSize": source.size, "numPages": pages},
     });
     Ok(Done { content: vec![RawBlock::from_value(&document)], detail, effects: Vec::new() })
+}
+
+/// Whether the file has the end that every PDF has. A provider refuses a broken one, in this request and in all that
+/// repeat it.
+fn is_whole(bytes: &[u8]) -> bool {
+    let tail = &bytes[bytes.len().saturating_sub(2048)..];
+    after(tail, b"%%EOF").next().is_some()
 }
 
 /// Whether the trailer names an encryption dictionary.

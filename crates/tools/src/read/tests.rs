@@ -227,7 +227,7 @@ async fn pdfs_are_documents_within_limits() {
     let mut bench = Bench::new();
     bench.write(
         "a.pdf",
-        "%PDF-1.4\n1 0 obj <</Type /Outlines /Count 500>> endobj\n2 0 obj <</Type /Pages /Count 3>> endobj",
+        "%PDF-1.4\n1 0 obj <</Type /Outlines /Count 500>> endobj\n2 0 obj <</Type /Pages /Count 3>> endobj\n%%EOF",
     );
     let done = bench.call("Read", json!({"file_path": "a.pdf"})).await.unwrap();
     let block = done.content[0].to_value();
@@ -236,9 +236,9 @@ async fn pdfs_are_documents_within_limits() {
         (Some("document"), Some("application/pdf"))
     );
     assert_eq!(done.detail["file"]["numPages"], 3);
-    bench.write("b.pdf", "%PDF-1.4\n2 0 obj <</Count 300 /Type/Pages>> endobj");
+    bench.write("b.pdf", "%PDF-1.4\n2 0 obj <</Count 300 /Type/Pages>> endobj\n%%EOF");
     assert!(bench.error("Read", json!({"file_path": "b.pdf"})).await.contains("has 300 pages"));
-    bench.write("c.pdf", "%PDF-1.4\ntrailer <</Encrypt 5 0 R>>");
+    bench.write("c.pdf", "%PDF-1.4\ntrailer <</Encrypt 5 0 R>>\n%%EOF");
     assert!(bench.error("Read", json!({"file_path": "c.pdf"})).await.contains("password"));
 }
 
@@ -288,4 +288,12 @@ async fn notebooks_come_as_cells() {
     assert!(first.ends_with("[Cells 1 to 1 of 2. To go on: offset 2.]"), "{first}");
     bench.write("bad.ipynb", "not json");
     assert_eq!(bench.text("Read", json!({"file_path": "bad.ipynb"})).await, "     1→not json");
+}
+
+// LOG-05: a provider would refuse it, and with it every later request.
+#[tokio::test]
+async fn a_broken_pdf_is_not_shown() {
+    let mut bench = Bench::new();
+    bench.write("f.pdf", "%PDF-1.4 broken");
+    assert!(bench.error("Read", json!({"file_path": "f.pdf"})).await.contains("not a complete PDF"));
 }

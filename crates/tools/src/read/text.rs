@@ -201,7 +201,7 @@ fn detail(source: &Source<'_>, shown: &Shown) -> serde_json::Value {
     json!({
         "type": "text",
         "file": {
-            "filePath": source.path,
+            "filePath": source.path.to_string_lossy(),
             "content": shown.lines.join("\n"),
             "numLines": shown.lines.len(),
             "startLine": shown.first,

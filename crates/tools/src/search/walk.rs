@@ -222,9 +222,12 @@ impl LeftOut {
             ));
         }
         if self.ignored > 0 {
-            let examples = self.examples.join(", ");
+            let examples = match self.examples.join(", ") {
+                none if none.is_empty() => none,
+                some => format!(" (such as {some})"),
+            };
             notes.push(format!(
-                "Ignore files left out {} files or directories (such as {examples}). To search them: include_ignored true, or their path.",
+                "Ignore files left out {} files or directories{examples}. To search them: include_ignored true, or their path.",
                 self.ignored,
             ));
         }

@@ -135,3 +135,14 @@ async fn strange_output_becomes_readable() {
 async fn standard_input_is_empty() {
     assert_eq!(Bench::new().bash("cat; echo done").await.text, "done");
 }
+
+// A directory that looks like a repository must not have its programs run by a command that counts as looking.
+#[tokio::test]
+async fn looking_at_a_repository_runs_nothing_of_its_choice() {
+    let mut bench = Bench::new();
+    let script = "mkdir -p objects refs; echo 'ref: refs/heads/main' > HEAD; \
+        printf '[core]\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = \"touch pwned; false\"\\n' > config";
+    assert!(!bench.bash(script).await.failed);
+    bench.bash("git status").await;
+    assert!(!bench.path().join("pwned").exists());
+}

@@ -1,0 +1,197 @@
+//! What the command line says in the words of settings, and what the resolved settings mean for a session.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
+use tiller_config::{
+    CommandLine, Layer, Origin, Permissions, Places, ProjectTrust, Resolved, Settings, Sourced,
+};
+use tiller_model::name::Names;
+use tiller_policy::{Rule, Rules, split_list};
+use tiller_protocol::env::Env;
+use tiller_protocol::mode::Mode;
+
+use crate::args::Args;
+use crate::complain;
+
+/// The settings of this run. The caller of a headless run has chosen the directory, so its files count.
+pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
+    let sources = args.setting_sources.unwrap_or_default();
+    let request = CommandLine {
+        flags: flags(args)?,
+        settings: args.settings.clone(),
+        sources: if args.no_project_settings { sources.without_project() } else { sources },
+    };
+    let settings = Resolved::load(&Places::of(env), &request, env, ProjectTrust::Full)?;
+    for warning in &settings.warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    without_effect(&settings);
+    overruled("--model", request.flags.model.as_ref(), &settings.model);
+    overruled(
+        "--permission-mode",
+        request.flags.permissions.default_mode.as_ref(),
+        &settings.permissions.default_mode,
+    );
+    Ok(settings)
+}
+
+/// Settings that this version understands but does not act on. Nobody should rely on one in silence.
+const WITHOUT_EFFECT: [&str; 5] = ["hooks", "sandbox", "secrets", "web", "permissions.tests"];
+
+fn without_effect(settings: &Resolved) {
+    let mut told: Vec<(String, String)> = Vec::new();
+    for row in settings.rows().into_iter().filter(|row| row.origin.layer != Layer::Default) {
+        let group = WITHOUT_EFFECT
+            .iter()
+            .find(|group| row.key == **group || row.key.starts_with(&format!("{group}.")));
+        let Some(group) = group else { continue };
+        let place = ((*group).to_owned(), row.origin.to_string());
+        if !told.contains(&place) {
+            complain(&format!("warning: {}: {group} has no effect in this version of tiller", row.origin));
+            told.push(place);
+        }
+    }
+}
+
+/// The variables that commands see: those of this process, and those that settings add.
+pub(crate) fn variables(settings: &Resolved, env: &Env) -> Env {
+    let mut vars = BTreeMap::clone(&env.vars);
+    vars.extend(settings.env.iter().map(|(name, value)| (name.clone(), value.value.clone())));
+    Env { vars: Arc::new(vars), ..env.clone() }
+}
+
+/// Options in the words of settings.
+fn flags(args: &Args) -> anyhow::Result<Settings> {
+    let rules = |lists: &[String]| lists.iter().flat_map(|list| split_list(list)).collect();
+    Ok(Settings {
+        model: args.model.clone(),
+        fallback_model: args.fallback_model.clone(),
+        permissions: Permissions {
+            allow: rules(&args.allowed_tools),
+            deny: rules(&args.disallowed_tools),
+            default_mode: named_mode(args)?,
+            additional_directories: args
+                .add_dir
+                .iter()
+                .map(|dir| dir.to_string_lossy().into_owned())
+                .collect(),
+            ..Permissions::default()
+        },
+        ..Settings::default()
+    })
+}
+
+fn named_mode(args: &Args) -> anyhow::Result<Option<Mode>> {
+    match (args.permission_mode, args.dangerously_skip_permissions) {
+        (Some(mode), true) if mode != Mode::BypassPermissions => {
+            bail!("--dangerously-skip-permissions contradicts --permission-mode {mode}; use one of them")
+        }
+        (_, true) => Ok(Some(Mode::BypassPermissions)),
+        (mode, false) => Ok(mode),
+    }
+}
+
+fn overruled<T: PartialEq + std::fmt::Display>(option: &str, flag: Option<&T>, settled: &Sourced<T>) {
+    if let Some(flag) = flag.filter(|flag| **flag != settled.value) {
+        complain(&format!("warning: {option} {flag} is overruled by {}: {}", settled.origin, settled.value));
+    }
+}
+
+/// Whether an option said it.
+fn is_option(origin: &Origin) -> bool {
+    origin.layer == Layer::CommandLine && origin.file.is_none()
+}
+
+pub(crate) fn fallback_model(
+    settings: &Resolved,
+    names: &Names,
+    main_model: &str,
+) -> anyhow::Result<Option<String>> {
+    let Sourced { value, origin } = &settings.fallback_model;
+    if value.as_deref().is_some_and(|fallback| names.resolve(fallback) == main_model) {
+        match is_option(origin) {
+            true => bail!("--fallback-model must differ from the main model ({main_model})"),
+            false => bail!("{origin}: fallbackModel must differ from the main model ({main_model})"),
+        }
+    }
+    Ok(value.clone())
+}
+
+/// The rules of all layers. One that is not understood is an error, unless it would only have allowed something.
+pub(crate) fn rules(settings: &Resolved) -> anyhow::Result<Rules> {
+    let permissions = &settings.permissions;
+    let tools = tiller_tools::built_in().names();
+    Ok(Rules {
+        allow: parsed("allow", &permissions.allow, &tools)?,
+        ask: parsed("ask", &permissions.ask, &tools)?,
+        deny: parsed("deny", &permissions.deny, &tools)?,
+    })
+}
+
+fn parsed(list: &str, rules: &[Sourced<String>], tools: &[&str]) -> anyhow::Result<Vec<Rule>> {
+    let mut understood = Vec::new();
+    for Sourced { value, origin } in rules {
+        match value.parse::<Rule>() {
+            Ok(rule) => {
+                if let Some(doubt) = doubt(&rule, origin, tools) {
+                    complain(&format!("warning: {doubt}"));
+                }
+                understood.push(rule);
+            }
+            Err(error) if is_option(origin) => return Err(error.into()),
+            Err(error) if list == "allow" => {
+                complain(&format!("warning: {origin}: permissions.{list}: {error}; it is ignored"));
+            }
+            Err(error) => bail!("{origin}: permissions.{list}: {error}"),
+        }
+    }
+    Ok(understood)
+}
+
+/// What is strange about a rule. Files of other agents speak of tools of theirs.
+fn doubt(rule: &Rule, origin: &Origin, tools: &[&str]) -> Option<String> {
+    let is_foreign =
+        origin.file.as_ref().is_some_and(|file| file.parent().is_some_and(|dir| dir.ends_with(".claude")));
+    if tools.contains(&rule.tool.as_str()) || rule.tool.starts_with("mcp__") || is_foreign {
+        return None;
+    }
+    let place = if is_option(origin) { String::new() } else { format!("{origin}: ") };
+    Some(format!("{place}the rule {rule} names no tool; tools are {}", tools.join(", ")))
+}
+
+/// The mode that was named for this run, and the mode of sessions for which none was.
+pub(crate) fn modes(settings: &Resolved) -> anyhow::Result<(Option<Mode>, Mode)> {
+    let Sourced { value: mode, origin } = &settings.permissions.default_mode;
+    let disabled = &settings.permissions.disable_bypass_permissions_mode;
+    if *mode == Mode::BypassPermissions && disabled.value {
+        bail!("the mode {mode} is disabled by {}; choose another one", disabled.origin);
+    }
+    Ok(((origin.layer == Layer::CommandLine).then_some(*mode), *mode))
+}
+
+/// Whether the session may be switched to the mode that asks nothing.
+pub(crate) fn bypass_is_available(args: &Args, settings: &Resolved) -> bool {
+    let permissions = &settings.permissions;
+    let wanted =
+        permissions.default_mode.value == Mode::BypassPermissions || args.allow_dangerously_skip_permissions;
+    wanted && !permissions.disable_bypass_permissions_mode.value
+}
+
+/// Further working directories. A setting may name one that this machine does not have.
+pub(crate) fn additional_dirs(settings: &Resolved) -> anyhow::Result<Vec<PathBuf>> {
+    let mut dirs = Vec::new();
+    for Sourced { value: dir, origin } in &settings.permissions.additional_directories {
+        match (dir.is_dir(), is_option(origin)) {
+            (true, _) => dirs.push(dir.clone()),
+            (false, true) => bail!("--add-dir: {} is not a directory", dir.display()),
+            (false, false) => complain(&format!(
+                "warning: {origin}: permissions.additionalDirectories: {} is not a directory; it is ignored",
+                dir.display()
+            )),
+        }
+    }
+    Ok(dirs)
+}

@@ -1,0 +1,279 @@
+//! From a tree to settings. What is wrong is left out and said, unless leaving it out would allow more than was meant.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_path_to_error::Segment;
+
+use crate::definition::Settings;
+use crate::document::{Content, Node, Step, spell};
+use crate::error::{Problem, SettingsError, did_you_mean};
+use crate::key::{Members, closest, members, schema};
+use crate::origin::{Layer, Origin};
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Ours: every key should be known.
+    Own,
+    /// Another agent's, of which rules, hooks and variables count.
+    Foreign,
+}
+
+/// What counts in files of other agents.
+const FOREIGN_KEYS: [&str; 3] = ["permissions", "hooks", "env"];
+
+/// Keys whose loss would allow more than was meant.
+const RESTRICTIONS: [&str; 8] = [
+    "permissions",
+    "permissions.ask",
+    "permissions.deny",
+    "permissions.defaultMode",
+    "permissions.disableBypassPermissionsMode",
+    "sandbox",
+    "sandbox.enabled",
+    "sandbox.network",
+];
+
+/// Reads what a tree says.
+pub(crate) fn decode(
+    mut node: Node,
+    origin: &Origin,
+    dialect: Dialect,
+    warnings: &mut Vec<Problem>,
+) -> Result<Settings, SettingsError> {
+    if let (Dialect::Foreign, Content::Object(members)) = (dialect, &mut node.content) {
+        members.retain(|(key, _)| FOREIGN_KEYS.contains(&key.as_str()));
+    }
+    let mut unknown = Vec::new();
+    leave_out_unknown(&mut node, schema(), &mut Vec::new(), origin, &mut unknown);
+    if dialect == Dialect::Own {
+        warnings.append(&mut unknown);
+    }
+    loop {
+        let value = node.to_value();
+        let error = match serde_path_to_error::deserialize::<_, Settings>(&value) {
+            Ok(settings) => return Ok(settings),
+            Err(error) => error,
+        };
+        let path = steps_of(error.path());
+        let mut problem = Problem {
+            origin: origin.clone(),
+            place: node.get(&path).and_then(|node| node.place),
+            key: spell(&path),
+            text: error.into_inner().to_string(),
+        };
+        if restricts(&path, origin, dialect) || node.remove(whole(&path)).is_none() {
+            return Err(SettingsError::Restriction(problem));
+        }
+        problem.text.push_str("; it is ignored");
+        warnings.push(problem);
+    }
+}
+
+/// Whether a value fits a setting.
+pub(crate) fn fit(key: &str, value: &Value) -> Result<(), SettingsError> {
+    let nested = key.rsplit('.').fold(value.clone(), |inner, name| {
+        Value::Object(std::iter::once((name.to_owned(), inner)).collect())
+    });
+    let unfit = |problem| SettingsError::UnfitValue { key: key.to_owned(), problem };
+    Settings::deserialize(&nested).map_err(|error| unfit(error.to_string()))?;
+    let mut unknown = Vec::new();
+    let origin = Origin::layer(Layer::CommandLine);
+    leave_out_unknown(&mut Node::from(nested), schema(), &mut Vec::new(), &origin, &mut unknown);
+    unknown.pop().map_or(Ok(()), |problem| Err(unfit(format!("{}: {}", problem.key, problem.text))))
+}
+
+fn restricts(path: &[Step], origin: &Origin, dialect: Dialect) -> bool {
+    let spelled = spell(path);
+    let key = spelled.split('[').next().unwrap_or_default();
+    // Other agents have modes of their own. Without one, sessions start in the mode that asks.
+    let is_foreign_mode = dialect == Dialect::Foreign && key == "permissions.defaultMode";
+    origin.layer == Layer::Managed || (RESTRICTIONS.contains(&key) && !is_foreign_mode)
+}
+
+/// What stands in a list is one thing: half a hook would do something that nobody meant.
+fn whole(path: &[Step]) -> &[Step] {
+    let last = path.iter().rposition(|step| matches!(step, Step::Index(_)));
+    last.map_or(path, |last| &path[..=last])
+}
+
+fn steps_of(path: &serde_path_to_error::Path) -> Vec<Step> {
+    let steps = path.iter().map_while(|segment| match segment {
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Map { key } => Some(Step::Key(key.clone())),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    });
+    steps.collect()
+}
+
+/// Takes members out that the schema does not know.
+fn leave_out_unknown(
+    node: &mut Node,
+    schema: &Value,
+    path: &mut Vec<Step>,
+    origin: &Origin,
+    unknown: &mut Vec<Problem>,
+) {
+    match &mut node.content {
+        Content::Scalar(_) => {}
+        // Members could be read from a list by their order, which nobody means.
+        Content::List(_) if matches!(members(schema), Members::Named(_)) => {
+            node.content = Content::Scalar(Value::String("[...]".to_owned()));
+        }
+        Content::List(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                path.push(Step::Index(index));
+                leave_out_unknown(item, &schema["items"], path, origin, unknown);
+                path.pop();
+            }
+        }
+        Content::Object(content) => {
+            let known = members(schema);
+            content.retain_mut(|(key, node)| {
+                path.push(Step::Key(key.clone()));
+                let keep = match schema_of(&known, key) {
+                    Ok(schema) => {
+                        leave_out_unknown(node, schema, path, origin, unknown);
+                        true
+                    }
+                    Err(names) => {
+                        let suggestion = did_you_mean(closest(key, names.iter().copied()));
+                        unknown.push(Problem {
+                            origin: origin.clone(),
+                            place: node.place,
+                            key: spell(path),
+                            text: format!("there is no such key, it is ignored{suggestion}"),
+                        });
+                        false
+                    }
+                };
+                path.pop();
+                keep
+            });
+        }
+    }
+}
+
+/// The schema of a member, or the names that there are instead.
+fn schema_of<'a>(known: &Members<'a>, key: &str) -> Result<&'a Value, Vec<&'a str>> {
+    match known {
+        Members::Any(each) => Ok(each.unwrap_or(&Value::Null)),
+        Members::Named(named) => {
+            let found = named.iter().find(|(name, _)| *name == key).map(|(_, schema)| *schema);
+            found.ok_or_else(|| named.iter().map(|(name, _)| *name).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::{Hook, HookEvent};
+
+    fn read(text: &str, layer: Layer, dialect: Dialect) -> Result<(Settings, Vec<String>), String> {
+        let origin = Origin::file(layer, "/s.json".into());
+        let node = Node::parse(text, &origin).unwrap();
+        let mut warnings = Vec::new();
+        let settings = decode(node, &origin, dialect, &mut warnings).map_err(|error| error.to_string())?;
+        Ok((settings, warnings.iter().map(ToString::to_string).collect()))
+    }
+
+    #[test]
+    fn unknown_keys_are_said_with_the_nearest_known_one() {
+        let text = r#"{
+            "modle": "opus",
+            "permissions": {"alow": ["Read"], "deny": ["Bash"]},
+            "hooks": {"PreTolUse": [], "Stop": [{"hooks": [{"type": "command", "command": "x", "tiemout": 1}]}]},
+            "env": {"ANYTHING": "goes"}
+        }"#;
+        let (settings, warnings) = read(text, Layer::User, Dialect::Own).unwrap();
+        assert_eq!(warnings.len(), 4, "{warnings:#?}");
+        assert!(warnings[0].starts_with("/s.json: line 2, column 22: modle: "), "{}", warnings[0]);
+        for (warning, meant) in warnings.iter().zip(["model?", "allow?", "PreToolUse?", "timeout?"]) {
+            assert!(warning.ends_with(&format!("did you mean {meant}")), "{warning}");
+        }
+        assert_eq!(settings.permissions.deny, ["Bash"]);
+        assert_eq!((settings.env.len(), settings.hooks.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_wrong_value_loses_itself_alone() {
+        let text = r#"{
+            "model": 3,
+            "fallbackModel": "haiku",
+            "permissions": {"allow": ["Read", 7, "Edit", false]},
+            "hooks": {"Stop": [{"hooks": [{"type": "teleport"}, {"type": "prompt", "prompt": "ok?"}]}]}
+        }"#;
+        let (settings, warnings) = read(text, Layer::Project, Dialect::Own).unwrap();
+        assert_eq!(settings.model, None);
+        assert_eq!(settings.fallback_model.as_deref(), Some("haiku"));
+        assert_eq!(settings.permissions.allow, ["Read", "Edit"]);
+        assert!(matches!(&settings.hooks[&HookEvent::Stop][0].hooks[..], [Hook::Prompt { .. }]));
+        let places: Vec<&str> = warnings.iter().map(|warning| warning.split(": ").nth(1).unwrap()).collect();
+        assert_eq!(
+            places,
+            ["line 2, column 22", "line 4, column 47", "line 4, column 58", "line 5, column 52"],
+            "{warnings:#?}"
+        );
+        assert!(warnings[0].contains("invalid type: integer `3`, expected a string; it is ignored"));
+    }
+
+    // PERM-01
+    #[test]
+    fn a_restriction_that_is_not_understood_is_an_error() {
+        for text in [
+            r#"{"permissions": {"deny": "Bash"}}"#,
+            r#"{"permissions": {"deny": ["Bash", 1]}}"#,
+            r#"{"permissions": {"ask": [1]}}"#,
+            r#"{"permissions": []}"#,
+            r#"{"permissions": {"defaultMode": "yolo"}}"#,
+            r#"{"permissions": {"defaultMode": "delegate"}}"#,
+            r#"{"permissions": {"disableBypassPermissionsMode": "maybe"}}"#,
+            r#"{"sandbox": {"network": "nope"}}"#,
+            r#"{"sandbox": true}"#,
+        ] {
+            let error = read(text, Layer::User, Dialect::Own).unwrap_err();
+            assert!(
+                error.starts_with("/s.json: line 1, column ") && error.ends_with("correct it"),
+                "{error}"
+            );
+        }
+        let error = read(r#"{"model": 1}"#, Layer::Managed, Dialect::Own).unwrap_err();
+        assert!(error.contains("model"), "{error}");
+    }
+
+    // PERM-01
+    #[test]
+    fn the_five_modes_are_accepted() {
+        for mode in tiller_protocol::mode::Mode::ALL {
+            let text = format!(r#"{{"permissions": {{"defaultMode": "{mode}"}}}}"#);
+            let (settings, warnings) = read(&text, Layer::User, Dialect::Own).unwrap();
+            assert_eq!((settings.permissions.default_mode, warnings.len()), (Some(mode), 0));
+        }
+    }
+
+    #[test]
+    fn of_other_agents_rules_hooks_and_variables_count() {
+        let text = r#"{
+            "model": "opus[1m]", "statusLine": {"type": "command"}, "sandbox": {"network": {"ports": []}},
+            "permissions": {"deny": ["WebFetch"], "defaultMode": "auto", "disableBypassPermissionsMode": "disable"},
+            "env": {"A": "1"}
+        }"#;
+        let (settings, warnings) = read(text, Layer::User, Dialect::Foreign).unwrap();
+        assert_eq!((settings.model, settings.sandbox.network), (None, None));
+        assert_eq!(settings.permissions.deny, ["WebFetch"]);
+        assert_eq!(settings.permissions.disable_bypass_permissions_mode, Some(true));
+        assert_eq!(settings.env["A"], "1");
+        assert!(matches!(&warnings[..], [mode] if mode.contains("defaultMode")), "{warnings:?}");
+    }
+
+    #[test]
+    fn values_are_tried_before_they_are_written() {
+        assert!(fit("model", &"opus".into()).is_ok());
+        assert!(fit("permissions.deny", &serde_json::json!(["Bash"])).is_ok());
+        let error = fit("permissions.defaultMode", &"yolo".into()).unwrap_err().to_string();
+        assert!(error.contains("permissions.defaultMode") && error.contains("acceptEdits"), "{error}");
+        let error = fit("hooks", &serde_json::json!({"Stopp": []})).unwrap_err().to_string();
+        assert!(error.contains("Stop"), "{error}");
+    }
+}

@@ -1,0 +1,81 @@
+//! What a settings file may say. Schema, documentation, checks and the list of keys are derived from these types.
+//!
+//! A default is named once: the schema shows the constant that resolving uses.
+
+mod hook;
+mod permission;
+mod sandbox;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use hook::{Hook, HookEvent, HookGroup, OnFailure};
+pub use permission::{Behavior, Permissions, RuleTest};
+pub(crate) use sandbox::DEFAULT_ENABLED as DEFAULT_SANDBOX;
+pub use sandbox::{Network, Sandbox};
+
+/// The model when nobody chose one.
+pub const DEFAULT_MODEL: &str = "sonnet";
+pub(crate) const DEFAULT_STREAMING: bool = true;
+pub(crate) const DEFAULT_MASK: bool = true;
+
+/// What one settings file says. Absent means not said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, expecting = "an object")]
+pub struct Settings {
+    /// The address of the schema, for editors.
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// The model, as a short name or an id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_MODEL))]
+    pub model: Option<String>,
+    /// The model to switch to when the chosen one is overloaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback_model: Option<String>,
+    /// Whether calls start while the model is still writing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_STREAMING))]
+    pub streaming_tool_execution: Option<bool>,
+    /// Variables that every command gets.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-trust" = true))]
+    pub env: BTreeMap<String, String>,
+    /// What needs a question and what is refused.
+    pub permissions: Permissions,
+    /// What runs at certain moments, by event.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "hook::by_event")]
+    #[schemars(extend("x-trust" = true, "propertyNames" = serde_json::json!({"enum": HookEvent::ALL})))]
+    pub hooks: BTreeMap<HookEvent, Vec<HookGroup>>,
+    /// How commands are confined.
+    pub sandbox: Sandbox,
+    /// What happens to credentials.
+    pub secrets: Secrets,
+    /// What the web tools may reach.
+    pub web: Web,
+    /// In the managed file: keys for which no other layer counts. Deny and ask rules of other layers count all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locked: Vec<String>,
+}
+
+/// What happens to credentials.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, expecting = "an object")]
+pub struct Secrets {
+    /// Whether credentials in the output of tools are masked before the model sees them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_MASK, "x-trust" = [false]))]
+    pub mask: Option<bool>,
+}
+
+/// What the web tools may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, expecting = "an object")]
+pub struct Web {
+    /// Hosts that need no question.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-trust" = true))]
+    pub allowed_domains: Vec<String>,
+}

@@ -1,0 +1,196 @@
+//! From layers to one answer for every question.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tiller_protocol::env::Env;
+use tiller_protocol::mode::Mode;
+
+use crate::definition::{
+    DEFAULT_MASK, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, HookEvent, HookGroup, Network, RuleTest,
+    Settings,
+};
+use crate::dirs::Places;
+use crate::error::{Problem, SettingsError};
+use crate::load::{Layers, Said};
+use crate::origin::{Layer, Origin, Sourced};
+use crate::request::{CommandLine, ProjectTrust};
+
+/// The settings of a run. Lists hold what all layers say, lowest layer first; other values are those of the highest
+/// layer that has one.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolved {
+    /// The model, as a short name or an id.
+    pub model: Sourced<String>,
+    /// The model to switch to, if any.
+    pub fallback_model: Sourced<Option<String>>,
+    /// Whether calls start while the model is still writing.
+    pub streaming_tool_execution: Sourced<bool>,
+    /// Variables for commands.
+    pub env: BTreeMap<String, Sourced<String>>,
+    /// Rules, mode and directories.
+    pub permissions: ResolvedPermissions,
+    /// Hooks by event.
+    pub hooks: BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>,
+    /// How commands are confined.
+    pub sandbox: ResolvedSandbox,
+    /// What happens to credentials.
+    pub secrets: ResolvedSecrets,
+    /// What the web tools may reach.
+    pub web: ResolvedWeb,
+    /// What had to be left out.
+    #[serde(skip)]
+    pub warnings: Vec<Problem>,
+}
+
+/// Rules, mode and directories.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedPermissions {
+    /// What needs no question.
+    pub allow: Vec<Sourced<String>>,
+    /// What is always asked.
+    pub ask: Vec<Sourced<String>>,
+    /// What is refused.
+    pub deny: Vec<Sourced<String>>,
+    /// The mode of a new session.
+    pub default_mode: Sourced<Mode>,
+    /// Further working directories, absolute.
+    pub additional_directories: Vec<Sourced<PathBuf>>,
+    /// Whether the mode that asks nothing is refused.
+    pub disable_bypass_permissions_mode: Sourced<bool>,
+    /// Examples of what the rules are meant to do.
+    pub tests: Vec<Sourced<RuleTest>>,
+}
+
+/// How commands are confined.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedSandbox {
+    /// Whether they are.
+    pub enabled: Sourced<bool>,
+    /// Whether they may use the network.
+    pub network: Sourced<Network>,
+    /// Where else they may write, absolute.
+    pub writable_caches: Vec<Sourced<PathBuf>>,
+    /// Variables they get although their names look like credentials.
+    pub keep_variables: Vec<Sourced<String>>,
+}
+
+/// What happens to credentials.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedSecrets {
+    /// Whether they are masked before the model sees them.
+    pub mask: Sourced<bool>,
+}
+
+/// What the web tools may reach.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedWeb {
+    /// Hosts that need no question.
+    pub allowed_domains: Vec<Sourced<String>>,
+}
+
+impl Resolved {
+    /// Reads all layers and decides.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is not JSON, when the managed file is not understood, and when something that
+    /// restricts is not understood.
+    pub fn load(
+        places: &Places,
+        request: &CommandLine,
+        env: &Env,
+        trust: ProjectTrust,
+    ) -> Result<Self, SettingsError> {
+        let Layers { said, warnings } = Layers::read(places, request, env, trust)?;
+        let stack = Stack(&said);
+        let absolute = |path: &String| absolute(path, &env.home, &env.cwd);
+        Ok(Self {
+            model: stack.highest(|s| s.model.clone(), DEFAULT_MODEL.to_owned()),
+            fallback_model: stack.highest(|s| s.fallback_model.clone().map(Some), None),
+            streaming_tool_execution: stack.highest(|s| s.streaming_tool_execution, DEFAULT_STREAMING),
+            env: stack.env(),
+            permissions: ResolvedPermissions {
+                allow: stack.all(|s| &s.permissions.allow),
+                ask: stack.all(|s| &s.permissions.ask),
+                deny: stack.all(|s| &s.permissions.deny),
+                default_mode: stack.highest(|s| s.permissions.default_mode, Mode::Default),
+                additional_directories: stack.map(|s| &s.permissions.additional_directories, absolute),
+                disable_bypass_permissions_mode: stack
+                    .highest(|s| s.permissions.disable_bypass_permissions_mode, false),
+                tests: stack.all(|s| &s.permissions.tests),
+            },
+            hooks: stack.hooks(),
+            sandbox: ResolvedSandbox {
+                enabled: stack.highest(|s| s.sandbox.enabled, DEFAULT_SANDBOX),
+                network: stack.highest(|s| s.sandbox.network, Network::default()),
+                writable_caches: stack.map(|s| &s.sandbox.writable_caches, absolute),
+                keep_variables: stack.all(|s| &s.sandbox.keep_variables),
+            },
+            secrets: ResolvedSecrets { mask: stack.highest(|s| s.secrets.mask, DEFAULT_MASK) },
+            web: ResolvedWeb { allowed_domains: stack.all(|s| &s.web.allowed_domains) },
+            warnings,
+        })
+    }
+}
+
+/// Layers, lowest first.
+struct Stack<'a>(&'a [Said]);
+
+impl Stack<'_> {
+    fn highest<T>(&self, get: impl Fn(&Settings) -> Option<T>, default: T) -> Sourced<T> {
+        let said = self.0.iter().rev();
+        let mut values =
+            said.filter_map(|said| get(&said.settings).map(|value| (value, said.origin.clone())));
+        let (value, origin) = values.next().unwrap_or_else(|| (default, Origin::layer(Layer::Default)));
+        Sourced { value, origin }
+    }
+
+    fn all<T: Clone>(&self, get: impl Fn(&Settings) -> &Vec<T>) -> Vec<Sourced<T>> {
+        self.map(get, T::clone)
+    }
+
+    fn map<T, U>(&self, get: impl Fn(&Settings) -> &Vec<T>, map: impl Fn(&T) -> U) -> Vec<Sourced<U>> {
+        let mut all = Vec::new();
+        for said in self.0 {
+            let values = get(&said.settings).iter();
+            all.extend(values.map(|value| Sourced { value: map(value), origin: said.origin.clone() }));
+        }
+        all
+    }
+
+    fn env(&self) -> BTreeMap<String, Sourced<String>> {
+        let mut variables = BTreeMap::new();
+        for said in self.0 {
+            for (name, value) in &said.settings.env {
+                variables.insert(name.clone(), Sourced { value: value.clone(), origin: said.origin.clone() });
+            }
+        }
+        variables
+    }
+
+    fn hooks(&self) -> BTreeMap<HookEvent, Vec<Sourced<HookGroup>>> {
+        let mut hooks: BTreeMap<HookEvent, Vec<Sourced<HookGroup>>> = BTreeMap::new();
+        for said in self.0 {
+            for (event, groups) in &said.settings.hooks {
+                let groups =
+                    groups.iter().map(|group| Sourced { value: group.clone(), origin: said.origin.clone() });
+                hooks.entry(*event).or_default().extend(groups);
+            }
+        }
+        hooks
+    }
+}
+
+fn absolute(path: &str, home: &Path, cwd: &Path) -> PathBuf {
+    match path.strip_prefix("~/") {
+        Some(below) => home.join(below),
+        None if path == "~" => home.to_owned(),
+        None => cwd.join(path),
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the settings with real files and processes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
+
+mod change;
+mod concurrent;
+mod documentation;
+mod layers;
+mod switches;
+mod trust;
+mod world;
+mod write;
