@@ -57,10 +57,14 @@ pub(crate) fn lexical(path: &Path) -> PathBuf {
 /// Files that decide what is allowed or run later.
 const GUARDED: &[&str] = &[".tiller", ".claude", ".git", ".mcp.json"];
 
+/// The file that makes `git` take a directory for a repository and obey the settings in it.
+const REPOSITORY_MARK: &str = "HEAD";
+
 /// Whether a path is, or lies in, something that is never changed without a question.
 pub(crate) fn is_guarded(path: &Path) -> bool {
     let guarded = |name: &str| GUARDED.iter().any(|guarded| name.eq_ignore_ascii_case(guarded));
-    path.components().any(|part| part.as_os_str().to_str().is_some_and(guarded))
+    path.file_name().is_some_and(|name| name == REPOSITORY_MARK)
+        || path.components().any(|part| part.as_os_str().to_str().is_some_and(guarded))
 }
 
 /// Whether a rule's text names something guarded on purpose.

@@ -60,6 +60,10 @@ impl Places<'_> {
         let Some(special) = word.text.find(['*', '?', '[', '{', '(']) else { return Where::Unknown };
         let cut = word.text[..special].rfind('/').map_or(0, |slash| slash + 1);
         let (dir, names) = word.text.split_at(cut);
+        // Braces can hold paths that start anew.
+        if ["{/", ",/", "{~", ",~"].iter().any(|start| names.contains(start)) {
+            return Where::Unknown;
+        }
         // A part like `.*` or `{..,x}` may lead upwards.
         if names
             .split(['/', '{', ',', '}', '(', '|'])

@@ -154,7 +154,9 @@ impl<'a> Judge<'a> {
                     _ => pattern.could_fit_names(&place.written, &names),
                 })
             }),
-            Where::Unknown if reads && touch.deed != Deed::Mention => self.files.may_read(what, |_| true),
+            Where::Elsewhere | Where::Unknown if reads && touch.deed != Deed::Mention => {
+                self.files.may_read(what, |_| true)
+            }
             _ => None,
         }
     }
@@ -220,17 +222,17 @@ impl<'a> Judge<'a> {
     fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
         for touch in shell::touches(command) {
             let unclear = || Reason::Uncovered { what: format!("the command `{}`", command.text) };
-            let (places, all_names) = match self.places.of(&touch.word, &touch.dirs) {
-                Where::Known(places) => (places, false),
-                Where::Below(places, names) => (places, names.starts_with('*')),
-                Where::Elsewhere | Where::Unknown => return Err(unclear()),
+            let (places, empties) = match self.places.of(&touch.word, &touch.dirs) {
+                Where::Known(places) => (places, !is_into(command, &touch.word)),
+                Where::Below(places, names) if is_plain_set(command, &touch, &names) => {
+                    (places, names.trim_start_matches(['*', '?']).is_empty())
+                }
+                Where::Below(..) | Where::Elsewhere | Where::Unknown => return Err(unclear()),
             };
             for place in &places {
                 let is_root = self.cx.roots.iter().any(|root| *root == place.real || *root == place.written);
                 match touch.deed {
-                    Deed::Write if is_root && (all_names || !is_into(command, &touch.word)) => {
-                        return Err(unclear());
-                    }
+                    Deed::Write if is_root && empties => return Err(unclear()),
                     Deed::Write => drop(self.files.may_be_written(place)?),
                     _ => drop(self.files.may_be_looked_at(place)?),
                 }
@@ -342,4 +344,13 @@ fn is_simple_change(command: &Command) -> bool {
 fn is_into(command: &Command, word: &Word) -> bool {
     let name = command.words().first().and_then(program_name);
     matches!(name, Some("cp" | "mv" | "mkdir" | "touch")) && command.words().last() == Some(word)
+}
+
+/// Whether a pattern stands for files that are only read, or for files right in its directory that are moved or removed
+/// themselves: nothing hidden, and nothing behind a link.
+fn is_plain_set(command: &Command, touch: &Touch, names: &str) -> bool {
+    let name = command.words().first().and_then(program_name);
+    let is_target = name == Some("mv") && command.words().last() == Some(&touch.word);
+    let removes = matches!(name, Some("mv" | "rm" | "rmdir")) && !is_target;
+    touch.deed != Deed::Write || removes && !names.contains(['/', '{']) && !names.starts_with(['.', '['])
 }

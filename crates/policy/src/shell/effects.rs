@@ -49,8 +49,9 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
             let files = operands(rest).skip(usize::from(!has_script_option(rest)));
             files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word)).collect()
         }
-        "find" | "gfind" | "tree" => {
-            let places = rest.iter().take_while(|word| !is_expression(word));
+        "find" | "gfind" => {
+            let options = rest.iter().take_while(|word| is_find_option(word)).count();
+            let places = rest[options..].iter().take_while(|word| !is_expression(word));
             places.map(|word| touch(Deed::Look, word)).collect()
         }
         "git" => git_touches(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
@@ -132,6 +133,11 @@ fn has_script_option(rest: &[Word]) -> bool {
     })
 }
 
+/// Options of `find` that stand before the places it looks in.
+fn is_find_option(word: &Word) -> bool {
+    matches!(word.text.as_str(), "-H" | "-L" | "-P") || word.text.starts_with("-O")
+}
+
 fn is_expression(word: &Word) -> bool {
     word.text.starts_with('-') || matches!(word.text.as_str(), "(" | "!" | ")")
 }
@@ -145,13 +151,13 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let Some((subcommand, rest)) = git::subcommand(rest) else { return found };
     let deed = match subcommand {
         "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
-        "show" | "diff" | "blame" | "cat-file" | "grep" | "annotate" | "log" | "add" => Deed::Read,
+        "grep" => return vec![(Deed::ReadBelow, Word::literal("."))],
+        "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
         _ => return found,
     };
     let certain = rest.iter().filter(|word| word.form == Form::Literal && !word.text.starts_with('-'));
     for word in certain {
         let path = word.text.rsplit_once(':').map_or(word.text.as_str(), |(_, path)| path);
-        // Branches look like paths: only what could not be a name of something else counts outside.
         found.push((deed, Word { text: path.to_owned(), ..word.clone() }));
     }
     found
@@ -210,18 +216,15 @@ fn searches(name: &str, rest: &[Word]) -> Vec<(Deed, Word)> {
             Some(_) => SEARCH_VALUES.contains(&text),
             None => text.ends_with(|last| valued.contains(last)),
         };
-        let is_file =
-            text.starts_with("--file") || (!text.starts_with("--") && text.contains('f') && name != "fd");
-        let is_pattern =
-            text.starts_with("--regexp") || (!text.starts_with("--") && text.contains('e') && name != "fd");
-        pattern_given |= is_pattern || (is_file && text != "--files");
+        let short = !text.starts_with("--") && name != "fd";
+        let is_file = is_option(text, "--file") || (short && text.contains('f'));
+        pattern_given |= is_file || is_option(text, "--regexp") || (short && text.contains('e'));
         let value = takes_next.then(|| words.next()).flatten();
         if is_file {
             files.extend(value.cloned());
         }
-        files.extend(
-            operands(std::slice::from_ref(word)).filter(|value| value.text.starts_with(['/', '.', '~'])),
-        );
+        let attached = operands(std::slice::from_ref(word));
+        files.extend(attached.filter(|value| is_file || value.text.starts_with(['/', '.', '~'])));
     }
     if !pattern_given && !files.is_empty() {
         files.remove(0);

@@ -49,6 +49,7 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
         };
     }
     let mut words = rest.iter();
+    let mut operand_seen = name == "test";
     while let Some(word) = words.next() {
         if word.known() == Some("--") && name != "set" {
             return operands != Operands::None || words.next().is_none();
@@ -57,9 +58,11 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
             // What the shell puts in could be one of the options that do harm.
             let sneaks = !word.lead || word.splits;
             let odd_date = name == "date" && !word.text.starts_with('+');
-            if (sneaks && operands != Operands::Text) || odd_date || operands == Operands::None {
+            let is_text = operands == Operands::Text && operand_seen && !(name == "test" && word.splits);
+            if (sneaks && !is_text) || odd_date || operands == Operands::None {
                 return false;
             }
+            operand_seen = true;
             continue;
         }
         if !word.is_literal() && !word.text.contains('=') || !options.permit(&word.text) {

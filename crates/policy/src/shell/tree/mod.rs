@@ -1,5 +1,6 @@
 //! From the syntax tree to a list of commands.
 
+mod names;
 mod redirects;
 mod run;
 mod values;
@@ -8,9 +9,10 @@ use std::path::PathBuf;
 
 use tree_sitter::{Node, Parser};
 
+use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Dirs, Form, Kind, Layer, Word, sound};
+use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Word, sound};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
@@ -20,8 +22,16 @@ const MOST_DIRS: usize = 8;
 /// Analyses shell text that starts in one of `dirs`.
 pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
     let mut analysis = Analysis::default();
-    Walker { source: text, out: &mut analysis, dirs, outer: Vec::new(), base: 0, depth: 0, head: None }
-        .script();
+    Walker {
+        source: text,
+        out: &mut analysis,
+        dirs,
+        outer: Vec::new(),
+        base: 0,
+        depth: 0,
+        names: Names::Any,
+    }
+    .script();
     analysis
 }
 
@@ -35,8 +45,8 @@ struct Walker<'a> {
     /// How many of them are around the script as a whole.
     base: usize,
     depth: usize,
-    /// The program at the start of the pipeline.
-    head: Option<String>,
+    /// What the names that come through the pipeline are like.
+    names: Names,
 }
 
 impl<'a> Walker<'a> {
@@ -130,17 +140,15 @@ impl<'a> Walker<'a> {
     }
 
     fn pipeline(&mut self, node: Node<'_>) {
-        let outer_head = self.head.take();
+        let outer = std::mem::take(&mut self.names);
         let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
+        for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
             self.apart(|inner| inner.statement(child));
-            if self.head.is_none() {
-                let first = self.out.commands.get(already).and_then(|command| command.words().first());
-                self.head = Some(first.map(|word| word.text.clone()).unwrap_or_default());
-            }
+            let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
+            self.names = if at == 0 { Names::listed_by(words) } else { self.names.passed_by(words) };
         }
-        self.head = outer_head;
+        self.names = outer;
     }
 
     /// What happens in a process of its own does not move this one.
@@ -191,9 +199,11 @@ impl<'a> Walker<'a> {
             let mut inner = node.walk();
             node.children_by_field_name("value", &mut inner).map(|value| value.id()).collect()
         };
-        for child in node.named_children(&mut cursor) {
+        for child in node.children(&mut cursor) {
             if values.contains(&child.id()) {
                 self.substitutions(child);
+            } else if !child.is_named() {
+                self.out.background |= child.kind() == "&";
             } else {
                 let before = self.dirs.clone();
                 self.statement(child);
@@ -211,6 +221,10 @@ impl<'a> Walker<'a> {
         let Some(body) = node.child_by_field_name("body") else { return };
         let before = self.dirs.take();
         self.statement(body);
+        let mut cursor = node.walk();
+        for redirect in node.children_by_field_name("redirect", &mut cursor) {
+            self.redirect(redirect, &mut Vec::new());
+        }
         let moves = moves(self.text(body));
         self.dirs = if moves { None } else { before };
     }

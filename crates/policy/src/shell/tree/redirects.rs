@@ -78,7 +78,10 @@ impl Walker<'_> {
                 "word" | "string" | "raw_string" | "concatenation" | "number" | "simple_expansion"
                 | "expansion" => {
                     self.substitutions(child);
-                    extra.extend(Reader::read(self.source, child));
+                    match Reader::read(self.source, child) {
+                        Some(word) => extra.push(word),
+                        None => self.opaque("a word is not understood"),
+                    }
                 }
                 _ if child.is_named() => self.apart(|inner| {
                     // What follows on the line runs after what the here-document is for.

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use tree_sitter::Node;
 
+use super::names::Names;
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
-use crate::shell::{Assignment, Command, Dirs, Form, Kind, Layer, Word};
+use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Word};
 
 impl Walker<'_> {
     pub(super) fn command(&mut self, node: Node<'_>, extra: Vec<Word>) {
@@ -41,7 +42,7 @@ impl Walker<'_> {
         if self.depth > DEEPEST || self.outer.len() > DEEPEST {
             return self.opaque("it is nested too deeply");
         }
-        match look_through(&words, &self.names_from_input()) {
+        match look_through(&words, &self.names.as_word()) {
             Inner::Nothing => {
                 self.push(text, Kind::Run, words.clone(), assignments);
                 self.note_side_effects(&words);
@@ -70,15 +71,6 @@ impl Walker<'_> {
         }
     }
 
-    /// What `xargs` puts in: names from a lister stay below what the lister was given.
-    fn names_from_input(&self) -> Word {
-        match self.head.as_deref() {
-            Some("find") => Word::put_in("{}", Form::Found, false),
-            Some("git" | "rg" | "grep" | "fd" | "ls") => Word::put_in("{}", Form::Found, true),
-            _ => Word::put_in("{}", Form::Dynamic, true),
-        }
-    }
-
     fn nested(&mut self, script: &str, layer: Layer, assignments: Vec<Assignment>, here: bool) {
         // The variables count for all that the script runs: each must be one that programs may be given.
         if !assignments.is_empty() {
@@ -89,7 +81,7 @@ impl Walker<'_> {
         let dirs = self.dirs.clone();
         let depth = self.depth + 10;
         let base = outer.len();
-        Walker { source: script, out: self.out, dirs, outer, base, depth, head: None }.script();
+        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any }.script();
         if here {
             self.dirs = None;
         }

@@ -37,6 +37,10 @@ impl Walker<'_> {
             self.opaque("an assignment is not understood");
             return None;
         };
+        // Some builtins look into the values of variables and run what they find there.
+        if value.is_literal() && (value.text.contains("$(") || value.text.contains('`')) {
+            self.opaque("a variable holds a command");
+        }
         if self.text(node).contains("+=") {
             value.form = Form::Dynamic;
         }
@@ -107,9 +111,9 @@ impl Walker<'_> {
         }
         match node.kind() {
             "command_substitution" | "process_substitution" => {
-                let head = self.head.take();
+                let names = std::mem::take(&mut self.names);
                 self.statement(node);
-                self.head = head;
+                self.names = names;
                 return;
             }
             "arithmetic_expansion" => return self.arithmetic(node),
