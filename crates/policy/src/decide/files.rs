@@ -15,7 +15,8 @@ use crate::rule::{Behavior, Reading, Rule};
 #[derive(Clone, Copy)]
 pub(crate) struct Files<'a> {
     pub(crate) cx: &'a Context,
-    pub(crate) tool: &'a str,
+    /// The tool that touches the files itself; none for a command.
+    pub(crate) tool: Option<&'a str>,
 }
 
 impl<'a> Files<'a> {

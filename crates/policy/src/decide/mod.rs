@@ -59,7 +59,8 @@ fn asking(mode: Mode) -> Mode {
 }
 
 fn allow(request: &Request, cx: &Context, reason: Reason, confined: bool) -> Decision {
-    let excluded = Files { cx, tool: &request.tool }.exclusions();
+    let reads = request.access.iter().any(|access| matches!(access, Access::Read(_)));
+    let excluded = if reads { Files { cx, tool: Some(&request.tool) }.exclusions() } else { Vec::new() };
     Decision::Allow(Permit::new(request.access.clone(), excluded, confined), reason)
 }
 
@@ -153,7 +154,7 @@ fn because(parts: &[Part]) -> Reason {
 }
 
 fn parts(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Vec<Part> {
-    let files = Files { cx, tool: &request.tool };
+    let files = Files { cx, tool: Some(&request.tool) };
     let mut parts = Vec::new();
     for access in &request.access {
         match access {

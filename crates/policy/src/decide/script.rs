@@ -28,7 +28,7 @@ pub(crate) struct Judge<'a> {
 
 /// The parts of a script with their verdicts.
 pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Context) -> Vec<Part> {
-    let files = Files { cx, tool };
+    let files = Files { cx, tool: None };
     let places = Places { cx, variables: &analysis.variables };
     let judge = Judge { cx, tool, script, analysis, files, places };
     let mut parts: Vec<Part> = judge.opaque().into_iter().collect();

@@ -177,16 +177,16 @@ impl Rule {
         !server.is_empty() && rest.is_some_and(|rest| rest.starts_with("__"))
     }
 
-    /// Whether a path pattern of this rule speaks of reading by a tool; `Bash` stands for reading by a command.
-    pub(crate) fn judges_reads(&self, tool: &str) -> bool {
-        self.tool == "Read" || (self.tool == tool && READERS.contains(&tool))
+    /// Whether the content of this rule is a path pattern that speaks of reading by a tool. No tool: by a command.
+    pub(crate) fn judges_reads(&self, tool: Option<&str>) -> bool {
+        self.tool == "Read" || Some(self.tool.as_str()) == tool
     }
 
-    /// Whether a path pattern of this rule speaks of changes by a tool. A rule that forbids writing a file forbids
-    /// every way of changing it.
-    pub(crate) fn judges_writes(&self, tool: &str, reading: Reading) -> bool {
+    /// Whether the content of this rule is a path pattern that speaks of changes by a tool. No tool: by a command. A
+    /// rule that forbids writing a file forbids every way of changing it.
+    pub(crate) fn judges_writes(&self, tool: Option<&str>, reading: Reading) -> bool {
         self.tool == "Edit"
-            || (self.tool == tool && EDITORS.contains(&tool))
+            || Some(self.tool.as_str()) == tool
             || (reading == Reading::Touches && EDITORS.contains(&self.tool.as_str()))
     }
 
