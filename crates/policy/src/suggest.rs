@@ -154,8 +154,8 @@ fn command_rules(request: &Request, cx: &Context) -> Option<Vec<RuleValue>> {
     if analysis.opaque.is_some() {
         return None;
     }
+    let judgement = judge(request, cx);
     let covered = |command: &Command| {
-        let judgement = judge(request, cx);
         let mut parts = judgement.parts.iter().filter(|part| part.what == command.text);
         only_looks(command) || parts.all(|part| part.verdict == Behavior::Allow)
     };
