@@ -9,7 +9,7 @@ use tiller_config::{
     CommandLine, Layer, Origin, Permissions, Places, ProjectTrust, Resolved, Settings, Sourced,
 };
 use tiller_model::name::Names;
-use tiller_policy::{Rule, Rules, split_list};
+use tiller_policy::{Rule, Rules, Source, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
@@ -139,7 +139,7 @@ fn parsed(list: &str, rules: &[Sourced<String>], tools: &[&str]) -> anyhow::Resu
                 if let Some(doubt) = doubt(&rule, origin, tools) {
                     complain(&format!("warning: {doubt}"));
                 }
-                understood.push(rule);
+                understood.push(rule.from_origin(spoken_by(origin)));
             }
             Err(error) if is_option(origin) => return Err(error.into()),
             Err(error) if list == "allow" => {
@@ -149,6 +149,18 @@ fn parsed(list: &str, rules: &[Sourced<String>], tools: &[&str]) -> anyhow::Resu
         }
     }
     Ok(understood)
+}
+
+/// Whom policy names as the one who said it.
+fn spoken_by(origin: &Origin) -> tiller_policy::Origin {
+    let source = match origin.layer {
+        Layer::Default | Layer::Environment | Layer::CommandLine => Source::Flag,
+        Layer::User => Source::User,
+        Layer::Project => Source::Project,
+        Layer::Local => Source::Local,
+        Layer::Managed => Source::Managed,
+    };
+    tiller_policy::Origin { source, file: origin.file.clone() }
 }
 
 /// What is strange about a rule. Files of other agents speak of tools of theirs.

@@ -4,16 +4,34 @@
 //! directories. Only this crate can make a [`Permit`], and nothing writes or spawns without one: a tool author cannot
 //! forget the check.
 //!
-//! Invariant: no IO here. Paths arrive resolved; the same question always gets the same answer.
+//! Shell text is read as a syntax tree. Every command in it is judged, those inside wrappers, substitutions and nested
+//! scripts included; what is not understood is never allowed by itself.
+//!
+//! A denied read holds for every way of reading. Naming a denied file in a tool or a command is denied. A directory
+//! above it may be searched by tools, whose [`Permit::excludes`] names what they must leave out; a command that reads
+//! everything below a directory has to be asked for.
+//!
+//! Invariant: no IO here. Paths arrive resolved or are resolved by the [`Resolver`] of the [`Context`]; the same
+//! question always gets the same answer.
 
 mod access;
+mod context;
 mod decide;
+mod explain;
+mod path;
 mod permit;
 mod rule;
 mod shell;
+mod suggest;
+mod update;
 
 pub use access::{Access, Request, Script};
-pub use decide::{Context, Decision, Reason, approve, decide};
+pub use context::Context;
+pub use decide::{Decision, Reason, approve, decide};
+pub use explain::{ExplainedPart, Explanation, explain};
+pub use path::Resolver;
 pub use permit::{NotPermitted, Permit};
-pub use rule::{Rule, RuleError, Rules, split_list};
+pub use rule::{Behavior, Origin, Rule, RuleError, Rules, Source, split_list};
 pub use shell::is_read_only as is_read_only_command;
+pub use suggest::suggest;
+pub use update::{Destination, RuleValue, Update, UpdateError, apply, next_mode};

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::access::{Access, Script};
+use crate::rule::pattern::Pattern;
 
 /// What one call may do. Made by [`crate::decide`] and [`crate::approve`] alone.
 #[derive(Clone, Debug)]
 pub struct Permit {
     access: Vec<Access>,
+    excluded: Vec<Pattern>,
+    confined: bool,
 }
 
 /// An access that the permit does not cover.
@@ -23,15 +26,31 @@ impl std::fmt::Display for NotPermitted {
 impl std::error::Error for NotPermitted {}
 
 impl Permit {
-    pub(crate) fn new(access: Vec<Access>) -> Self {
-        Self { access }
+    pub(crate) fn new(access: Vec<Access>, excluded: Vec<Pattern>, confined: bool) -> Self {
+        Self { access, excluded, confined }
+    }
+
+    /// Whether the command may only run where the kernel lets it change nothing.
+    #[must_use]
+    pub fn confined(&self) -> bool {
+        self.confined
+    }
+
+    /// The rule that forbids reading a path although it lies below something that may be read. Whoever walks a
+    /// directory leaves such paths out.
+    #[must_use]
+    pub fn excludes(&self, path: &Path) -> Option<&str> {
+        self.excluded.iter().find(|pattern| pattern.fits(path)).map(Pattern::written)
     }
 
     /// Checks that a resolved path may be read.
     ///
     /// # Errors
-    /// When the call did not declare it.
+    /// When the call did not declare it, or a rule forbids it.
     pub fn read(&self, path: &Path) -> Result<(), NotPermitted> {
+        if let Some(rule) = self.excludes(path) {
+            return Err(NotPermitted(format!("reading {} (the rule {rule} forbids it)", path.display())));
+        }
         let covered = self.access.iter().any(|access| match access {
             Access::Read(root) => path.starts_with(root),
             Access::Write(file) => path == file,

@@ -42,6 +42,7 @@ mod web_search;
 pub use cx::{Host, ToolCx, View, WebSearchRequest};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
+pub use workspace::resolve_links;
 
 pub use edit::{Edit, EditInput};
 pub use glob::{Glob, GlobInput};

@@ -168,7 +168,7 @@ fn the_prompt_follows_the_tools() {
 fn each_mode_allows_what_it_says() {
     for (mode, allowed) in [
         ("default", [false, false, false]),
-        ("acceptEdits", [true, false, false]),
+        ("acceptEdits", [true, false, true]),
         ("bypassPermissions", [true, true, true]),
         ("dontAsk", [false, false, false]),
         ("plan", [false, false, false]),

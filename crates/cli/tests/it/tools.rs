@@ -191,6 +191,35 @@ fn long_output_is_stored_and_can_be_read() {
     assert_eq!(world.server.rejections(), Vec::<String>::new());
 }
 
+// RULE-05, RULE-06: by its name, through a link, in a search or by a command.
+#[test]
+fn what_a_rule_forbids_to_read_is_read_by_no_tool() {
+    let world = World::new().file(".env", "KEY=hidden\n").file("a.txt", "KEY=shown\n");
+    std::os::unix::fs::symlink(".env", world.path("link")).unwrap();
+    let bash = |id: &str, command: &str| Reply::new().tool_with_id(id, "Bash", json!({"command": command}));
+    world.server.replies([
+        Reply::new().tool_with_id("grep", "Grep", json!({"pattern": "KEY", "output_mode": "content"})),
+        Reply::new().tool_with_id("glob", "Glob", json!({"pattern": "**/*"})),
+        Reply::new().tool_with_id("read", "Read", json!({"file_path": "link"})),
+        bash("cat", "cat a.txt link"),
+        bash("all", "grep -r KEY ."),
+        bash("fine", "cat a.txt | head -1"),
+        Reply::text("done"),
+    ]);
+    world.run(&["-p", "go", "--disallowedTools", "Read(.env)"]);
+    let request = world.server.messages().pop().unwrap().body().clone();
+    for call in ["grep", "glob", "read", "cat", "all", "fine"] {
+        assert!(!result_text(&request, call).contains("hidden"), "{call}");
+    }
+    assert!(result_text(&request, "grep").contains("shown"));
+    assert!(result_text(&request, "grep").contains("1 files that rules forbid to read were left out"));
+    assert!(!result_text(&request, "glob").contains(".env"));
+    for call in ["read", "cat", "all"] {
+        assert!(result_text(&request, call).contains("Read(.env)"), "{}", result_text(&request, call));
+    }
+    assert_eq!(result_text(&request, "fine").trim(), "KEY=shown");
+}
+
 // Plan mode looks and keeps its list, but changes nothing.
 #[test]
 fn planning_looks_and_changes_nothing() {

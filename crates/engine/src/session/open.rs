@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tiller_policy::Context;
+use tiller_policy::{Context, Resolver};
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
@@ -17,7 +17,7 @@ use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
-use tiller_tools::{Shells, todo_file};
+use tiller_tools::{Shells, resolve_links, todo_file};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -71,6 +71,11 @@ impl Task {
             rules: setup.rules,
             roots: roots.clone(),
             readable: vec![resolved(&opening.paths.dir)],
+            home: setup.env.home.clone(),
+            bypass_available: mode == Mode::BypassPermissions,
+            unattended: !setup.interactive,
+            resolver: Resolver::new(resolve_links),
+            ..Context::default()
         }));
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
         let services = Services {

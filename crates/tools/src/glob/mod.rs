@@ -91,7 +91,7 @@ fn glob(input: &GlobInput, cx: &ToolCx) -> Result<Done, ToolError> {
     let rest = if named.is_empty() { rest.to_owned() } else { format!("./{rest}") };
     let filter = Filter::one(&rest).map_err(ToolError::Model)?;
     let newest = Mutex::new(Newest::default());
-    let scope = Scope::new(&cx.view, base.clone(), input.include_ignored.unwrap_or(false));
+    let scope = Scope::new(cx, base.clone(), input.include_ignored.unwrap_or(false));
     let left_out = walk(&scope, &Stop::new(cx), &|entry| {
         if entry.path().strip_prefix(&base).is_ok_and(|relative| filter.wants(relative)) {
             let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());

@@ -136,7 +136,7 @@ fn grep(input: &GrepInput, cx: &ToolCx) -> Result<Done, ToolError> {
         found: Mutex::new(Found::new(settings)),
         settings,
     };
-    let scope = Scope::new(&cx.view, root.clone(), input.include_ignored.unwrap_or(false));
+    let scope = Scope::new(cx, root.clone(), input.include_ignored.unwrap_or(false));
     let mut left_out = walk(&scope, &search.stop, &|entry| search.visit(entry));
     if cx.cancel.is_cancelled() {
         return Err(ToolError::Cancelled);

@@ -6,9 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
+use tiller_policy::Permit;
 
 use super::Stop;
-use crate::cx::View;
+use crate::cx::{ToolCx, View};
 
 /// Directories of version control systems, which no search enters.
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
@@ -20,6 +21,7 @@ const EXAMPLES: usize = 3;
 pub(crate) struct Scope {
     root: PathBuf,
     include_ignored: bool,
+    permit: Permit,
 }
 
 /// What a walk left out.
@@ -32,15 +34,17 @@ pub(crate) struct LeftOut {
     unreadable: usize,
     /// Links to directories, which are not followed.
     linked: usize,
+    /// Files that a rule forbids to read.
+    forbidden: usize,
     /// Whether the walk ended before its time.
     pub(crate) stopped: bool,
 }
 
 impl Scope {
     /// A search from a resolved path. Whoever names an ignored place wants what is in it.
-    pub(crate) fn new(view: &View, root: PathBuf, include_ignored: bool) -> Self {
-        let include_ignored = include_ignored || is_ignored(view, &root);
-        Self { root, include_ignored }
+    pub(crate) fn new(cx: &ToolCx, root: PathBuf, include_ignored: bool) -> Self {
+        let include_ignored = include_ignored || is_ignored(&cx.view, &root);
+        Self { root, include_ignored, permit: cx.permit.clone() }
     }
 
     fn builder(&self) -> WalkBuilder {
@@ -82,9 +86,11 @@ fn is_ignored(view: &View, path: &Path) -> bool {
 struct Account<'a> {
     visit: &'a (dyn Fn(&DirEntry) + Sync),
     stop: &'a Stop,
+    permit: &'a Permit,
     stopped: AtomicBool,
     unreadable: AtomicUsize,
     linked: AtomicUsize,
+    forbidden: AtomicUsize,
     /// By directory: entries listed less entries met.
     balances: Mutex<HashMap<PathBuf, i64>>,
 }
@@ -94,9 +100,11 @@ pub(crate) fn walk(scope: &Scope, stop: &Stop, visit: &(dyn Fn(&DirEntry) + Sync
     let mut account = Account {
         visit,
         stop,
+        permit: &scope.permit,
         stopped: AtomicBool::new(false),
         unreadable: AtomicUsize::new(0),
         linked: AtomicUsize::new(0),
+        forbidden: AtomicUsize::new(0),
         balances: Mutex::default(),
     };
     scope.builder().build_parallel().visit(&mut &account);
@@ -106,6 +114,7 @@ pub(crate) fn walk(scope: &Scope, stop: &Stop, visit: &(dyn Fn(&DirEntry) + Sync
     let mut left_out = LeftOut {
         unreadable: *account.unreadable.get_mut(),
         linked: *account.linked.get_mut(),
+        forbidden: *account.forbidden.get_mut(),
         stopped,
         ..LeftOut::default()
     };
@@ -173,6 +182,8 @@ impl ParallelVisitor for Visitor<'_> {
             let names = fs_err::read_dir(entry.path()).into_iter().flatten().flatten();
             let listed = names.filter(|name| !is_version_control(&name.file_name())).count();
             self.add(entry.path(), i64::try_from(listed).unwrap_or(i64::MAX));
+        } else if self.account.permit.excludes(entry.path()).is_some() {
+            self.account.forbidden.fetch_add(1, Ordering::Relaxed);
         } else {
             let is_link = entry.file_type().is_some_and(|kind| kind.is_symlink());
             self.account.linked.fetch_add(usize::from(is_link && entry.path().is_dir()), Ordering::Relaxed);
@@ -225,6 +236,9 @@ impl LeftOut {
                 "{} links to directories were not followed. To search one: its path.",
                 self.linked
             ));
+        }
+        if self.forbidden > 0 {
+            notes.push(format!("{} files that rules forbid to read were left out.", self.forbidden));
         }
         if self.unreadable > 0 {
             notes.push(format!("{} files or directories could not be read.", self.unreadable));

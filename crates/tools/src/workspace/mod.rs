@@ -24,7 +24,9 @@ pub(crate) fn resolve(view: &View, path: &str) -> PathBuf {
     resolve_links(&view.absolute(path, &view.home))
 }
 
-fn resolve_links(path: &Path) -> PathBuf {
+/// Where an absolute path really leads; what does not exist yet lies below its nearest existing ancestor.
+#[must_use]
+pub fn resolve_links(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut pending = steps(path);
     let mut followed = 0;

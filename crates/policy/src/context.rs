@@ -1,0 +1,56 @@
+//! What a decision depends on besides the request.
+
+use std::path::{Path, PathBuf};
+
+use tiller_protocol::mode::Mode;
+
+use crate::path::{Place, Resolver};
+use crate::rule::Rules;
+
+/// What a decision depends on besides the request.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The mode at this moment.
+    pub mode: Mode,
+    /// Rules from flags, settings and the session.
+    pub rules: Rules,
+    /// The working directories, resolved. The first is the one that the session was started in.
+    pub roots: Vec<PathBuf>,
+    /// Directories of Tiller's own that may be read, e.g. stored tool output.
+    pub readable: Vec<PathBuf>,
+    /// What `~` stands for.
+    pub home: PathBuf,
+    /// The agent's own plan file, which may be written while planning.
+    pub plan_file: Option<PathBuf>,
+    /// Whether the kernel can confine commands so that they change nothing.
+    pub confined: bool,
+    /// Whether bypassing is an option at all in this session.
+    pub bypass_available: bool,
+    /// Whether nobody is there to be asked.
+    pub unattended: bool,
+    /// Finds where paths really lead.
+    pub resolver: Resolver,
+}
+
+impl Context {
+    pub(crate) fn place(&self, path: &Path) -> Place {
+        self.resolver.place(path)
+    }
+
+    /// Whether a resolved path lies in a working directory.
+    pub(crate) fn is_inside(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// Whether a resolved path may be read without a question.
+    pub(crate) fn is_readable(&self, path: &Path) -> bool {
+        let plans = self.plan_file.as_deref().and_then(Path::parent);
+        self.is_inside(path)
+            || self.readable.iter().any(|dir| path.starts_with(dir))
+            || plans.is_some_and(|dir| path.starts_with(dir))
+    }
+
+    pub(crate) fn is_plan_file(&self, path: &Path) -> bool {
+        self.plan_file.as_deref() == Some(path)
+    }
+}

@@ -1,0 +1,152 @@
+//! What is thought of reading and changing files.
+
+use std::path::{Path, PathBuf};
+
+use tiller_protocol::mode::Mode;
+
+use super::Reason;
+use super::part::Part;
+use crate::context::Context;
+use crate::path::{Place, is_guarded, is_public, names_guarded};
+use crate::rule::pattern::Pattern;
+use crate::rule::{Behavior, Reading, Rule};
+
+/// Judges paths by the rules that speak of one tool.
+#[derive(Clone, Copy)]
+pub(crate) struct Files<'a> {
+    pub(crate) cx: &'a Context,
+    /// The tool that touches the files itself; none for a command.
+    pub(crate) tool: Option<&'a str>,
+}
+
+impl<'a> Files<'a> {
+    fn find(
+        &self,
+        behavior: Behavior,
+        judges: impl Fn(&Rule, Reading) -> bool,
+        fits: impl Fn(&Pattern) -> bool,
+    ) -> Option<&'a Rule> {
+        let reading = if behavior == Behavior::Allow { Reading::Covers } else { Reading::Touches };
+        self.cx.rules.of(behavior).iter().find(|rule| {
+            judges(rule, reading) && Pattern::of(rule, self.cx, reading).is_some_and(|pattern| fits(&pattern))
+        })
+    }
+
+    fn read_rule(&self, behavior: Behavior, place: &Place) -> Option<&'a Rule> {
+        let fits = |pattern: &Pattern| match behavior {
+            Behavior::Allow => pattern.fits(&place.real),
+            _ => pattern.fits_place(place),
+        };
+        self.find(behavior, |rule, _| rule.judges_reads(self.tool), fits)
+    }
+
+    fn write_rule(&self, behavior: Behavior, place: &Place) -> Option<&'a Rule> {
+        let fits = |pattern: &Pattern| match behavior {
+            Behavior::Allow => pattern.fits(&place.real),
+            _ => pattern.fits_place(place),
+        };
+        self.find(behavior, |rule, reading| rule.judges_writes(self.tool, reading), fits)
+    }
+
+    /// A rule against reading a place.
+    pub(crate) fn read_objection(&self, what: &str, place: &Place) -> Option<Part> {
+        let deny = self.read_rule(Behavior::Deny, place).map(|rule| Part::deny(what, Reason::rule(rule)));
+        deny.or_else(|| {
+            self.read_rule(Behavior::Ask, place).map(|rule| Part::ask_by_rule(what, Reason::rule(rule)))
+        })
+    }
+
+    /// A rule against changing a place.
+    pub(crate) fn write_objection(&self, what: &str, place: &Place) -> Option<Part> {
+        let deny = self.write_rule(Behavior::Deny, place).map(|rule| Part::deny(what, Reason::rule(rule)));
+        deny.or_else(|| {
+            self.write_rule(Behavior::Ask, place).map(|rule| Part::ask_by_rule(what, Reason::rule(rule)))
+        })
+    }
+
+    /// A rule that forbids to read something which could be among what is read.
+    pub(crate) fn may_read(&self, what: &str, could_fit: impl Fn(&Pattern) -> bool) -> Option<Part> {
+        let rule = self.find(Behavior::Deny, |rule, _| rule.judges_reads(self.tool), could_fit)?;
+        let reason = Reason::MayRead { rule: rule.to_string(), source: rule.origin.source };
+        Some(Part::ask(what, reason))
+    }
+
+    /// Whether reading a place needs no question, or why it does.
+    pub(crate) fn may_be_read(&self, place: &Place) -> Result<Reason, Reason> {
+        if let Some(rule) = self.read_rule(Behavior::Allow, place) {
+            return Ok(Reason::rule(rule));
+        }
+        if self.cx.is_readable(&place.real) {
+            return Ok(Reason::ReadOnly);
+        }
+        Err(Reason::WorkingDir { path: place.real.clone() })
+    }
+
+    /// As [`Self::may_be_read`], for commands: what belongs to the system is no secret.
+    pub(crate) fn may_be_looked_at(&self, place: &Place) -> Result<Reason, Reason> {
+        if is_public(&place.written) && is_public(&place.real) {
+            return Ok(Reason::ReadOnly);
+        }
+        self.may_be_read(place)
+    }
+
+    /// Whether changing a place needs no question, or why it does.
+    pub(crate) fn may_be_written(&self, place: &Place) -> Result<Reason, Reason> {
+        let cx = self.cx;
+        if cx.mode == Mode::Plan && cx.is_plan_file(&place.real) {
+            return Ok(Reason::Mode { mode: cx.mode });
+        }
+        let guarded = guarded(place);
+        let rule = self.write_rule(Behavior::Allow, place);
+        let meant = |rule: &&Rule| guarded.is_none() || rule.content.as_deref().is_some_and(names_guarded);
+        if let Some(rule) = rule.filter(meant) {
+            return Ok(Reason::rule(rule));
+        }
+        if !cx.is_inside(&place.real) {
+            return Err(Reason::WorkingDir { path: place.real.clone() });
+        }
+        if let Some(path) = guarded {
+            return Err(Reason::Guarded { path });
+        }
+        if cx.mode == Mode::AcceptEdits {
+            return Ok(Reason::Mode { mode: cx.mode });
+        }
+        Err(Reason::Uncovered { what: format!("writing {}", place.real.display()) })
+    }
+
+    /// The judgement on reading a resolved path by a tool.
+    pub(crate) fn read(&self, path: &Path) -> Part {
+        let what = format!("read {}", path.display());
+        let place = resolved(path);
+        self.read_objection(&what, &place).unwrap_or_else(|| part(&what, self.may_be_read(&place)))
+    }
+
+    /// The judgement on changing a resolved path by a tool.
+    pub(crate) fn write(&self, path: &Path) -> Part {
+        let what = format!("write {}", path.display());
+        let place = resolved(path);
+        self.write_objection(&what, &place).unwrap_or_else(|| part(&what, self.may_be_written(&place)))
+    }
+
+    /// What may not be read although it lies below something that may.
+    pub(crate) fn exclusions(&self) -> Vec<Pattern> {
+        let rules = self.cx.rules.deny.iter().filter(|rule| rule.judges_reads(self.tool));
+        rules.filter_map(|rule| Pattern::of(rule, self.cx, Reading::Touches)).collect()
+    }
+}
+
+/// Whichever reading of a place is guarded.
+pub(crate) fn guarded(place: &Place) -> Option<PathBuf> {
+    [&place.real, &place.written].into_iter().find(|path| is_guarded(path)).cloned()
+}
+
+pub(crate) fn part(what: &str, opinion: Result<Reason, Reason>) -> Part {
+    match opinion {
+        Ok(reason) => Part::allow(what, reason),
+        Err(reason) => Part::ask(what, reason),
+    }
+}
+
+fn resolved(path: &Path) -> Place {
+    Place { written: path.to_path_buf(), real: path.to_path_buf() }
+}

@@ -1,0 +1,197 @@
+//! The decision itself.
+
+mod files;
+mod part;
+mod place;
+mod plan;
+mod reason;
+mod script;
+
+use tiller_protocol::mode::Mode;
+
+use crate::access::{Access, Request};
+use crate::context::Context;
+use crate::permit::Permit;
+use crate::rule::{Behavior, Rule};
+use crate::shell::{self, Analysis};
+
+use files::Files;
+pub(crate) use part::{Insists, Part};
+use plan::Guard;
+pub use reason::Reason;
+
+/// Yes, no, or a question for the user.
+#[derive(Debug)]
+pub enum Decision {
+    /// Go ahead.
+    Allow(Permit, Reason),
+    /// No.
+    Deny(Reason),
+    /// The user decides; [`approve`] turns a yes into a permit.
+    Ask(Reason),
+}
+
+/// Tools that are themselves a question to the user.
+const NEEDS_USER: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
+
+/// Judges a call.
+#[must_use]
+pub fn decide(request: &Request, cx: &Context) -> Decision {
+    let judgement = judge(request, cx);
+    match judgement.verdict {
+        Behavior::Allow => allow(request, cx, judgement.reason, judgement.confined),
+        Behavior::Ask => Decision::Ask(judgement.reason),
+        Behavior::Deny => Decision::Deny(judgement.reason),
+    }
+}
+
+/// Judges a call that the user has said yes to: deny rules and plan mode still hold.
+#[must_use]
+pub fn approve(request: &Request, cx: &Context) -> Decision {
+    match decide(request, &Context { mode: asking(cx.mode), ..cx.clone() }) {
+        Decision::Ask(_) => allow(request, cx, Reason::User, false),
+        settled => settled,
+    }
+}
+
+fn asking(mode: Mode) -> Mode {
+    if mode == Mode::DontAsk { Mode::Default } else { mode }
+}
+
+fn allow(request: &Request, cx: &Context, reason: Reason, confined: bool) -> Decision {
+    let reads = request.access.iter().any(|access| matches!(access, Access::Read(_)));
+    let excluded = if reads { Files { cx, tool: Some(&request.tool) }.exclusions() } else { Vec::new() };
+    Decision::Allow(Permit::new(request.access.clone(), excluded, confined), reason)
+}
+
+/// A verdict with all that led to it.
+#[derive(Debug)]
+pub(crate) struct Judgement {
+    pub(crate) verdict: Behavior,
+    pub(crate) reason: Reason,
+    pub(crate) parts: Vec<Part>,
+    /// Whether the call may only run where it can change nothing.
+    pub(crate) confined: bool,
+}
+
+pub(crate) fn judge(request: &Request, cx: &Context) -> Judgement {
+    let analysis = analyse(request);
+    let parts = parts(request, cx, analysis.as_ref());
+    let Opinion { verdict, reason, confined } = weigh(request, cx, analysis.as_ref(), &parts);
+    // Whoever never asks refuses instead.
+    let verdict = if verdict == Behavior::Ask && cx.mode == Mode::DontAsk { Behavior::Deny } else { verdict };
+    Judgement { verdict, reason, parts, confined }
+}
+
+pub(crate) fn analyse(request: &Request) -> Option<Analysis> {
+    request.access.iter().find_map(|access| match access {
+        Access::Exec(script) => Some(shell::analyse(&script.command, &script.cwd)),
+        _ => None,
+    })
+}
+
+struct Opinion {
+    verdict: Behavior,
+    reason: Reason,
+    confined: bool,
+}
+
+impl Opinion {
+    fn new(verdict: Behavior, reason: Reason) -> Self {
+        Self { verdict, reason, confined: false }
+    }
+}
+
+/// The order of the checks.
+fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[Part]) -> Opinion {
+    let whole = |behavior| cx.rules.of(behavior).iter().find(|rule| rule.is_whole_tool(&request.tool));
+    if let Some(rule) = whole(Behavior::Deny) {
+        return Opinion::new(Behavior::Deny, Reason::rule(rule));
+    }
+    if let Some(part) = parts.iter().find(|part| part.verdict == Behavior::Deny) {
+        return Opinion::new(Behavior::Deny, part.reason.clone());
+    }
+    let guard = plan::guard(request, cx, analysis);
+    let planning = Reason::Mode { mode: Mode::Plan };
+    match guard {
+        Guard::Deny => return Opinion::new(Behavior::Deny, planning),
+        Guard::Ask => return Opinion::new(Behavior::Ask, planning),
+        _ => {}
+    }
+    if NEEDS_USER.contains(&request.tool.as_str()) && !cx.unattended {
+        return Opinion::new(Behavior::Ask, Reason::NeedsUser);
+    }
+    if let Some(reason) = asked_by_rule(whole(Behavior::Ask), parts) {
+        return Opinion::new(Behavior::Ask, reason);
+    }
+    match guard {
+        Guard::Allow => return Opinion::new(Behavior::Allow, planning),
+        Guard::AllowConfined => return Opinion { confined: true, ..Opinion::new(Behavior::Allow, planning) },
+        _ => {}
+    }
+    if cx.mode == Mode::BypassPermissions {
+        return Opinion::new(Behavior::Allow, Reason::Mode { mode: cx.mode });
+    }
+    let asking = parts.iter().find(|part| part.verdict == Behavior::Ask);
+    let insisting =
+        parts.iter().find(|part| part.verdict == Behavior::Ask && part.insists >= Insists::Strongly);
+    match (insisting, whole(Behavior::Allow), asking) {
+        (Some(part), _, _) | (None, None, Some(part)) => Opinion::new(Behavior::Ask, part.reason.clone()),
+        (None, Some(rule), _) => Opinion::new(Behavior::Allow, Reason::rule(rule)),
+        (None, None, None) => Opinion::new(Behavior::Allow, because(parts)),
+    }
+}
+
+fn asked_by_rule(whole: Option<&Rule>, parts: &[Part]) -> Option<Reason> {
+    let part = || parts.iter().find(|part| part.insists == Insists::Always && part.verdict == Behavior::Ask);
+    whole.map(Reason::rule).or_else(|| part().map(|part| part.reason.clone()))
+}
+
+/// The most telling reason of an allowed call: a rule or a mode rather than harmlessness.
+fn because(parts: &[Part]) -> Reason {
+    let telling = parts.iter().map(|part| &part.reason).find(|reason| **reason != Reason::ReadOnly);
+    telling.cloned().unwrap_or(Reason::ReadOnly)
+}
+
+fn parts(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Vec<Part> {
+    let files = Files { cx, tool: Some(&request.tool) };
+    let mut parts = Vec::new();
+    for access in &request.access {
+        match access {
+            Access::Read(path) => parts.push(files.read(path)),
+            Access::Write(path) => parts.push(files.write(path)),
+            Access::Net(host) => parts.push(net(request, cx, host)),
+            Access::Exec(script) => {
+                parts.extend(
+                    analysis
+                        .into_iter()
+                        .flat_map(|analysis| script::judge(&request.tool, script, analysis, cx)),
+                );
+            }
+        }
+    }
+    // What the tools of a server do is not declared.
+    if request.tool.starts_with("mcp__") {
+        parts
+            .push(Part::ask(&request.tool, Reason::Uncovered { what: format!("the tool {}", request.tool) }));
+    }
+    parts
+}
+
+fn net(request: &Request, cx: &Context, host: &str) -> Part {
+    let what = format!("contact {host}");
+    let rule = |behavior| cx.rules.of(behavior).iter().find(|rule| rule.matches_host(&request.tool, host));
+    if let Some(rule) = rule(Behavior::Deny) {
+        return Part::deny(&what, Reason::rule(rule));
+    }
+    if let Some(rule) = rule(Behavior::Ask) {
+        return Part::ask_by_rule(&what, Reason::rule(rule));
+    }
+    match rule(Behavior::Allow) {
+        Some(rule) => Part::allow(&what, Reason::rule(rule)),
+        None => Part::ask(&what, Reason::Uncovered { what: format!("contacting {host}") }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Where the words of a command lead.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::context::Context;
+use crate::path::Place;
+use crate::shell::{Dirs, Form, Word};
+
+/// Where a word leads.
+#[derive(Clone, Debug)]
+pub(crate) enum Where {
+    /// To one of these, depending on where the command runs.
+    Known(Vec<Place>),
+    /// To files below one of these, with names of this shape.
+    Below(Vec<Place>, String),
+    /// To something that is judged elsewhere.
+    Elsewhere,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// Finds where words lead.
+pub(crate) struct Places<'a> {
+    pub(crate) cx: &'a Context,
+    pub(crate) variables: &'a BTreeMap<String, Option<Vec<Word>>>,
+}
+
+impl Places<'_> {
+    pub(crate) fn of(&self, word: &Word, dirs: &Dirs) -> Where {
+        match word.form {
+            Form::Found => Where::Elsewhere,
+            Form::Literal => match self.absolute(&word.text, word.tilde, dirs) {
+                Some(paths) => Where::Known(self.places(&paths)),
+                None => Where::Unknown,
+            },
+            Form::Pattern => self.pattern(word, dirs),
+            Form::Dynamic => self.variable(word, dirs),
+        }
+    }
+
+    fn places(&self, paths: &[PathBuf]) -> Vec<Place> {
+        paths.iter().map(|path| self.cx.place(path)).collect()
+    }
+
+    fn absolute(&self, text: &str, tilde: bool, dirs: &Dirs) -> Option<Vec<PathBuf>> {
+        if tilde {
+            let below = text.strip_prefix('~')?;
+            let below = if below.is_empty() { "" } else { below.strip_prefix('/')? };
+            return (!self.cx.home.as_os_str().is_empty()).then(|| vec![self.cx.home.join(below)]);
+        }
+        if text.starts_with('/') {
+            return Some(vec![PathBuf::from(text)]);
+        }
+        Some(dirs.as_ref()?.iter().map(|dir| dir.join(text)).collect())
+    }
+
+    /// The directory before the first special character, and the names below it.
+    fn pattern(&self, word: &Word, dirs: &Dirs) -> Where {
+        let Some(special) = word.text.find(['*', '?', '[', '{', '(']) else { return Where::Unknown };
+        let cut = word.text[..special].rfind('/').map_or(0, |slash| slash + 1);
+        let (dir, names) = word.text.split_at(cut);
+        // Braces can hold paths that start anew.
+        if ["{/", ",/", "{~", ",~"].iter().any(|start| names.contains(start)) {
+            return Where::Unknown;
+        }
+        // A part like `.*` or `{..,x}` may lead upwards.
+        if names
+            .split(['/', '{', ',', '}', '(', '|'])
+            .any(|part| part == ".." || part.starts_with(".*") || part == ".?")
+        {
+            return Where::Unknown;
+        }
+        match self.absolute(if dir.is_empty() { "." } else { dir }, word.tilde, dirs) {
+            Some(paths) => Where::Below(self.places(&paths), names.to_owned()),
+            None => Where::Unknown,
+        }
+    }
+
+    /// A variable that got nothing but plain values in this very text.
+    fn variable(&self, word: &Word, dirs: &Dirs) -> Where {
+        let name = word.text.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
+        let Some(Some(values)) = name.and_then(|name| self.variables.get(name)) else {
+            return Where::Unknown;
+        };
+        let mut known = Vec::new();
+        for value in values {
+            if value.text.contains(char::is_whitespace) || value.form == Form::Dynamic {
+                return Where::Unknown;
+            }
+            match self.of(value, dirs) {
+                Where::Known(places) => known.extend(places),
+                // What a pattern stands for lies below its directory, which is all that counts here.
+                Where::Below(places, _) => known.extend(places),
+                Where::Elsewhere | Where::Unknown => return Where::Unknown,
+            }
+        }
+        Where::Known(known)
+    }
+}

@@ -1,0 +1,51 @@
+//! What plan mode adds: a guard that no rule and no yes gets around.
+
+use tiller_protocol::mode::Mode;
+
+use crate::access::{Access, Request};
+use crate::context::Context;
+use crate::shell::Analysis;
+
+/// What the guard says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// Nothing: the ordinary flow decides.
+    None,
+    /// Go ahead.
+    Allow,
+    /// Go ahead where the kernel lets nothing be changed.
+    AllowConfined,
+    /// The user decides.
+    Ask,
+    /// No.
+    Deny,
+}
+
+pub(crate) fn guard(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Guard {
+    if cx.mode != Mode::Plan {
+        return Guard::None;
+    }
+    let writes: Vec<_> = request.access.iter().filter_map(written).collect();
+    if !writes.is_empty() {
+        let only_plan =
+            writes.len() == request.access.len() && writes.iter().all(|path| cx.is_plan_file(path));
+        return if only_plan { Guard::Allow } else { Guard::Deny };
+    }
+    let changes_nothing = request.read_only && analysis.is_none_or(Analysis::changes_nothing);
+    match (changes_nothing, analysis) {
+        (true, _) if cx.bypass_available => Guard::Allow,
+        (true, _) => Guard::None,
+        (false, Some(_)) if cx.confined => Guard::AllowConfined,
+        (false, Some(_)) => Guard::Deny,
+        // What touches nothing outside the session, like keeping the todo list, is fine while planning.
+        (false, None) if request.access.is_empty() && !request.tool.starts_with("mcp__") => Guard::None,
+        (false, None) => Guard::Ask,
+    }
+}
+
+fn written(access: &Access) -> Option<&std::path::Path> {
+    match access {
+        Access::Write(path) => Some(path),
+        _ => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! What a decision rests on.
+
+use std::path::PathBuf;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use tiller_protocol::mode::Mode;
+
+use crate::rule::{Rule, Source};
+
+/// What a decision rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The permission mode.
+    Mode {
+        /// The mode.
+        mode: Mode,
+    },
+    /// A rule.
+    Rule {
+        /// As it was written.
+        rule: String,
+        /// Where it comes from.
+        source: Source,
+        /// The settings file it stands in.
+        file: Option<PathBuf>,
+    },
+    /// The place: outside the working directories.
+    WorkingDir {
+        /// The path in question.
+        path: PathBuf,
+    },
+    /// The call changes nothing.
+    ReadOnly,
+    /// The user said yes.
+    User,
+    /// The call is a question to the user.
+    NeedsUser,
+    /// Nothing speaks for it or against it.
+    Uncovered {
+        /// What would be touched.
+        what: String,
+    },
+    /// It would change what is allowed or run later.
+    Guarded {
+        /// The file in question.
+        path: PathBuf,
+    },
+    /// It may read what a rule forbids to read.
+    MayRead {
+        /// The rule as it was written.
+        rule: String,
+        /// Where it comes from.
+        source: Source,
+    },
+    /// The command is not understood.
+    Opaque {
+        /// Why not.
+        why: &'static str,
+    },
+}
+
+impl Reason {
+    pub(crate) fn rule(rule: &Rule) -> Self {
+        Self::Rule { rule: rule.to_string(), source: rule.origin.source, file: rule.origin.file.clone() }
+    }
+
+    /// A sentence for users and for the model.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        match self {
+            Self::Mode { mode: Mode::Plan } => {
+                "plan mode is active: nothing may be changed but the plan file".to_owned()
+            }
+            Self::Mode { mode } => format!("the permission mode is {mode}"),
+            Self::Rule { rule, .. } => format!("the rule {rule} says so"),
+            Self::WorkingDir { path } => format!("{} is outside the working directories", path.display()),
+            Self::ReadOnly => "it changes nothing".to_owned(),
+            Self::User => "the user allowed it".to_owned(),
+            Self::NeedsUser => "it is a question to the user".to_owned(),
+            Self::Uncovered { what } => format!("no rule allows {what}"),
+            Self::Guarded { path } => {
+                format!("no rule allows changing {}, which steers what is run", path.display())
+            }
+            Self::MayRead { rule, .. } => format!(
+                "it could read what the rule {rule} forbids to read; Read, Grep and Glob leave such files out"
+            ),
+            Self::Opaque { why } => format!("no rule allows the command as it stands: {why}"),
+        }
+    }
+}
+
+/// Written with the kinds that hosts know: `mode`, `rule`, `workingDir`, `other`.
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Mode { mode } => {
+                map.serialize_entry("type", "mode")?;
+                map.serialize_entry("mode", mode)?;
+            }
+            Self::Rule { rule, source, file } => {
+                map.serialize_entry("type", "rule")?;
+                map.serialize_entry("rule", rule)?;
+                map.serialize_entry("source", source)?;
+                if let Some(file) = file {
+                    map.serialize_entry("file", file)?;
+                }
+            }
+            Self::WorkingDir { path } => {
+                map.serialize_entry("type", "workingDir")?;
+                map.serialize_entry("path", path)?;
+            }
+            other => {
+                map.serialize_entry("type", "other")?;
+                map.serialize_entry("reason", &other.explain())?;
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,356 @@
+//! What is thought of a shell command: every part of it has to be fine.
+
+use tiller_protocol::mode::Mode;
+
+use super::Reason;
+use super::files::{Files, guarded, part};
+use super::part::Part;
+use super::place::{Places, Where};
+use crate::access::Script;
+use crate::context::Context;
+use crate::path::Place;
+use crate::rule::command::{self, Match};
+use crate::rule::{Behavior, Rule};
+use crate::shell::{
+    self, Analysis, Command, Deed, Form, Kind, Redirect, Touch, Word, harmless_assignment, only_looks,
+    program_name,
+};
+
+/// Judges one script.
+pub(crate) struct Judge<'a> {
+    cx: &'a Context,
+    tool: &'a str,
+    script: &'a Script,
+    analysis: &'a Analysis,
+    files: Files<'a>,
+    places: Places<'a>,
+}
+
+/// The parts of a script with their verdicts.
+pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Context) -> Vec<Part> {
+    let files = Files { cx, tool: None };
+    let places = Places { cx, variables: &analysis.variables };
+    let judge = Judge { cx, tool, script, analysis, files, places };
+    let mut parts: Vec<Part> = judge.opaque().into_iter().collect();
+    parts.extend(analysis.commands.iter().map(|command| judge.command(command)));
+    parts.extend(analysis.redirects.iter().map(|redirect| judge.redirect(redirect)));
+    if analysis.background && !judge.is_meant_literally() {
+        let reason = Reason::Uncovered { what: "leaving a command running in the background".to_owned() };
+        parts.push(Part::ask(&script.command, reason));
+    }
+    if parts.is_empty() {
+        parts.push(Part::ask(&script.command, Reason::Opaque { why: "it holds no command" }));
+    }
+    parts
+}
+
+impl<'a> Judge<'a> {
+    fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
+        let rules = self.cx.rules.of(behavior).iter().filter(|rule| rule.tool == self.tool);
+        rules.filter_map(|rule| Some((rule, rule.plain_content()?)))
+    }
+
+    /// Whether an allow rule is this very text.
+    fn is_meant_literally(&self) -> bool {
+        self.literal_rule().is_some()
+    }
+
+    fn literal_rule(&self) -> Option<&'a Rule> {
+        let mut rules = self.rules(Behavior::Allow);
+        rules.find(|(_, content)| command::is_whole_text(content, &self.script.command)).map(|(rule, _)| rule)
+    }
+
+    /// The judgement on what is not understood: rules against it are looked for in the bare text.
+    fn opaque(&self) -> Option<Part> {
+        let why = self.analysis.opaque?;
+        let text = self.script.command.as_str();
+        let touching = |behavior| {
+            self.rules(behavior)
+                .find(|(_, content)| command::touches_text(content, text))
+                .map(|(rule, _)| rule)
+        };
+        if let Some(rule) = touching(Behavior::Deny) {
+            return Some(Part::deny(text, Reason::rule(rule)));
+        }
+        if let Some(part) = self.opaque_files(text) {
+            return Some(part);
+        }
+        if let Some(rule) = touching(Behavior::Ask) {
+            return Some(Part::ask_by_rule(text, Reason::rule(rule)));
+        }
+        Some(match self.literal_rule() {
+            Some(rule) => Part::allow(text, Reason::rule(rule)),
+            None => Part::ask(text, Reason::Opaque { why }),
+        })
+    }
+
+    fn opaque_files(&self, text: &str) -> Option<Part> {
+        let dirs = Some(vec![self.script.cwd.clone()]);
+        let names = text.split(|c: char| c.is_whitespace() || "'\"`;|&<>(){}=,$:".contains(c));
+        let objections = names.filter(|name| !name.is_empty()).filter_map(|name| {
+            let tilde = name.starts_with('~');
+            let Where::Known(places) = self.places.of(&Word { tilde, ..Word::literal(name) }, &dirs) else {
+                return None;
+            };
+            let read = places.iter().find_map(|place| self.files.read_objection(text, place));
+            read.or_else(|| places.iter().find_map(|place| self.files.write_objection(text, place)))
+        });
+        strictest(objections)
+    }
+
+    fn command(&self, command: &Command) -> Part {
+        let objections = [self.objection(command), self.file_objection(command)];
+        if let Some(part) = strictest(objections.into_iter().flatten()) {
+            return part;
+        }
+        let what = command.text.as_str();
+        let opinion = || self.rule_for(command).map(Ok).unwrap_or_else(|| self.unruled(command));
+        part(what, self.leaves_guarded_alone(command).and_then(|()| opinion()))
+    }
+
+    /// A rule against the command itself.
+    fn objection(&self, command: &Command) -> Option<Part> {
+        let what = command.text.as_str();
+        let touching = |behavior, least| {
+            self.rules(behavior)
+                .find(|(_, content)| command::touches(content, command) >= least)
+                .map(|(rule, _)| rule)
+        };
+        if let Some(rule) = touching(Behavior::Deny, Match::Yes) {
+            return Some(Part::deny(what, Reason::rule(rule)));
+        }
+        let rule =
+            touching(Behavior::Deny, Match::Perhaps).or_else(|| touching(Behavior::Ask, Match::Perhaps));
+        rule.map(|rule| Part::ask_by_rule(what, Reason::rule(rule)))
+    }
+
+    /// A rule against a file that the command names.
+    fn file_objection(&self, command: &Command) -> Option<Part> {
+        let what = command.text.as_str();
+        strictest(shell::touches(command).iter().filter_map(|touch| self.touch_objection(what, touch)))
+    }
+
+    fn touch_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+        let reads = !matches!(touch.deed, Deed::Write | Deed::Look);
+        let writes = matches!(touch.deed, Deed::Write | Deed::Mention);
+        match self.places.of(&touch.word, &touch.dirs) {
+            Where::Known(places) => {
+                let read =
+                    places.iter().filter(|_| reads).find_map(|place| self.files.read_objection(what, place));
+                let write = places
+                    .iter()
+                    .filter(|_| writes)
+                    .find_map(|place| self.files.write_objection(what, place));
+                let below =
+                    places.iter().filter(|_| touch.deed == Deed::ReadBelow || is_variable(&touch.word));
+                let below = below.filter(|_| reads).find_map(|place| {
+                    self.files.may_read(what, |pattern| pattern.could_fit_below(&place.written))
+                });
+                strictest([read, write.map(|part| soften(part, touch.deed)), below].into_iter().flatten())
+            }
+            Where::Below(places, names) if reads => places.iter().find_map(|place| {
+                self.files.may_read(what, |pattern| match touch.deed {
+                    Deed::ReadBelow => pattern.could_fit_below(&place.written),
+                    _ => pattern.could_fit_names(&place.written, &names),
+                })
+            }),
+            Where::Elsewhere | Where::Unknown if reads && touch.deed != Deed::Mention => {
+                self.files.may_read(what, |_| true)
+            }
+            _ => None,
+        }
+    }
+
+    /// An allow rule that covers the command and the variables it is given.
+    fn rule_for(&self, command: &Command) -> Option<Reason> {
+        if let Some(rule) = self.literal_rule() {
+            return Some(Reason::rule(rule));
+        }
+        let harmless = command.assignments.iter().all(harmless_assignment);
+        let mut rules = self.rules(Behavior::Allow);
+        let rule = rules.find(|(_, content)| {
+            command::covers(content, command) && (harmless || command::spells_assignments(content, command))
+        });
+        rule.map(|(rule, _)| Reason::rule(rule))
+    }
+
+    fn leaves_guarded_alone(&self, command: &Command) -> Result<(), Reason> {
+        for touch in shell::touches(command).iter().filter(|touch| touch.deed == Deed::Write) {
+            if let Where::Known(places) | Where::Below(places, _) = self.places.of(&touch.word, &touch.dirs)
+                && let Some(path) = places.iter().find_map(guarded)
+            {
+                return Err(Reason::Guarded { path });
+            }
+        }
+        Ok(())
+    }
+
+    /// What is thought of a command that no rule speaks of.
+    fn unruled(&self, command: &Command) -> Result<Reason, Reason> {
+        if only_looks(command) {
+            self.looks_where_it_may(command)?;
+            return Ok(Reason::ReadOnly);
+        }
+        if self.cx.mode == Mode::AcceptEdits && is_simple_change(command) {
+            self.changes_where_it_may(command)?;
+            return Ok(Reason::Mode { mode: self.cx.mode });
+        }
+        Err(Reason::Uncovered { what: format!("the command `{}`", command.text) })
+    }
+
+    fn looks_where_it_may(&self, command: &Command) -> Result<(), Reason> {
+        for touch in shell::touches(command) {
+            if touch.word.text == "-" {
+                continue;
+            }
+            match self.places.of(&touch.word, &touch.dirs) {
+                Where::Elsewhere => {}
+                Where::Known(places) | Where::Below(places, _) => {
+                    for place in &places {
+                        self.files.may_be_looked_at(place)?;
+                    }
+                }
+                Where::Unknown => {
+                    let what = format!("reading {}, which is not known beforehand", touch.word.text);
+                    return Err(Reason::Uncovered { what });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
+        for touch in shell::touches(command) {
+            let unclear = || Reason::Uncovered { what: format!("the command `{}`", command.text) };
+            let (places, empties) = match self.places.of(&touch.word, &touch.dirs) {
+                Where::Known(places) => (places, !is_into(command, &touch.word)),
+                Where::Below(places, names) if is_plain_set(command, &touch, &names) => {
+                    (places, names.trim_start_matches(['*', '?']).is_empty())
+                }
+                Where::Below(..) | Where::Elsewhere | Where::Unknown => return Err(unclear()),
+            };
+            for place in &places {
+                let is_root = self.cx.roots.iter().any(|root| *root == place.real || *root == place.written);
+                match touch.deed {
+                    Deed::Write if is_root && empties => return Err(unclear()),
+                    Deed::Write => drop(self.files.may_be_written(place)?),
+                    _ => drop(self.files.may_be_looked_at(place)?),
+                }
+                if self.leads_through_a_move(command, place) {
+                    return Err(unclear());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a place lies below something that an earlier command of the script copied or moved there: it could be a
+    /// link that leads elsewhere.
+    fn leads_through_a_move(&self, command: &Command, place: &Place) -> bool {
+        let earlier = self.analysis.commands.iter().take_while(|earlier| !std::ptr::eq(*earlier, command));
+        let movers = earlier.filter(|earlier| {
+            earlier.words().first().and_then(program_name).is_some_and(|name| matches!(name, "cp" | "mv"))
+        });
+        let mut targets = movers.filter_map(|earlier| shell::touches(earlier).pop());
+        targets.any(|target| match self.places.of(&target.word, &target.dirs) {
+            Where::Known(targets) => targets
+                .iter()
+                .any(|target| place.written != target.written && place.written.starts_with(&target.written)),
+            _ => true,
+        })
+    }
+
+    fn redirect(&self, redirect: &Redirect) -> Part {
+        let touch = shell::redirect_touch(redirect);
+        let what = format!("{} {}", if redirect.writes { ">" } else { "<" }, redirect.target.text);
+        if shell::is_sink(&redirect.target) {
+            return Part::allow(&what, Reason::ReadOnly);
+        }
+        if let Some(part) = self.touch_objection(&what, &touch) {
+            return part;
+        }
+        let literal = self.literal_rule().map(Reason::rule);
+        let opinion = match self.places.of(&redirect.target, &redirect.dirs) {
+            Where::Known(places) => self.all_fine(&places, redirect.writes),
+            Where::Elsewhere | Where::Below(..) | Where::Unknown => Err(Reason::Uncovered {
+                what: format!("the redirect `{what}`, whose file is not known beforehand"),
+            }),
+        };
+        part(&what, opinion.or_else(|reason| literal.ok_or(reason)))
+    }
+
+    fn all_fine(&self, places: &[Place], writes: bool) -> Result<Reason, Reason> {
+        let mut because = Reason::ReadOnly;
+        for place in places {
+            because = match writes {
+                true => self.files.may_be_written(place)?,
+                false => self.files.may_be_looked_at(place)?,
+            };
+        }
+        Ok(because)
+    }
+}
+
+/// Words that only might name a file that is changed make a question of a refusal.
+fn soften(part: Part, deed: Deed) -> Part {
+    match deed {
+        Deed::Mention if part.verdict == Behavior::Deny => Part::ask(&part.what, part.reason),
+        _ => part,
+    }
+}
+
+fn is_variable(word: &Word) -> bool {
+    word.form == Form::Dynamic
+}
+
+/// The part that speaks most strongly against the call.
+pub(crate) fn strictest(parts: impl Iterator<Item = Part>) -> Option<Part> {
+    parts.max_by_key(|part| (part.verdict == Behavior::Deny, part.insists))
+}
+
+/// Programs that make simple changes to files, with the short options they may be given.
+const SIMPLE_CHANGES: &[(&str, &str)] = &[
+    ("cp", "rRafipnuvT"),
+    ("mkdir", "pv"),
+    ("mv", "finuvT"),
+    ("rm", "rRfivdI"),
+    ("rmdir", "pv"),
+    ("tee", "a"),
+    ("touch", "acm"),
+];
+
+const SIMPLE_LONG: &[&str] =
+    &["--", "--recursive", "--force", "--verbose", "--parents", "--no-clobber", "--archive"];
+
+fn is_simple_change(command: &Command) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    let Some(name) = program_name(program) else { return false };
+    let Some((_, letters)) = SIMPLE_CHANGES.iter().find(|(known, _)| *known == name) else { return false };
+    let plain = command.kind == Kind::Run
+        && command.is_plainly_wrapped()
+        && command.assignments.iter().all(harmless_assignment);
+    let understood = |word: &Word| match word.text.strip_prefix('-') {
+        None => !word.splits,
+        Some("") => false,
+        Some(short) if word.is_literal() => {
+            SIMPLE_LONG.contains(&word.text.as_str()) || short.chars().all(|letter| letters.contains(letter))
+        }
+        Some(_) => false,
+    };
+    plain && rest.iter().all(understood)
+}
+
+/// Whether a word is the directory that something is only put into.
+fn is_into(command: &Command, word: &Word) -> bool {
+    let name = command.words().first().and_then(program_name);
+    matches!(name, Some("cp" | "mv" | "mkdir" | "touch")) && command.words().last() == Some(word)
+}
+
+/// Whether a pattern stands for files that are only read, or for files right in its directory that are moved or removed
+/// themselves: nothing hidden, and nothing behind a link.
+fn is_plain_set(command: &Command, touch: &Touch, names: &str) -> bool {
+    let name = command.words().first().and_then(program_name);
+    let is_target = name == Some("mv") && command.words().last() == Some(&touch.word);
+    let removes = matches!(name, Some("mv" | "rm" | "rmdir")) && !is_target;
+    touch.deed != Deed::Write || removes && !names.contains(['/', '{']) && !names.starts_with(['.', '['])
+}

@@ -1,0 +1,75 @@
+//! Decisions in words, for whoever asks why.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::access::Request;
+use crate::context::Context;
+use crate::decide::{Reason, judge};
+use crate::rule::{Behavior, Source};
+
+/// A decision and what led to it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// What is decided.
+    pub decision: Behavior,
+    /// What it rests on.
+    pub reason: Reason,
+    /// The same as a sentence.
+    pub because: String,
+    /// The deciding rule, as it was written.
+    pub rule: Option<String>,
+    /// Where that rule comes from.
+    pub source: Option<Source>,
+    /// The settings file it stands in.
+    pub file: Option<PathBuf>,
+    /// Whether it may only run where the kernel lets it change nothing.
+    pub confined: bool,
+    /// What the call consists of.
+    pub parts: Vec<ExplainedPart>,
+}
+
+/// One thing that the call would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplainedPart {
+    /// The command, file or host.
+    pub what: String,
+    /// What would be decided if there were nothing else.
+    pub decision: Behavior,
+    /// What that rests on.
+    pub reason: Reason,
+    /// The rule, if it is one.
+    pub rule: Option<String>,
+    /// Where that rule comes from.
+    pub source: Option<Source>,
+}
+
+/// Judges a call and says why.
+#[must_use]
+pub fn explain(request: &Request, cx: &Context) -> Explanation {
+    let judgement = judge(request, cx);
+    let (rule, source, file) = cited(&judgement.reason);
+    let parts = judgement.parts.into_iter().map(|part| {
+        let (rule, source, _) = cited(&part.reason);
+        ExplainedPart { what: part.what, decision: part.verdict, reason: part.reason, rule, source }
+    });
+    Explanation {
+        decision: judgement.verdict,
+        because: judgement.reason.explain(),
+        reason: judgement.reason,
+        rule,
+        source,
+        file,
+        confined: judgement.confined,
+        parts: parts.collect(),
+    }
+}
+
+fn cited(reason: &Reason) -> (Option<String>, Option<Source>, Option<PathBuf>) {
+    match reason {
+        Reason::Rule { rule, source, file } => (Some(rule.clone()), Some(*source), file.clone()),
+        Reason::MayRead { rule, source } => (Some(rule.clone()), Some(*source), None),
+        _ => (None, None, None),
+    }
+}

@@ -1,0 +1,97 @@
+//! Paths without a file system: `..` is taken by its letters, links are the caller's to resolve.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// A path in its two readings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As written, made absolute, `..` taken away.
+    pub(crate) written: PathBuf,
+    /// Where it really leads.
+    pub(crate) real: PathBuf,
+}
+
+/// Finds where a path really leads. The default knows no links and goes by the letters.
+#[derive(Clone, Default)]
+pub struct Resolver(Option<Arc<Resolve>>);
+
+type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
+
+impl Resolver {
+    /// Resolves by `resolve`, which gets absolute paths that may contain `..` and must judge a path that does not
+    /// exist yet by its nearest existing ancestor.
+    pub fn new(resolve: impl Fn(&Path) -> PathBuf + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(resolve)))
+    }
+
+    pub(crate) fn place(&self, path: &Path) -> Place {
+        let written = lexical(path);
+        let real = self.0.as_ref().map_or_else(|| written.clone(), |resolve| resolve(path));
+        Place { written, real }
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Resolver(given)" } else { "Resolver(lexical)" })
+    }
+}
+
+/// Takes `.` and `..` away.
+pub(crate) fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// Files that decide what is allowed or run later.
+const GUARDED: &[&str] = &[".tiller", ".claude", ".git", ".mcp.json"];
+
+/// The file that makes `git` take a directory for a repository and obey the settings in it.
+const REPOSITORY_MARK: &str = "HEAD";
+
+/// Whether a path is, or lies in, something that is never changed without a question.
+pub(crate) fn is_guarded(path: &Path) -> bool {
+    let guarded = |name: &str| GUARDED.iter().any(|guarded| name.eq_ignore_ascii_case(guarded));
+    path.file_name().is_some_and(|name| name == REPOSITORY_MARK)
+        || path.components().any(|part| part.as_os_str().to_str().is_some_and(guarded))
+}
+
+/// Whether a rule's text names something guarded on purpose.
+pub(crate) fn names_guarded(pattern: &str) -> bool {
+    pattern.split('/').any(|part| GUARDED.contains(&part))
+}
+
+/// Places of the system that hold nothing private.
+const PUBLIC: &[&str] = &[
+    "/bin",
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/zero",
+    "/etc/debian_version",
+    "/etc/issue",
+    "/etc/os-release",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/version",
+    "/sbin",
+    "/usr",
+];
+
+/// Whether everybody may look there.
+pub(crate) fn is_public(path: &Path) -> bool {
+    PUBLIC.iter().any(|public| path.starts_with(public))
+}

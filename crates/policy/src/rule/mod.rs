@@ -1,0 +1,275 @@
+//! Permission rules: `Tool` or `Tool(content)`.
+
+pub(crate) mod command;
+mod list;
+pub(crate) mod pattern;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub use list::split_list;
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The tool it speaks of.
+    pub tool: String,
+    /// What of the tool: a command, a path pattern, a domain. Absent: all of it.
+    pub content: Option<String>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a rule comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The kind of place.
+    pub source: Source,
+    /// The settings file, if it is one.
+    pub file: Option<PathBuf>,
+}
+
+/// The kinds of places that rules come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    /// The command line.
+    #[default]
+    Flag,
+    /// The administrator's policy.
+    Managed,
+    /// The project's settings for this machine.
+    Local,
+    /// The project's settings.
+    Project,
+    /// The user's settings.
+    User,
+    /// This session only.
+    Session,
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Behavior {
+    /// Go ahead.
+    Allow,
+    /// The user decides.
+    Ask,
+    /// No.
+    Deny,
+}
+
+/// A rule that cannot be understood.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not a rule; write Tool or Tool(content), for example Bash(git log:*)")]
+pub struct RuleError(String);
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let text = text.trim();
+        let error = || RuleError(text.to_owned());
+        let (tool, content) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or_else(error)?)),
+        };
+        let named = !tool.is_empty() && tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-*".contains(c));
+        if !named {
+            return Err(error());
+        }
+        let content = content.filter(|content| !content.is_empty() && *content != "*");
+        Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned), origin: Origin::default() })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.content {
+            None => f.write_str(&self.tool),
+            Some(content) => write!(f, "{}({content})", self.tool),
+        }
+    }
+}
+
+/// Rules by behaviour.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// Allowed without asking.
+    pub allow: Vec<Rule>,
+    /// Always asked.
+    pub ask: Vec<Rule>,
+    /// Never allowed.
+    pub deny: Vec<Rule>,
+}
+
+impl Rules {
+    /// The rules that say one thing.
+    #[must_use]
+    pub fn of(&self, behavior: Behavior) -> &[Rule] {
+        match behavior {
+            Behavior::Allow => &self.allow,
+            Behavior::Ask => &self.ask,
+            Behavior::Deny => &self.deny,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, behavior: Behavior) -> &mut Vec<Rule> {
+        match behavior {
+            Behavior::Allow => &mut self.allow,
+            Behavior::Ask => &mut self.ask,
+            Behavior::Deny => &mut self.deny,
+        }
+    }
+}
+
+/// How a rule is read: an allow rule must cover all of an access, a deny or ask rule any part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Covers,
+    Touches,
+}
+
+/// Tools that read files.
+const READERS: &[&str] = &["Read", "Grep", "Glob", "LS", "NotebookRead"];
+/// Tools that change files.
+const EDITORS: &[&str] = &["Edit", "Write", "NotebookEdit", "MultiEdit"];
+
+impl Rule {
+    /// The same rule with another origin.
+    #[must_use]
+    pub fn from_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The description of a purpose that commands are compared with by a model, if it is such a rule.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&str> {
+        self.content.as_deref()?.strip_prefix("prompt:").map(str::trim)
+    }
+
+    /// The content, unless only a model can match it.
+    pub(crate) fn plain_content(&self) -> Option<&str> {
+        self.content.as_deref().filter(|_| self.prompt().is_none())
+    }
+
+    /// Whether the rule names the tool as a whole.
+    pub(crate) fn is_whole_tool(&self, tool: &str) -> bool {
+        self.content.is_none() && (self.names(tool) || self.names_server_of(tool))
+    }
+
+    fn names(&self, tool: &str) -> bool {
+        self.tool == tool
+            || (self.tool == "Edit" && EDITORS.contains(&tool))
+            || (self.tool == "Read" && READERS.contains(&tool))
+    }
+
+    /// `mcp__server` and `mcp__server__*` speak of all of a server's tools.
+    fn names_server_of(&self, tool: &str) -> bool {
+        let Some(server) = self.tool.strip_prefix("mcp__") else { return false };
+        let server = server.strip_suffix("__*").unwrap_or(server);
+        let rest = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(server));
+        !server.is_empty() && rest.is_some_and(|rest| rest.starts_with("__"))
+    }
+
+    /// Whether the content of this rule is a path pattern that speaks of reading by a tool. No tool: by a command.
+    pub(crate) fn judges_reads(&self, tool: Option<&str>) -> bool {
+        self.tool == "Read" || Some(self.tool.as_str()) == tool
+    }
+
+    /// Whether the content of this rule is a path pattern that speaks of changes by a tool. No tool: by a command. A
+    /// rule that forbids writing a file forbids every way of changing it.
+    pub(crate) fn judges_writes(&self, tool: Option<&str>, reading: Reading) -> bool {
+        self.tool == "Edit"
+            || Some(self.tool.as_str()) == tool
+            || (reading == Reading::Touches && EDITORS.contains(&self.tool.as_str()))
+    }
+
+    /// Whether the rule speaks of a host: itself and everything below it.
+    pub(crate) fn matches_host(&self, tool: &str, host: &str) -> bool {
+        let Some(domain) = self.content.as_deref().and_then(|content| content.strip_prefix("domain:")) else {
+            return false;
+        };
+        let (domain, host) =
+            (domain.trim().to_ascii_lowercase(), host.trim_end_matches('.').to_ascii_lowercase());
+        let domain = domain.strip_prefix("*.").unwrap_or(&domain);
+        let below = host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+        self.tool == tool && !domain.is_empty() && (host == *domain || below)
+    }
+
+    /// The directory that a pattern with one leading `/` starts from.
+    pub(crate) fn settings_root(&self) -> Option<&Path> {
+        let dir = self.origin.file.as_deref()?.parent()?;
+        let is_settings_dir = dir.file_name().is_some_and(|name| name == ".tiller" || name == ".claude");
+        if is_settings_dir { dir.parent() } else { Some(dir) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Rule {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn rules_are_read_and_written() {
+        for text in [
+            "Bash",
+            "Bash(git log:*)",
+            "mcp__srv__tool",
+            "WebFetch(domain:example.org)",
+            "Bash(prompt: run tests)",
+        ] {
+            assert_eq!(rule(text).to_string(), text);
+        }
+        for text in ["", "(x)", "Bash(git", "Ba sh"] {
+            assert!(text.parse::<Rule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_rule_speaks_of_its_tools_only() {
+        for (text, tool, expected) in [
+            ("mcp__srv", "mcp__srv__a", true),
+            ("mcp__srv__*", "mcp__srv__a", true),
+            ("mcp__srv__a", "mcp__srv__a", true),
+            ("mcp__srv__a", "mcp__srv__ab", false),
+            ("mcp__srv", "mcp__srv2__a", false),
+            ("Edit", "NotebookEdit", true),
+            ("Read", "Grep", true),
+            ("Write", "Edit", false),
+        ] {
+            assert_eq!(rule(text).is_whole_tool(tool), expected, "{text} {tool}");
+        }
+    }
+
+    #[test]
+    fn a_domain_covers_what_is_below_it() {
+        let domain = rule("WebFetch(domain:example.org)");
+        for (host, expected) in [
+            ("example.org", true),
+            ("docs.Example.org", true),
+            ("notexample.org", false),
+            ("example.org.evil.net", false),
+            ("org", false),
+        ] {
+            assert_eq!(domain.matches_host("WebFetch", host), expected, "{host}");
+        }
+        assert!(!domain.matches_host("WebSearch", "example.org"));
+    }
+
+    // PERM-12
+    #[test]
+    fn a_prompt_rule_is_kept_as_text() {
+        assert_eq!(rule("Bash(prompt:  run the tests )").prompt(), Some("run the tests"));
+        assert_eq!(rule("Bash(prompt: x)").plain_content(), None);
+        assert_eq!(rule("Bash(git log)").prompt(), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! Path patterns, written as in ignore files.
+//!
+//! `//x` starts at the root of the file system, `~/x` at home, `/x` at the directory of the settings, `./x` and `a/x`
+//! at a working directory. A name without `/` fits at any depth. What fits covers everything below it.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::{Reading, Rule};
+use crate::context::Context;
+use crate::path::Place;
+
+/// A rule's pattern, ready to be compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    written: String,
+    parts: Vec<Anchored>,
+}
+
+#[derive(Clone, Debug)]
+struct Anchored {
+    base: PathBuf,
+    matchers: Vec<GlobMatcher>,
+    /// The pattern without what any depth adds.
+    relative: String,
+    any_depth: bool,
+}
+
+impl Pattern {
+    /// The pattern of a rule. `None` if it has none that can be understood.
+    pub(crate) fn of(rule: &Rule, cx: &Context, reading: Reading) -> Option<Self> {
+        let content = rule.plain_content()?;
+        let parts = bases(content, rule, cx, reading)
+            .into_iter()
+            .filter_map(|(base, relative)| Anchored::new(base, relative))
+            .collect::<Vec<_>>();
+        (!parts.is_empty()).then(|| Self { written: rule.to_string(), parts })
+    }
+
+    /// The rule it comes from, as it was written.
+    pub(crate) fn written(&self) -> &str {
+        &self.written
+    }
+
+    pub(crate) fn fits(&self, path: &Path) -> bool {
+        self.parts.iter().any(|part| part.fits(path))
+    }
+
+    /// Whether either reading of a place fits.
+    pub(crate) fn fits_place(&self, place: &Place) -> bool {
+        self.fits(&place.written) || self.fits(&place.real)
+    }
+
+    /// Whether something below a directory could fit.
+    pub(crate) fn could_fit_below(&self, dir: &Path) -> bool {
+        self.parts.iter().any(|part| part.could_fit_below(dir))
+    }
+
+    /// Whether one of the files that a shell pattern in a directory stands for could fit.
+    pub(crate) fn could_fit_names(&self, dir: &Path, names: &str) -> bool {
+        self.parts
+            .iter()
+            .any(|part| part.could_fit_below(dir) && (names.contains('/') || part.could_fit_in(dir, names)))
+    }
+}
+
+/// Where a pattern starts, and the pattern from there.
+fn bases<'a>(content: &'a str, rule: &Rule, cx: &Context, reading: Reading) -> Vec<(PathBuf, &'a str)> {
+    let root = PathBuf::from("/");
+    if let Some(absolute) = content.strip_prefix("//") {
+        return vec![(root, absolute)];
+    }
+    if let Some(below_home) = content.strip_prefix("~/") {
+        return vec![(cx.home.clone(), below_home)];
+    }
+    if let Some(below_settings) = content.strip_prefix('/') {
+        let base = rule.settings_root().map(Path::to_path_buf).or_else(|| cx.roots.first().cloned());
+        let mut all: Vec<_> = base.map(|base| (base, below_settings)).into_iter().collect();
+        // Whoever forbids `/etc/x` may well mean the real one; taking it for both can only forbid more.
+        if reading == Reading::Touches {
+            all.push((root, below_settings));
+        }
+        return all;
+    }
+    let relative = content.strip_prefix("./").unwrap_or(content);
+    let mut all: Vec<_> = cx.roots.iter().map(|base| (base.clone(), relative)).collect();
+    if reading == Reading::Touches && !relative.trim_end_matches('/').contains('/') {
+        all.push((root, relative));
+    }
+    all
+}
+
+impl Anchored {
+    fn new(base: PathBuf, relative: &str) -> Option<Self> {
+        let relative = relative.trim_end_matches('/');
+        let any_depth = !relative.contains('/');
+        let own = if any_depth { format!("**/{relative}") } else { relative.to_owned() };
+        let build = |glob: &str| {
+            GlobBuilder::new(glob).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
+        };
+        let matchers = vec![build(&own)?, build(&format!("{own}/**"))?];
+        Some(Self { base, matchers, relative: relative.to_owned(), any_depth })
+    }
+
+    fn fits(&self, path: &Path) -> bool {
+        let relative = path.strip_prefix(&self.base);
+        relative.is_ok_and(|relative| self.matchers.iter().any(|matcher| matcher.is_match(relative)))
+    }
+
+    fn could_fit_below(&self, dir: &Path) -> bool {
+        if self.any_depth {
+            return dir.starts_with(&self.base) || self.base.starts_with(dir);
+        }
+        let plain = self.relative.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+        let fixed = plain.fold(self.base.clone(), |path, part| path.join(part));
+        fixed.starts_with(dir) || (dir.starts_with(&fixed) && fixed != self.base.join(&self.relative))
+    }
+
+    /// Whether a pattern for names of files in a directory could fit.
+    fn could_fit_in(&self, dir: &Path, names: &str) -> bool {
+        if self.any_depth || self.relative.trim_end_matches("/**").contains("**") {
+            return self.could_share(names);
+        }
+        let Ok(above) = dir.strip_prefix(&self.base) else { return false };
+        let depth = self.relative.split('/').count();
+        // What lies deeper than the names is not among them.
+        above.components().count() + 1 >= depth && self.could_share(names)
+    }
+
+    /// Whether a pattern for names and this pattern's last part have names in common; yes, when in doubt.
+    fn could_share(&self, names: &str) -> bool {
+        let last = self.relative.rsplit('/').next().unwrap_or_default();
+        if names.starts_with(['*', '?']) && last.starts_with('.') {
+            return false;
+        }
+        let special = ['*', '?', '[', '{', '\\'];
+        if !last.contains(special) {
+            let matcher = GlobBuilder::new(names).build().map(|glob| glob.compile_matcher());
+            return matcher.map_or(true, |matcher| matcher.is_match(last));
+        }
+        let tail = |pattern: &str| pattern.rsplit([']', '*', '?', '}']).next().unwrap_or_default().to_owned();
+        let (one, other) = (tail(names), tail(last));
+        one.ends_with(&other) || other.ends_with(&one)
+    }
+}

@@ -1,0 +1,223 @@
+//! What `git` can be asked without changing anything.
+
+use super::Word;
+use super::lookers::is_option;
+
+/// Subcommands that only look, whatever their operands.
+const LOOKERS: &[&str] = &[
+    "annotate",
+    "blame",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "cherry",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "for-each-ref",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "range-diff",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-ref",
+    "status",
+    "var",
+    "version",
+    "whatchanged",
+];
+
+/// Options that write a file or run a program, for any subcommand.
+const HARMFUL: &[&str] = &[
+    "--output",
+    "--output-directory",
+    "--ext-diff",
+    "--textconv",
+    "--filters",
+    "--open-files-in-pager",
+    "--exec",
+    "--upload-pack",
+    "--show-signature",
+    "--paginate",
+    "--batch-command",
+];
+
+/// Settings that may be given for one command.
+const SETTINGS: &[&str] =
+    &["color.", "core.quotepath=", "log.", "diff.renames=", "column.", "status.", "core.pager=cat"];
+
+/// Whether a call of `git` only looks. `rest`: the words after `git`.
+pub(crate) fn looks(rest: &[Word]) -> bool {
+    let Some((subcommand, rest)) = subcommand(rest) else { return false };
+    if rest.iter().any(is_harmful) {
+        return false;
+    }
+    match subcommand {
+        "branch" => lists(rest, BRANCH_LISTS, BRANCH_OPTIONS),
+        "tag" => lists(rest, TAG_LISTS, TAG_OPTIONS),
+        "remote" => matches!(known(rest).as_deref(), Some([] | ["-v" | "--verbose"] | ["get-url", _])),
+        "stash" => matches!(rest.first().and_then(Word::known), Some("list" | "show")),
+        "worktree" => matches!(known(rest).as_deref(), Some(["list", ..])),
+        "notes" => matches!(rest.first().and_then(Word::known), Some("list" | "show")),
+        "reflog" => {
+            !matches!(
+                rest.first().map(|word| word.text.as_str()),
+                Some("expire" | "delete" | "drop" | "write")
+            ) && rest.iter().all(Word::is_literal)
+        }
+        "config" => reads_config(rest),
+        "submodule" => matches!(known(rest).as_deref(), Some(["status", ..])),
+        "grep" => !rest.iter().any(|word| is_option(&word.text, "-O")),
+        _ => LOOKERS.contains(&subcommand),
+    }
+}
+
+/// The subcommand and what follows it, if the options before it are harmless.
+pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
+    let mut at = 0;
+    loop {
+        let word = words.get(at)?.known()?;
+        match word {
+            "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" => at += 1,
+            "-C" => {
+                words.get(at + 1).filter(|dir| dir.lead && !dir.splits)?;
+                at += 2;
+            }
+            "-c" => {
+                let setting = words.get(at + 1)?.known()?.to_ascii_lowercase();
+                let harmless = SETTINGS.iter().any(|known| match known.strip_suffix(['.', '=']) {
+                    Some(_) => setting.starts_with(known),
+                    None => setting == *known,
+                });
+                let diverts = setting.contains("pager") && setting != "core.pager=cat";
+                (harmless && !diverts).then_some(())?;
+                at += 2;
+            }
+            "--version" | "--help" if words.len() == at + 1 => return Some(("version", &[])),
+            option if option.starts_with('-') => return None,
+            subcommand => return Some((subcommand, &words[at + 1..])),
+        }
+    }
+}
+
+/// The subcommand as a word, and what follows it. `any_options`: whatever options stand before it.
+pub(crate) fn git_subcommand(words: &[Word], any_options: bool) -> Option<(&Word, &[Word])> {
+    if !any_options {
+        let (_, rest) = subcommand(words)?;
+        let at = words.len().checked_sub(rest.len() + 1)?;
+        return Some((words.get(at)?, rest));
+    }
+    const VALUED: &[&str] = &[
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--exec-path",
+        "--super-prefix",
+        "--config-env",
+    ];
+    let mut at = 0;
+    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
+        at += if VALUED.contains(&word.text.as_str()) { 2 } else { 1 };
+    }
+    Some((words.get(at)?, words.get(at + 1..)?))
+}
+
+fn is_harmful(word: &Word) -> bool {
+    // What the shell puts in could be an option; after a plain beginning it cannot.
+    let sneaks = !word.lead || word.splits;
+    // A format that shows signatures runs the program that checks them.
+    sneaks
+        || word.text.contains("%G")
+        || HARMFUL.iter().any(|bad| word.text != "--" && is_option(&word.text, bad))
+}
+
+fn known(words: &[Word]) -> Option<Vec<&str>> {
+    words.iter().map(Word::known).collect()
+}
+
+const BRANCH_LISTS: &[&str] =
+    &["--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
+const BRANCH_OPTIONS: &[&str] = &[
+    "-a",
+    "-r",
+    "-v",
+    "-vv",
+    "-av",
+    "-avv",
+    "-ra",
+    "--all",
+    "--remotes",
+    "--show-current",
+    "--verbose",
+    "--sort",
+    "--format",
+    "--column",
+    "--no-column",
+    "--color",
+    "--no-color",
+    "--ignore-case",
+    "-i",
+    "--abbrev",
+];
+const TAG_LISTS: &[&str] =
+    &["--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"];
+const TAG_OPTIONS: &[&str] =
+    &["--sort", "--format", "--column", "--no-column", "--color", "-i", "--ignore-case"];
+
+/// Whether a subcommand that can also create or delete is only asked for a list.
+fn lists(rest: &[Word], listing: &[&str], options: &[&str]) -> bool {
+    let Some(words) = known(rest) else { return false };
+    let name = |word: &str| word.split('=').next().unwrap_or(word).to_owned();
+    let numbered =
+        |word: &str| word.strip_prefix("-n").is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
+    let is_listing = words.iter().any(|word| listing.contains(&name(word).as_str()) || numbered(word));
+    words.iter().all(|word| {
+        if !word.starts_with('-') {
+            return is_listing;
+        }
+        let name = name(word);
+        listing.contains(&name.as_str()) || options.contains(&name.as_str()) || numbered(word)
+    })
+}
+
+fn reads_config(rest: &[Word]) -> bool {
+    const READS: &[&str] =
+        &["--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch"];
+    const OPTIONS: &[&str] = &[
+        "--global",
+        "--local",
+        "--system",
+        "--worktree",
+        "--show-origin",
+        "--show-scope",
+        "--all",
+        "--name-only",
+        "-z",
+        "--null",
+        "--bool",
+        "--int",
+        "--path",
+        "--includes",
+        "--type",
+        "--default",
+    ];
+    let Some(words) = known(rest) else { return false };
+    let first = words.iter().find(|word| !OPTIONS.contains(word));
+    first.is_some_and(|word| READS.contains(word))
+        && words.iter().filter(|word| word.starts_with('-')).all(|word| {
+            let name = word.split('=').next().unwrap_or(word);
+            READS.contains(&name) || OPTIONS.contains(&name)
+        })
+}

@@ -1,0 +1,229 @@
+//! Programs that only look, with the options that would make them do more. The one place for such knowledge.
+
+use super::Word;
+
+/// A program that only looks.
+pub(crate) struct Looker {
+    pub(crate) name: &'static str,
+    pub(crate) options: Options,
+    pub(crate) operands: Operands,
+}
+
+/// Which options leave it harmless.
+pub(crate) enum Options {
+    /// All of them.
+    Any,
+    /// All but these: `-x` also counts inside a cluster, `--long` also when abbreviated.
+    Except(&'static [&'static str]),
+    /// These only.
+    Only(&'static [&'static str]),
+}
+
+/// What the words are that are no options.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operands {
+    /// Text of any kind.
+    Text,
+    /// Files or directories to read.
+    Paths,
+    /// Files or directories of which names and sizes are shown.
+    Places,
+    /// A pattern or program, then files.
+    PatternThenPaths,
+    /// At most this many files; a further one would be written.
+    AtMost(usize),
+    /// There must be none.
+    None,
+}
+
+const fn any(name: &'static str, operands: Operands) -> Looker {
+    Looker { name, options: Options::Any, operands }
+}
+
+const fn except(name: &'static str, bad: &'static [&'static str], operands: Operands) -> Looker {
+    Looker { name, options: Options::Except(bad), operands }
+}
+
+const fn only(name: &'static str, good: &'static [&'static str], operands: Operands) -> Looker {
+    Looker { name, options: Options::Only(good), operands }
+}
+
+use Operands::{AtMost, None as NoOperands, Paths, PatternThenPaths, Places, Text};
+
+const LOOKERS: &[Looker] = &[
+    any(":", Text),
+    any("[", Text),
+    any("arch", NoOperands),
+    any("b2sum", Paths),
+    any("base64", Paths),
+    any("basename", Text),
+    any("break", Text),
+    any("cat", Paths),
+    any("cksum", Paths),
+    any("clear", NoOperands),
+    any("cmp", Paths),
+    any("column", Paths),
+    any("comm", Paths),
+    any("continue", Text),
+    any("cut", Paths),
+    only("date", &["-u", "-R", "-I", "-d", "--utc", "--date", "--iso-8601", "--rfc-3339"], Text),
+    any("df", Places),
+    except("diff", &["--output"], Paths),
+    any("dirname", Text),
+    any("du", Places),
+    any("echo", Text),
+    any("egrep", PatternThenPaths),
+    any("exit", Text),
+    any("expand", Paths),
+    any("expr", Text),
+    any("false", Text),
+    except(
+        "fd",
+        &[
+            "-x",
+            "-X",
+            "-l",
+            "-C",
+            "--exec",
+            "--exec-batch",
+            "--list-details",
+            "--base-directory",
+            "--search-path",
+        ],
+        PatternThenPaths,
+    ),
+    any("fgrep", PatternThenPaths),
+    except("file", &["-C", "--compile"], Paths),
+    any("fmt", Paths),
+    any("fold", Paths),
+    any("free", NoOperands),
+    any("getconf", Text),
+    any("grep", PatternThenPaths),
+    any("groups", Text),
+    any("head", Paths),
+    any("hexdump", Paths),
+    only("hostname", &["-f", "-i", "-I", "-s", "-d"], NoOperands),
+    any("id", Text),
+    any("join", Paths),
+    any("jq", PatternThenPaths),
+    any("locale", Text),
+    any("ls", Places),
+    any("lscpu", NoOperands),
+    any("md5sum", Paths),
+    any("nl", Paths),
+    any("nproc", NoOperands),
+    any("od", Paths),
+    any("paste", Paths),
+    any("pgrep", Text),
+    except("printf", &["-v"], Text),
+    any("ps", Text),
+    any("pwd", NoOperands),
+    any("readlink", Places),
+    any("realpath", Places),
+    any("return", Text),
+    any("rev", Paths),
+    except("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"], PatternThenPaths),
+    any("seq", Text),
+    only("set", &["-e", "-u", "-x", "-o", "+e", "+x", "+u"], Text),
+    any("sha1sum", Paths),
+    any("sha256sum", Paths),
+    any("sha512sum", Paths),
+    any("shift", Text),
+    any("sleep", Text),
+    except("sort", &["-o", "-T", "--output", "--temporary-directory", "--compress-program"], Paths),
+    any("stat", Places),
+    any("strings", Paths),
+    any("tac", Paths),
+    any("tail", Paths),
+    except("test", &["-v"], Text),
+    any("tr", Text),
+    except("tree", &["-o", "-R"], Places),
+    any("true", Text),
+    any("tty", NoOperands),
+    any("type", Text),
+    any("uname", NoOperands),
+    any("unexpand", Paths),
+    any("uniq", AtMost(1)),
+    any("uptime", NoOperands),
+    any("wait", Text),
+    any("wc", Paths),
+    any("whereis", Text),
+    any("which", Text),
+    any("whoami", NoOperands),
+];
+
+/// Programs that tell their version when that is all they are asked.
+const VERSIONED: &[&str] = &[
+    "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "g++", "gcc", "gh", "git", "go",
+    "gradle", "java", "javac", "kubectl", "make", "mvn", "node", "npm", "npx", "perl", "php", "pip", "pip3",
+    "pnpm", "python", "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv", "yarn", "zsh",
+];
+
+/// Programs with their own kind of command line, known not to run the words they are given.
+const KNOWN: &[&str] = &[
+    "awk", "cargo", "cd", "chmod", "chown", "cp", "gh", "git", "install", "ln", "mkdir", "mv", "pushd",
+    "popd", "read", "rm", "rmdir", "sed", "tee", "touch", "truncate", "unlink", "find",
+];
+
+/// The entry of a program.
+pub(crate) fn looker(name: &str) -> Option<&'static Looker> {
+    LOOKERS.iter().find(|looker| looker.name == name)
+}
+
+/// Whether the words ask for nothing but a version.
+pub(crate) fn asks_for_version(name: &str, rest: &[Word]) -> bool {
+    let [word] = rest else { return false };
+    match word.known() {
+        Some("--version") => VERSIONED.contains(&name),
+        Some("-V") => ["cargo", "python", "python3", "rustc"].contains(&name),
+        Some("-v") => ["node", "npm", "pnpm", "yarn"].contains(&name),
+        Some("version") => name == "go",
+        _ => false,
+    }
+}
+
+/// Whether the program's words are known not to be commands in disguise.
+pub(crate) fn is_known_program(name: &str) -> bool {
+    looker(name).is_some() || KNOWN.contains(&name)
+}
+
+/// The name of a program, without the directories where systems keep their programs.
+pub(crate) fn program_name(word: &Word) -> Option<&str> {
+    let text = word.known()?;
+    let bare = ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().find_map(|dir| text.strip_prefix(dir));
+    Some(bare.filter(|name| !name.contains('/')).unwrap_or(text))
+}
+
+impl Options {
+    /// Whether an option word leaves the program harmless.
+    pub(crate) fn permit(&self, word: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Except(bad) => !bad.iter().any(|bad| is_option(word, bad)),
+            Self::Only(good) => {
+                let long = word.split('=').next().unwrap_or(word);
+                good.contains(&word)
+                    || (long.starts_with("--") && good.contains(&long))
+                    || is_cluster(word, good)
+            }
+        }
+    }
+}
+
+/// Whether a word is a cluster of short options from a list.
+fn is_cluster(word: &str, options: &[&str]) -> bool {
+    let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else { return false };
+    letters.chars().all(|letter| {
+        options.iter().any(|option| option.strip_prefix('-') == Some(letter.to_string().as_str()))
+    })
+}
+
+/// Whether a word is, contains or abbreviates an option.
+pub(crate) fn is_option(word: &str, option: &str) -> bool {
+    if let Some(name) = option.strip_prefix("--") {
+        let given = word.strip_prefix("--").map(|given| given.split('=').next().unwrap_or(given));
+        return given.is_some_and(|given| !given.is_empty() && name.starts_with(given));
+    }
+    let cluster = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    cluster.is_some_and(|letters| option.strip_prefix('-').is_some_and(|letter| letters.contains(letter)))
+}

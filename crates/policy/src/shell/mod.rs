@@ -1,0 +1,144 @@
+//! Shell text as a syntax tree: every simple command, with the wrappers around it looked through.
+//!
+//! What is not understood makes the text *opaque*: nothing in it is allowed by itself, and deny rules are then looked
+//! for in the bare text.
+
+mod effects;
+mod git;
+mod lookers;
+mod read_only;
+mod sed;
+mod sound;
+mod text;
+mod tree;
+mod variables;
+mod word;
+mod wrapper;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
+pub(crate) use git::git_subcommand;
+pub(crate) use lookers::{is_known_program, program_name};
+pub(crate) use read_only::only_looks;
+pub(crate) use text::possible_commands;
+pub(crate) use variables::harmless_assignment;
+pub(crate) use word::{Form, Word};
+
+/// What a shell text does, as far as it can be seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Analysis {
+    /// Every simple command, those inside wrappers and substitutions included.
+    pub(crate) commands: Vec<Command>,
+    /// Every redirect to or from a file.
+    pub(crate) redirects: Vec<Redirect>,
+    /// What could not be understood.
+    pub(crate) opaque: Option<&'static str>,
+    /// Whether something is left running.
+    pub(crate) background: bool,
+    /// The values a variable can have, for variables that get plain values only.
+    pub(crate) variables: BTreeMap<String, Option<Vec<Word>>>,
+}
+
+/// One simple command.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// As it was written.
+    pub(crate) text: String,
+    /// What kind of thing it is.
+    pub(crate) kind: Kind,
+    /// The command itself and what it wraps: outermost first, the last one does the work.
+    pub(crate) layers: Vec<Layer>,
+    /// Variables set for it, or by it.
+    pub(crate) assignments: Vec<Assignment>,
+    /// Where it may run.
+    pub(crate) dirs: Dirs,
+}
+
+/// Kinds of simple commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A program, builtin or function.
+    Run,
+    /// Nothing but assignments.
+    Assign,
+    /// `export`, `local`, `declare` and the like.
+    Declare,
+    /// `[ … ]` or `[[ … ]]`.
+    Test,
+}
+
+/// A command line, perhaps one that runs the next layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    /// Program and arguments.
+    pub(crate) words: Vec<Word>,
+    /// How many of the words are the wrapper's own; all of them in the last layer.
+    pub(crate) own: usize,
+    /// Whether a rule for the inner command is enough.
+    pub(crate) inner_suffices: bool,
+    /// Whether a rule for the wrapper covers what it wraps.
+    pub(crate) covers_inner: bool,
+}
+
+/// A variable and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Assignment {
+    pub(crate) name: String,
+    pub(crate) value: Word,
+}
+
+/// A redirect.
+#[derive(Clone, Debug)]
+pub(crate) struct Redirect {
+    pub(crate) writes: bool,
+    pub(crate) target: Word,
+    pub(crate) dirs: Dirs,
+}
+
+/// The directories a command may run in; `None` if that cannot be known.
+pub(crate) type Dirs = Option<Vec<PathBuf>>;
+
+impl Command {
+    /// Program and arguments of what does the work.
+    pub(crate) fn words(&self) -> &[Word] {
+        self.layers.last().map_or(&[], |layer| &layer.words)
+    }
+
+    /// Whether every wrapper around the inner command is one that adds no powers.
+    pub(crate) fn is_plainly_wrapped(&self) -> bool {
+        self.layers.iter().rev().skip(1).all(|layer| layer.inner_suffices)
+    }
+}
+
+/// Analyses shell text that starts in `cwd`.
+pub(crate) fn analyse(text: &str, cwd: &Path) -> Analysis {
+    tree::analyse(text, Some(vec![cwd.to_path_buf()]))
+}
+
+/// Whether a command certainly changes nothing.
+#[must_use]
+pub fn is_read_only(command: &str) -> bool {
+    let analysis = analyse(command, Path::new("/"));
+    analysis.changes_nothing()
+}
+
+impl Analysis {
+    /// Whether nothing is changed, wherever its paths lead.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.opaque.is_none()
+            && !self.background
+            && !self.commands.is_empty()
+            && self.commands.iter().all(only_looks)
+            && self.redirects.iter().all(|redirect| !redirect.writes || is_sink(&redirect.target))
+    }
+}
+
+/// Whether what is written there is gone, or goes to where output goes anyway.
+pub(crate) fn is_sink(target: &Word) -> bool {
+    matches!(target.known(), Some("/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"))
+}
+
+#[cfg(test)]
+mod tests;

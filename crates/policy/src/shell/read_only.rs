@@ -1,0 +1,118 @@
+//! Whether a simple command only looks (conservatively: what is not known to be harmless is not).
+
+use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
+use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
+use super::{Command, Kind, Word, git, sed};
+
+/// Actions and options of `find` that change or run something.
+const FIND_ACTIONS: &[&str] = &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-ok", "-okdir"];
+
+/// Whether a command only looks, wherever its paths lead.
+pub(crate) fn only_looks(command: &Command) -> bool {
+    match command.kind {
+        Kind::Test => true,
+        Kind::Assign => command.assignments.iter().all(harmless_variable),
+        Kind::Declare => harmless_declaration(command.words(), &command.assignments),
+        Kind::Run => {
+            command.is_plainly_wrapped()
+                && command.assignments.iter().all(harmless_assignment)
+                && looks(command.words())
+        }
+    }
+}
+
+fn looks(words: &[Word]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return true };
+    let Some(name) = program_name(program) else { return false };
+    match name {
+        "git" => git::looks(rest),
+        "sed" | "gsed" => sed::looks(rest),
+        "find" | "gfind" => find_looks(rest),
+        "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
+        "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
+        "exec" => rest.is_empty(),
+        "read" => reads(rest),
+        "docker" => docker_looks(rest),
+        _ if asks_for_version(name, rest) => true,
+        _ => looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest)),
+    }
+}
+
+fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> bool {
+    if matches!(options, Options::Any) {
+        return match operands {
+            Operands::AtMost(most) => {
+                rest.iter().filter(|word| !is_option(word)).count() <= most && certain(rest)
+            }
+            Operands::None => rest.iter().all(is_option),
+            _ => true,
+        };
+    }
+    let mut words = rest.iter();
+    let mut operand_seen = name == "test";
+    while let Some(word) = words.next() {
+        if word.known() == Some("--") && name != "set" {
+            return operands != Operands::None || words.next().is_none();
+        }
+        if !is_option(word) {
+            // What the shell puts in could be one of the options that do harm.
+            let sneaks = !word.lead || word.splits;
+            let odd_date = name == "date" && !word.text.starts_with('+');
+            let is_text = operands == Operands::Text && operand_seen && !(name == "test" && word.splits);
+            if (sneaks && !is_text) || odd_date || operands == Operands::None {
+                return false;
+            }
+            operand_seen = true;
+            continue;
+        }
+        if !word.is_literal() && !word.text.contains('=') || !options.permit(&word.text) {
+            return false;
+        }
+        if name == "date" && matches!(word.text.as_str(), "-d" | "--date") {
+            words.next();
+        }
+    }
+    true
+}
+
+fn is_option(word: &Word) -> bool {
+    word.text.len() > 1 && word.text.starts_with('-')
+}
+
+fn certain(words: &[Word]) -> bool {
+    words.iter().all(|word| !word.splits && word.is_literal())
+}
+
+/// `find` without actions; what it runs by `-exec` is judged as a command of its own.
+fn find_looks(rest: &[Word]) -> bool {
+    rest.iter().all(|word| {
+        let sneaks = !word.lead || word.splits;
+        !sneaks && !FIND_ACTIONS.contains(&word.text.as_str()) && (word.is_literal() || !is_option(word))
+    })
+}
+
+/// `read` sets variables of the shell.
+fn reads(rest: &[Word]) -> bool {
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match word.known() {
+            Some("-r" | "-s" | "-e" | "-rs") => {}
+            Some("-p" | "-d" | "-n" | "-t" | "-u") => drop(words.next()),
+            Some(name) if is_own_name(name) => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn docker_looks(rest: &[Word]) -> bool {
+    let known: Option<Vec<&str>> = rest.iter().map(Word::known).collect();
+    match known.as_deref() {
+        Some(["ps" | "images" | "inspect" | "logs" | "version" | "info" | "top" | "port", ..]) => true,
+        Some(["container" | "image" | "network" | "volume", "ls" | "inspect", ..]) => true,
+        Some(["compose", "ps" | "logs" | "config", rest @ ..]) => {
+            !rest.iter().any(|word| word.starts_with("-o") || word.starts_with("--o"))
+        }
+        _ => false,
+    }
+}

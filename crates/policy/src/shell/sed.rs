@@ -1,0 +1,108 @@
+//! What `sed` can be asked without changing anything: scripts that neither write files nor run programs.
+
+use super::Word;
+
+/// Whether a call of `sed` only looks. `rest`: the words after `sed`.
+pub(crate) fn looks(rest: &[Word]) -> bool {
+    let mut scripts = 0;
+    let mut words = rest.iter();
+    let mut operands = Vec::new();
+    while let Some(word) = words.next() {
+        if !word.lead || word.splits {
+            return false;
+        }
+        match word.text.as_str() {
+            "-n" | "-E" | "-r" | "-u" | "-z" | "-s" | "-nE" | "-En" | "-nr" | "-rn" | "--quiet"
+            | "--silent" | "--regexp-extended" | "--posix" | "--debug" | "--" => {}
+            "-e" | "-ne" | "-Ee" | "-re" | "-nEe" | "--expression" => {
+                match words.next().and_then(Word::known) {
+                    Some(script) if is_harmless(script) => scripts += 1,
+                    _ => return false,
+                }
+            }
+            option if option.len() > 1 && option.starts_with('-') => return false,
+            _ => operands.push(word),
+        }
+    }
+    scripts > 0 || operands.first().and_then(|word| word.known()).is_some_and(is_harmless)
+}
+
+/// Whether a script has only commands that print, select and substitute.
+fn is_harmless(script: &str) -> bool {
+    let mut rest = script;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n', ';', '{', '}']);
+        if rest.is_empty() {
+            return true;
+        }
+        match after_command(rest) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+}
+
+/// What follows one harmless command.
+fn after_command(text: &str) -> Option<&str> {
+    let text = after_addresses(text)?;
+    let mut chars = text.chars();
+    let rest = match chars.next()? {
+        'p' | 'd' | '=' | 'l' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'P' | 'D' => chars.as_str(),
+        'q' | 'Q' => chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit() || c == ' '),
+        's' => after_substitution(chars.as_str())?,
+        'y' => after_delimited(chars.as_str(), 2)?,
+        '{' => return Some(chars.as_str()),
+        _ => return None,
+    };
+    let rest = rest.trim_start_matches([' ', '\t']);
+    (rest.is_empty() || rest.starts_with([';', '\n', '}'])).then_some(rest)
+}
+
+fn after_addresses(text: &str) -> Option<&str> {
+    let mut rest = after_address(text)?;
+    if let Some(second) = rest.strip_prefix(',') {
+        rest = after_address(second.trim_start_matches(' '))?;
+    }
+    Some(rest.trim_start_matches([' ', '!']))
+}
+
+fn after_address(text: &str) -> Option<&str> {
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '~' | '+'));
+    if number.len() < text.len() {
+        return Some(number);
+    }
+    match text.chars().next() {
+        Some('$') => Some(&text[1..]),
+        Some('/') => after_delimited(text, 1).map(|rest| rest.trim_start_matches('I')),
+        _ => Some(text),
+    }
+}
+
+fn after_substitution(text: &str) -> Option<&str> {
+    let rest = after_delimited(text, 2)?;
+    Some(rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'I' | 'i')))
+}
+
+/// What follows `parts` texts between delimiters, of which the first character is one.
+fn after_delimited(text: &str, parts: usize) -> Option<&str> {
+    let delimiter = text.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+    let mut left = parts;
+    let mut escaped = false;
+    // A bracket may hold a delimiter that does not count for everyone: too unclear.
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '\n' => return None,
+            '[' if text[at..].split(']').next().is_some_and(|set| set.contains(delimiter)) => return None,
+            c if c == delimiter => {
+                left -= 1;
+                if left == 0 {
+                    return text.get(at + c.len_utf8()..);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,153 @@
+//! A second look at the text: where tree and text could disagree with the shell, the text is not understood.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+/// The longest text that is analysed.
+const LONGEST: usize = 64 * 1024;
+
+/// What speaks against reading the text by its tree.
+pub(crate) fn objection(source: &str, root: Node<'_>) -> Option<&'static str> {
+    if source.len() > LONGEST {
+        return Some("it is too long to analyse");
+    }
+    if source.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        return Some("it contains control characters");
+    }
+    if root.has_error() {
+        return Some("it is not plain shell syntax");
+    }
+    let mut survey = Survey { source, substitutions: HashSet::new(), inert: Vec::new(), problem: None };
+    survey.visit(root);
+    survey.problem.or_else(|| survey.unseen_substitution())
+}
+
+struct Survey<'a> {
+    source: &'a str,
+    /// Where substitutions begin and where back quotes stand.
+    substitutions: HashSet<usize>,
+    /// Where nothing is expanded.
+    inert: Vec<Range<usize>>,
+    problem: Option<&'static str>,
+}
+
+impl Survey<'_> {
+    fn visit(&mut self, root: Node<'_>) {
+        let mut todo = vec![root];
+        while let Some(node) = todo.pop() {
+            self.look_at(node);
+            if self.problem.is_some() {
+                return;
+            }
+            let mut cursor = node.walk();
+            todo.extend(node.children(&mut cursor));
+        }
+    }
+
+    fn look_at(&mut self, node: Node<'_>) {
+        if node.is_missing() || node.is_error() {
+            self.problem = Some("it is not plain shell syntax");
+        }
+        let range = node.byte_range();
+        let text = self.source.get(range.clone()).unwrap_or_default();
+        match node.kind() {
+            "command_substitution" | "process_substitution" => {
+                self.substitutions.insert(range.start);
+                self.substitutions.insert(range.end.saturating_sub(1));
+                if text.starts_with('`') && text.contains('\\') {
+                    self.problem = Some("back quotes with escapes are not understood");
+                }
+            }
+            "arithmetic_expansion" => {
+                self.substitutions.insert(range.start);
+            }
+            "raw_string" | "ansi_c_string" => self.inert.push(range),
+            "comment" => {
+                let before = self.source.get(..range.start).unwrap_or_default().chars().next_back();
+                if before.is_some_and(|c| !c.is_whitespace() && !";&|()".contains(c)) {
+                    self.problem = Some("a # inside a word is not understood");
+                }
+                self.inert.push(range);
+            }
+            "heredoc_redirect" => self.heredoc(node),
+            "string" | "heredoc_body" | "concatenation" | "expansion" | "regex" | "heredoc_content" => {}
+            _ => self.gaps(node),
+        }
+    }
+
+    /// Between the pieces of a statement there is only blank space.
+    fn gaps(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        let mut end = node.start_byte();
+        for child in node.children(&mut cursor) {
+            let gap = self.source.get(end..child.start_byte()).unwrap_or_default();
+            // The tree leaves out new lines after a here-document and escaped line ends.
+            if !gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
+                self.problem = Some("it contains text that is not understood");
+            }
+            end = end.max(child.end_byte());
+        }
+    }
+
+    /// A here-document ends where the shell ends it, and a quoted one expands nothing.
+    fn heredoc(&mut self, node: Node<'_>) {
+        let find = |kind: &str| {
+            let mut cursor = node.walk();
+            node.children(&mut cursor).find(|child| child.kind() == kind).map(|child| child.byte_range())
+        };
+        let (start, body, end) = (find("heredoc_start"), find("heredoc_body"), find("heredoc_end"));
+        let (Some(start), Some(end)) = (start, end) else {
+            self.problem = Some("a here-document without its end");
+            return;
+        };
+        let tabs = self.source.get(node.start_byte()..start.start).is_some_and(|op| op.contains("<<-"));
+        let written = self.source.get(start).unwrap_or_default();
+        let (delimiter, quoted) = match delimiter(written) {
+            Some(found) => found,
+            None => {
+                self.problem = Some("a here-document whose end is not plain");
+                return;
+            }
+        };
+        let Some(body) = body else { return };
+        let text = self.source.get(body.clone()).unwrap_or_default();
+        let ends = |line: &str| (if tabs { line.trim_start_matches('\t') } else { line }) == delimiter;
+        let ended = self.source.get(end).is_some_and(|end| end.trim() == delimiter);
+        if text.lines().any(ends) || !ended {
+            self.problem = Some("a here-document that ends elsewhere than it seems");
+        }
+        if quoted {
+            self.inert.push(body);
+        }
+    }
+
+    /// Every mark that starts a substitution must be one in the tree, too.
+    fn unseen_substitution(&self) -> Option<&'static str> {
+        let bytes = self.source.as_bytes();
+        for (at, &byte) in bytes.iter().enumerate() {
+            let opens = byte == b'`' || (byte == b'$' && bytes.get(at + 1) == Some(&b'('));
+            if !opens || self.substitutions.contains(&at) {
+                continue;
+            }
+            let inert = self.inert.iter().any(|range| range.contains(&at));
+            let escapes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            if !inert && escapes % 2 == 0 {
+                return Some("it contains a substitution that is not understood");
+            }
+        }
+        None
+    }
+}
+
+/// The delimiter of a here-document and whether it is quoted.
+fn delimiter(written: &str) -> Option<(&str, bool)> {
+    let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let inner = |quote: char| written.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    let quoted = inner('\'').or_else(|| inner('"')).or_else(|| written.strip_prefix('\\'));
+    match quoted {
+        Some(text) => plain(text).then_some((text, true)),
+        None => plain(written).then_some((written, false)),
+    }
+}

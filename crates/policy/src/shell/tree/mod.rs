@@ -1,0 +1,246 @@
+//! From the syntax tree to a list of commands.
+
+mod names;
+mod redirects;
+mod run;
+mod values;
+
+use std::path::PathBuf;
+
+use tree_sitter::{Node, Parser};
+
+use self::names::Names;
+use super::lookers::is_known_program;
+use super::word::Reader;
+use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Word, sound};
+
+/// How deep scripts may be nested, in the tree and in each other.
+const DEEPEST: usize = 60;
+/// How many directories a command may possibly run in before nobody can tell.
+const MOST_DIRS: usize = 8;
+
+/// Analyses shell text that starts in one of `dirs`.
+pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
+    let mut analysis = Analysis::default();
+    Walker {
+        source: text,
+        out: &mut analysis,
+        dirs,
+        outer: Vec::new(),
+        base: 0,
+        depth: 0,
+        names: Names::Any,
+    }
+    .script();
+    analysis
+}
+
+struct Walker<'a> {
+    source: &'a str,
+    out: &'a mut Analysis,
+    /// Where the next command may run, given that all went well.
+    dirs: Dirs,
+    /// The wrappers around this script.
+    outer: Vec<Layer>,
+    /// How many of them are around the script as a whole.
+    base: usize,
+    depth: usize,
+    /// What the names that come through the pipeline are like.
+    names: Names,
+}
+
+impl<'a> Walker<'a> {
+    fn script(&mut self) {
+        let mut parser = Parser::new();
+        let language = tree_sitter_bash::LANGUAGE.into();
+        let tree = parser.set_language(&language).ok().and_then(|()| parser.parse(self.source, None));
+        match tree {
+            None => self.opaque("it could not be parsed"),
+            Some(tree) => match sound::objection(self.source, tree.root_node()) {
+                Some(objection) => self.opaque(objection),
+                None => self.statement(tree.root_node()),
+            },
+        }
+    }
+
+    fn opaque(&mut self, why: &'static str) {
+        self.out.opaque.get_or_insert(why);
+    }
+
+    fn text(&self, node: Node<'_>) -> &'a str {
+        self.source.get(node.byte_range()).unwrap_or_default()
+    }
+
+    fn statement(&mut self, node: Node<'_>) {
+        if self.depth > DEEPEST {
+            return self.opaque("it is nested too deeply");
+        }
+        self.depth += 1;
+        self.statement_of_kind(node);
+        self.depth -= 1;
+    }
+
+    fn statement_of_kind(&mut self, node: Node<'_>) {
+        match node.kind() {
+            "command" => self.command(node, Vec::new()),
+            "list" => self.list(node),
+            "pipeline" => self.pipeline(node),
+            "redirected_statement" => self.redirected(node),
+            "subshell" | "command_substitution" | "process_substitution" => {
+                self.apart(|inner| inner.sequence(node));
+            }
+            "compound_statement" if self.text(node).starts_with("((") => self.arithmetic(node),
+            "program" | "compound_statement" | "do_group" | "else_clause" | "elif_clause"
+            | "if_statement" | "negated_command" => self.sequence(node),
+            "while_statement" => self.repeated(node, |inner| inner.sequence(node)),
+            "for_statement" => self.for_statement(node),
+            "case_statement" | "case_item" => self.case(node),
+            "function_definition" => self.function(node),
+            "variable_assignment" | "variable_assignments" => self.assignments(node),
+            "declaration_command" | "unset_command" => self.declaration(node),
+            "test_command" => self.test(node),
+            "comment" => {}
+            _ => self.opaque("it uses syntax that is not understood"),
+        }
+    }
+
+    /// Statements one after the other; each may fail, so what follows may run where the one before began.
+    fn sequence(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if child.is_named() {
+                let before = self.dirs.clone();
+                self.statement(child);
+                self.dirs = union(before, self.dirs.take());
+            } else if child.kind() == "&" {
+                self.out.background = true;
+            }
+        }
+    }
+
+    fn list(&mut self, node: Node<'_>) {
+        let before = self.dirs.clone();
+        let mut cursor = node.walk();
+        let mut certain = true;
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "&&" => {}
+                "||" => {
+                    certain = false;
+                    self.dirs = union(before.clone(), self.dirs.take());
+                }
+                "&" => self.out.background = true,
+                _ if child.is_named() => self.statement(child),
+                _ => {}
+            }
+        }
+        if !certain {
+            self.dirs = union(before, self.dirs.take());
+        }
+    }
+
+    fn pipeline(&mut self, node: Node<'_>) {
+        let outer = std::mem::take(&mut self.names);
+        let mut cursor = node.walk();
+        for (at, child) in node.named_children(&mut cursor).enumerate() {
+            let already = self.out.commands.len();
+            self.apart(|inner| inner.statement(child));
+            let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
+            self.names = if at == 0 { Names::listed_by(words) } else { self.names.passed_by(words) };
+        }
+        self.names = outer;
+    }
+
+    /// What happens in a process of its own does not move this one.
+    fn apart(&mut self, walk: impl FnOnce(&mut Self)) {
+        let dirs = self.dirs.clone();
+        walk(self);
+        self.dirs = dirs;
+    }
+
+    /// What may happen many times: with a change of directory inside, nobody can tell where.
+    fn repeated(&mut self, node: Node<'_>, walk: impl FnOnce(&mut Self)) {
+        let moves = moves(self.text(node));
+        if moves {
+            self.dirs = None;
+        }
+        walk(self);
+        if moves {
+            self.dirs = None;
+        }
+    }
+
+    fn for_statement(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        let mut values = Vec::new();
+        for value in node.children_by_field_name("value", &mut cursor) {
+            self.substitutions(value);
+            values.push(
+                Reader::read(self.source, value).unwrap_or_else(|| Word::put_in("", Form::Dynamic, true)),
+            );
+        }
+        if let Some(variable) = node.child_by_field_name("variable") {
+            let name = self.text(variable).to_owned();
+            let bound =
+                if values.is_empty() { vec![Word::put_in("$@", Form::Dynamic, true)] } else { values };
+            self.bind(&name, bound);
+            let assignment = Assignment { name, value: Word::literal("") };
+            let text = self.text(node).lines().next().unwrap_or_default().to_owned();
+            self.push(text, Kind::Assign, Vec::new(), vec![assignment]);
+        }
+        if let Some(body) = node.child_by_field_name("body") {
+            self.repeated(body, |inner| inner.statement(body));
+        }
+    }
+
+    fn case(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        let values: Vec<usize> = {
+            let mut inner = node.walk();
+            node.children_by_field_name("value", &mut inner).map(|value| value.id()).collect()
+        };
+        for child in node.children(&mut cursor) {
+            if values.contains(&child.id()) {
+                self.substitutions(child);
+            } else if !child.is_named() {
+                self.out.background |= child.kind() == "&";
+            } else {
+                let before = self.dirs.clone();
+                self.statement(child);
+                self.dirs = union(before, self.dirs.take());
+            }
+        }
+    }
+
+    /// A body is judged where it is written; nobody can tell where it will run.
+    fn function(&mut self, node: Node<'_>) {
+        let name = node.child_by_field_name("name").map(|name| self.text(name)).unwrap_or_default();
+        if is_known_program(name) || matches!(name, "builtin" | "command" | "eval" | "exec") {
+            self.opaque("a function takes the name of a program");
+        }
+        let Some(body) = node.child_by_field_name("body") else { return };
+        let before = self.dirs.take();
+        self.statement(body);
+        let mut cursor = node.walk();
+        for redirect in node.children_by_field_name("redirect", &mut cursor) {
+            self.redirect(redirect, &mut Vec::new());
+        }
+        let moves = moves(self.text(body));
+        self.dirs = if moves { None } else { before };
+    }
+}
+
+/// Whether a text could change the directory.
+fn moves(text: &str) -> bool {
+    ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| text.contains(word))
+}
+
+fn union(one: Dirs, other: Dirs) -> Dirs {
+    let mut all: Vec<PathBuf> = one?;
+    for dir in other? {
+        if !all.contains(&dir) {
+            all.push(dir);
+        }
+    }
+    (all.len() <= MOST_DIRS).then_some(all)
+}

@@ -1,0 +1,103 @@
+//! Redirects and here-documents.
+
+use tree_sitter::Node;
+
+use super::{Walker, moves, union};
+use crate::shell::word::Reader;
+use crate::shell::{Kind, Redirect, Word};
+
+impl Walker<'_> {
+    pub(super) fn redirected(&mut self, node: Node<'_>) {
+        let before = self.dirs.clone();
+        let first = self.out.redirects.len();
+        let mut extra = Vec::new();
+        let mut body = None;
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "file_redirect" => self.redirect(child, &mut extra),
+                "heredoc_redirect" => self.heredoc(child, &mut extra),
+                "herestring_redirect" => self.substitutions(child),
+                _ => body = Some(child),
+            }
+        }
+        let last = self.out.redirects.len();
+        match body {
+            Some(body) if body.kind() == "command" => self.command(body, extra),
+            Some(body) if extra.is_empty() => self.statement(body),
+            None if extra.is_empty() => {
+                let text = self.text(node).to_owned();
+                self.push(text, Kind::Assign, Vec::new(), Vec::new());
+            }
+            _ => self.opaque("arguments after a redirect are not understood"),
+        }
+        // The tree puts the redirect of a list's last command around the list, which may have moved until then.
+        let dirs = union(before, self.dirs.clone());
+        self.out.redirects[first..last].iter_mut().for_each(|redirect| redirect.dirs.clone_from(&dirs));
+    }
+
+    /// The first word after the sign is the file; the tree takes further arguments for files, too.
+    pub(super) fn redirect(&mut self, node: Node<'_>, extra: &mut Vec<Word>) {
+        self.substitutions(node);
+        let mut cursor = node.walk();
+        let mut sign = None;
+        let mut targets = Vec::new();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "file_descriptor" => {}
+                "<" | ">" | ">>" | "&>" | "&>>" | "<&" | ">&" | ">|" | "<&-" | ">&-" => {
+                    sign = Some(child.kind());
+                }
+                _ => match Reader::read(self.source, child) {
+                    Some(word) => targets.push(word),
+                    None => return self.opaque("a redirect is not understood"),
+                },
+            }
+        }
+        let mut targets = targets.into_iter();
+        let target = targets.next();
+        extra.extend(targets);
+        match (sign, target) {
+            (Some("<&-" | ">&-"), None) => {}
+            (Some("<&" | ">&"), Some(target)) if is_descriptor(&target) => {}
+            (Some(sign), Some(target)) => {
+                let writes = !matches!(sign, "<" | "<&");
+                self.out.redirects.push(Redirect { writes, target, dirs: self.dirs.clone() });
+            }
+            _ => self.opaque("a redirect is not understood"),
+        }
+    }
+
+    pub(super) fn heredoc(&mut self, node: Node<'_>, extra: &mut Vec<Word>) {
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "heredoc_start" | "heredoc_end" | "file_descriptor" => {}
+                "heredoc_body" => self.substitutions(child),
+                "file_redirect" => self.redirect(child, extra),
+                "word" | "string" | "raw_string" | "concatenation" | "number" | "simple_expansion"
+                | "expansion" => {
+                    self.substitutions(child);
+                    match Reader::read(self.source, child) {
+                        Some(word) => extra.push(word),
+                        None => self.opaque("a word is not understood"),
+                    }
+                }
+                _ if child.is_named() => self.apart(|inner| {
+                    // What follows on the line runs after what the here-document is for.
+                    let line = node.parent().map(|parent| inner.text(parent)).unwrap_or_default();
+                    if moves(line) {
+                        inner.dirs = None;
+                    }
+                    inner.statement(child);
+                }),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_descriptor(word: &Word) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    word.known().is_some_and(|text| text == "-" || digits(text.trim_end_matches('-')))
+}

@@ -1,0 +1,125 @@
+//! Simple commands, and what they run in turn.
+
+use std::path::Path;
+
+use tree_sitter::Node;
+
+use super::names::Names;
+use super::{DEEPEST, Walker};
+use crate::shell::word::Reader;
+use crate::shell::wrapper::{Inner, look_through};
+use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Word};
+
+impl Walker<'_> {
+    pub(super) fn command(&mut self, node: Node<'_>, extra: Vec<Word>) {
+        let mut words = Vec::new();
+        let mut assignments = Vec::new();
+        let mut late = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "variable_assignment" => assignments.extend(self.assignment(child)),
+                "file_redirect" => self.redirect(child, &mut late),
+                "herestring_redirect" => self.substitutions(child),
+                "heredoc_redirect" => self.heredoc(child, &mut late),
+                _ => {
+                    self.substitutions(child);
+                    match Reader::read(self.source, child) {
+                        Some(word) => words.push(word),
+                        None => return self.opaque("a word is not understood"),
+                    }
+                }
+            }
+        }
+        words.extend(late);
+        words.extend(extra);
+        let text = self.text(node).to_owned();
+        self.run(text, words, assignments);
+    }
+
+    /// Looks through wrappers and notes what is run.
+    fn run(&mut self, text: String, words: Vec<Word>, assignments: Vec<Assignment>) {
+        if self.depth > DEEPEST || self.outer.len() > DEEPEST {
+            return self.opaque("it is nested too deeply");
+        }
+        match look_through(&words, &self.names.as_word()) {
+            Inner::Nothing => {
+                self.push(text, Kind::Run, words.clone(), assignments);
+                self.note_side_effects(&words);
+            }
+            Inner::Unclear(why) => {
+                self.opaque(why);
+                self.push(text, Kind::Run, words, assignments);
+            }
+            Inner::Script { text: script, here } => {
+                let layer = Layer { own: words.len(), words, inner_suffices: true, covers_inner: true };
+                self.nested(&script, layer, assignments, here);
+            }
+            Inner::Commands { commands, own, assignments: more, plain } => {
+                let own = own.min(words.len());
+                let is_find = own == words.len();
+                if is_find {
+                    self.push(text.clone(), Kind::Run, words.clone(), assignments.clone());
+                }
+                self.outer.push(Layer { words, own, inner_suffices: plain, covers_inner: !plain });
+                for command in commands {
+                    let both = assignments.iter().chain(&more).cloned().collect();
+                    self.run(text.clone(), command, both);
+                }
+                self.outer.pop();
+            }
+        }
+    }
+
+    fn nested(&mut self, script: &str, layer: Layer, assignments: Vec<Assignment>, here: bool) {
+        // The variables count for all that the script runs: each must be one that programs may be given.
+        if !assignments.is_empty() {
+            self.push(script.to_owned(), Kind::Run, Vec::new(), assignments);
+        }
+        let mut outer = self.outer.clone();
+        outer.push(layer);
+        let dirs = self.dirs.clone();
+        let depth = self.depth + 10;
+        let base = outer.len();
+        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any }.script();
+        if here {
+            self.dirs = None;
+        }
+    }
+
+    /// Commands that move the shell or set its variables.
+    fn note_side_effects(&mut self, words: &[Word]) {
+        let Some(program) = words.first() else { return };
+        match program.text.as_str() {
+            "cd" if !self.runs_here() => self.dirs = None,
+            "cd" => self.dirs = self.moved(&words[1..]),
+            "pushd" | "popd" | "source" | "." => self.dirs = None,
+            _ => {}
+        }
+        if matches!(program.text.as_str(), "read" | "mapfile" | "readarray" | "getopts" | "let" | "printf") {
+            for word in &words[1..] {
+                self.out.variables.insert(word.text.clone(), None);
+            }
+        }
+    }
+
+    /// Whether the wrappers around the current command leave it in this shell.
+    fn runs_here(&self) -> bool {
+        let wrappers = self.outer.iter().skip(self.base).filter_map(|layer| layer.words.first());
+        wrappers.into_iter().all(|wrapper| matches!(wrapper.text.as_str(), "command" | "builtin"))
+    }
+
+    fn moved(&self, words: &[Word]) -> Dirs {
+        let mut words = words.iter().filter(|word| word.text != "--");
+        let target =
+            words.next().filter(|word| word.is_literal() && !word.tilde && !word.text.starts_with('-'))?;
+        let dirs = self.dirs.as_ref()?;
+        Some(dirs.iter().map(|dir| dir.join(Path::new(&target.text))).collect())
+    }
+
+    pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
+        let mut layers = self.outer.clone();
+        layers.push(Layer { own: words.len(), words, inner_suffices: true, covers_inner: true });
+        self.out.commands.push(Command { text, kind, layers, assignments, dirs: self.dirs.clone() });
+    }
+}

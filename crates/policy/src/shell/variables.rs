@@ -1,0 +1,63 @@
+//! Which variables may be set without a thought: those that no program takes orders from.
+
+use super::{Assignment, Word};
+
+/// Variables that only change how something looks or how much is said.
+const HARMLESS: &[&str] = &[
+    "CI",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "DEBUG",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "NO_COLOR",
+    "NODE_ENV",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TZ",
+];
+
+/// Variables that name a program to run, and the names that are harmless.
+const PROGRAMS: &[&str] = &["PAGER", "GIT_PAGER"];
+
+/// Whether setting a variable for programs is harmless.
+pub(crate) fn harmless_assignment(assignment: &Assignment) -> bool {
+    let name = assignment.name.as_str();
+    let flag = matches!(name, "GIT_OPTIONAL_LOCKS" | "GIT_TERMINAL_PROMPT" | "PYTHONDONTWRITEBYTECODE");
+    HARMLESS.contains(&name)
+        || name.starts_with("LC_")
+        || (PROGRAMS.contains(&name) && matches!(assignment.value.known(), Some("cat" | "")))
+        || (flag && matches!(assignment.value.known(), Some("0" | "1")))
+}
+
+/// Whether setting a variable of the shell is harmless: programs do not see it, and the shell does not obey it.
+pub(crate) fn harmless_variable(assignment: &Assignment) -> bool {
+    is_own_name(&assignment.name) || harmless_assignment(assignment)
+}
+
+/// Names that scripts use for themselves.
+pub(crate) fn is_own_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_lowercase())
+        && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !name.starts_with("npm_")
+        && !name.ends_with("_proxy")
+        && !matches!(name, "path" | "fpath" | "cdpath" | "prompt")
+}
+
+/// Whether `export`, `local`, `unset` and the like do no harm.
+pub(crate) fn harmless_declaration(words: &[Word], assignments: &[Assignment]) -> bool {
+    let Some(keyword) = words.first().and_then(Word::known) else { return false };
+    let names_only = words[1..].iter().all(|word| word.known().is_some_and(is_own_name));
+    match keyword {
+        "export" => names_only && assignments.iter().all(harmless_assignment),
+        "local" | "readonly" | "declare" | "typeset" | "unset" => {
+            names_only && assignments.iter().all(harmless_variable)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,262 @@
+//! Words as a program would receive them, as far as that can be known without running anything.
+
+use tree_sitter::Node;
+
+/// One word of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// The text without its quotes; expansions stay as they were written.
+    pub(crate) text: String,
+    /// How far the text is what the program will get.
+    pub(crate) form: Form,
+    /// Whether an unquoted expansion could turn it into several words.
+    pub(crate) splits: bool,
+    /// Whether its first character is what it seems.
+    pub(crate) lead: bool,
+    /// Whether it begins with an unquoted `~`.
+    pub(crate) tilde: bool,
+}
+
+/// How much is known about a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// Exactly the text.
+    Literal,
+    /// A pattern for file names, or braces that multiply it.
+    Pattern,
+    /// The name of something below a place that is judged elsewhere, as in `find … -exec`.
+    Found,
+    /// Anything at all.
+    Dynamic,
+}
+
+impl Word {
+    /// A word that stands for itself.
+    pub(crate) fn literal(text: &str) -> Self {
+        Self { text: text.to_owned(), form: Form::Literal, splits: false, lead: true, tilde: false }
+    }
+
+    /// A name that another program will put in.
+    pub(crate) fn put_in(text: &str, form: Form, may_be_option: bool) -> Self {
+        Self { text: text.to_owned(), form, splits: may_be_option, lead: !may_be_option, tilde: false }
+    }
+
+    pub(crate) fn is_literal(&self) -> bool {
+        self.form == Form::Literal
+    }
+
+    /// The text, if it is certain.
+    pub(crate) fn known(&self) -> Option<&str> {
+        self.is_literal().then_some(self.text.as_str())
+    }
+
+    /// Whether a program could take it for an option.
+    pub(crate) fn may_be_option(&self) -> bool {
+        !self.lead || self.splits || (self.text.len() > 1 && self.text.starts_with('-'))
+    }
+}
+
+/// Builds words from nodes of the tree.
+pub(crate) struct Reader<'a> {
+    source: &'a str,
+    word: Word,
+    unquoted: String,
+    /// Where a brace opened, and whether something follows that makes it multiply the word.
+    brace: Option<bool>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a node as a word. `None` if it holds something that is not understood.
+    pub(crate) fn read(source: &'a str, node: Node<'_>) -> Option<Word> {
+        let mut reader = Self { source, word: Word::literal(""), unquoted: String::new(), brace: None };
+        reader.add(node)?;
+        reader.finish_unquoted();
+        if reader.brace == Some(true) {
+            reader.word.form = reader.word.form.max(Form::Pattern);
+            reader.word.lead &= !reader.word.text.starts_with('{');
+        }
+        Some(reader.word)
+    }
+
+    fn text(&self, node: Node<'_>) -> Option<&'a str> {
+        self.source.get(node.byte_range())
+    }
+
+    fn add(&mut self, node: Node<'_>) -> Option<()> {
+        let text = self.text(node)?;
+        match node.kind() {
+            "word" | "extglob_pattern" | "variable_name" => self.bare(text),
+            "number" if node.named_child_count() == 0 => self.bare(text),
+            "raw_string" => self.quoted(text.strip_prefix('\'')?.strip_suffix('\'')?),
+            "ansi_c_string" => match decode_ansi(text.strip_prefix("$'")?.strip_suffix('\'')?) {
+                Some(decoded) => self.quoted(&decoded),
+                None => self.expansion(text, false),
+            },
+            "string" => self.string(node)?,
+            "translated_string" | "command_name" | "concatenation" => self.children(node)?,
+            "brace_expression" => self.bare(text),
+            "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
+                self.expansion(text, true);
+            }
+            // The name of a pipe to a command that is judged by itself.
+            "process_substitution" => {
+                self.quoted(text);
+                self.word.form = self.word.form.max(Form::Found);
+            }
+            "$" | "=" | "==" | "=~" => self.quoted(text),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn children(&mut self, node: Node<'_>) -> Option<()> {
+        let mut cursor = node.walk();
+        let mut end = node.start_byte();
+        for child in node.children(&mut cursor) {
+            // Inside one word nothing may lie between its pieces.
+            if child.start_byte() != end {
+                return None;
+            }
+            end = child.end_byte();
+            self.add(child)?;
+        }
+        (end == node.end_byte()).then_some(())
+    }
+
+    /// A double-quoted string: what lies between its expansions is literal, white space included.
+    fn string(&mut self, node: Node<'_>) -> Option<()> {
+        let open = self.text(node)?.find('"')? + 1 + node.start_byte();
+        let close = node.end_byte().checked_sub(1)?;
+        let mut at = open;
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            if child.kind() == "string_content" {
+                continue;
+            }
+            self.quoted(&unescape_double(self.source.get(at..child.start_byte())?));
+            match child.kind() {
+                "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
+                    let text = self.text(child)?;
+                    self.expansion(text, text == "$@" || text.starts_with("${") && text.contains("[@]"));
+                }
+                _ => return None,
+            }
+            at = child.end_byte();
+        }
+        self.quoted(&unescape_double(self.source.get(at..close)?));
+        Some(())
+    }
+
+    fn expansion(&mut self, text: &str, splits: bool) {
+        self.finish_unquoted();
+        self.word.lead &= !self.word.text.is_empty();
+        self.word.text.push_str(text);
+        self.word.form = Form::Dynamic;
+        self.word.splits |= splits;
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.finish_unquoted();
+        self.word.text.push_str(text);
+    }
+
+    fn bare(&mut self, raw: &str) {
+        if self.word.text.is_empty() && self.unquoted.is_empty() && raw.starts_with('~') {
+            self.word.tilde = true;
+        }
+        let mut chars = raw.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => match chars.next() {
+                    Some('\n') | None => {}
+                    Some(escaped) => {
+                        self.finish_unquoted();
+                        self.word.text.push(escaped);
+                    }
+                },
+                _ => self.unquoted.push(c),
+            }
+        }
+    }
+
+    /// Notes what unquoted text means to the shell: patterns and braces.
+    fn finish_unquoted(&mut self) {
+        let unquoted = std::mem::take(&mut self.unquoted);
+        for (at, c) in unquoted.char_indices() {
+            let multiplies = c == ',' || unquoted[at..].starts_with("..");
+            match self.brace {
+                None if c == '{' => self.brace = Some(false),
+                Some(false) if multiplies => self.brace = Some(true),
+                _ => {}
+            }
+        }
+        if let Some(at) = unquoted.find(['*', '?', '[', '(']) {
+            self.word.lead &= at > 0 || !self.word.text.is_empty();
+            self.word.form = self.word.form.max(Form::Pattern);
+        }
+        self.word.text.push_str(&unquoted);
+    }
+}
+
+/// Takes the backslashes away that count inside double quotes.
+fn unescape_double(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek().copied()) {
+            ('\\', Some('\n')) => drop(chars.next()),
+            ('\\', Some(next @ ('$' | '`' | '"' | '\\'))) => {
+                text.push(next);
+                chars.next();
+            }
+            _ => text.push(c),
+        }
+    }
+    text
+}
+
+/// Decodes `$'…'`. `None` for an escape that is not known.
+fn decode_ansi(raw: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = raw.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        let escape = rest.next()?;
+        if let Some(plain) = plain_escape(escape) {
+            text.push(plain);
+            continue;
+        }
+        let (radix, most, mut code) = match escape {
+            'x' => (16, 2, 0),
+            'u' => (16, 4, 0),
+            'U' => (16, 8, 0),
+            '0'..='7' => (8, 2, escape.to_digit(8)?),
+            _ => return None,
+        };
+        for _ in 0..most {
+            let Some(digit) = rest.peek().and_then(|c| c.to_digit(radix)) else { break };
+            code = code.checked_mul(radix)?.checked_add(digit)?;
+            rest.next();
+        }
+        text.push(char::from_u32(code).filter(|c| *c != '\0')?);
+    }
+    Some(text)
+}
+
+fn plain_escape(escape: char) -> Option<char> {
+    Some(match escape {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'e' | 'E' => '\u{1b}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        '\\' | '\'' | '"' | '?' => escape,
+        _ => return None,
+    })
+}

@@ -1,0 +1,89 @@
+//! The corpus of shell commands: what is plainly harmless is allowed, nothing harmful ever is.
+//!
+//! Each line: expected decision, mode, command (`␤` for a new line). `@allow`, `@ask`, `@deny` add a rule, `@confined`
+//! offers the kernel's confinement, `@reset` clears all of it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a broken corpus has to fail loudly")]
+
+use tiller_policy::{Access, Behavior, Context, Request, Rule, Script, explain, is_read_only_command};
+
+fn fresh() -> Context {
+    Context { roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() }
+}
+
+fn bash(command: &str) -> Request {
+    let script = Script { command: command.to_owned(), cwd: "/w".into() };
+    let read_only = is_read_only_command(command);
+    Request { tool: "Bash".to_owned(), access: vec![Access::Exec(script)], read_only }
+}
+
+fn direct(cx: &mut Context, directive: &str) {
+    let (word, rest) = directive.split_once(' ').unwrap_or((directive, ""));
+    let rule = || rest.parse::<Rule>().unwrap();
+    match word {
+        "reset" => *cx = fresh(),
+        "confined" => cx.confined = true,
+        "allow" => cx.rules.allow.push(rule()),
+        "ask" => cx.rules.ask.push(rule()),
+        "deny" => cx.rules.deny.push(rule()),
+        other => panic!("unknown directive {other}"),
+    }
+}
+
+fn check(name: &str, corpus: &str) {
+    let mut cx = fresh();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for line in corpus.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(directive) = line.strip_prefix('@') {
+            direct(&mut cx, directive);
+            continue;
+        }
+        let mut fields = line.splitn(3, ' ');
+        let mut field = || fields.next().unwrap_or_else(|| panic!("{name}: {line}"));
+        let (expected, mode, command) = (field(), field(), field().replace('␤', "\n"));
+        let context = Context { mode: mode.parse().unwrap(), ..cx.clone() };
+        let explanation = explain(&bash(&command), &context);
+        let decision = match explanation.decision {
+            Behavior::Allow => "allow",
+            Behavior::Ask => "ask",
+            Behavior::Deny => "deny",
+        };
+        count += 1;
+        if decision != expected {
+            wrong.push(format!("{line}\n    got {decision}: {}", explanation.because));
+        }
+    }
+    assert!(count > 0);
+    assert!(wrong.is_empty(), "{name}: {} of {count} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+// PERM-17, RULE-01
+#[test]
+fn the_harmless_is_not_asked_about() {
+    check("harmless", include_str!("corpus/harmless.txt"));
+}
+
+// PERM-17, RULE-01
+#[test]
+fn the_harmful_is_never_allowed_by_itself() {
+    check("harmful", include_str!("corpus/harmful.txt"));
+}
+
+// RULE-01
+#[test]
+fn nothing_hides_behind_harmless_words() {
+    check("sneaky", include_str!("corpus/sneaky.txt"));
+}
+
+// PERM-02, PERM-03, PERM-04, PERM-21, PLAN-48
+#[test]
+fn modes_judge_changes_by_their_place() {
+    check("edits", include_str!("corpus/edits.txt"));
+}
+
+// RULE-01, RULE-06
+#[test]
+fn rules_reach_every_part() {
+    check("rules", include_str!("corpus/rules.txt"));
+}
