@@ -1,4 +1,4 @@
-//! Measures what custody costs over a bare spawn: `cargo run --release -p tiller-sandbox --example overhead`.
+//! Measures what custody and confinement cost over a bare spawn: `cargo run --release -p tiller-sandbox --example overhead`.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a measuring tool for developers")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tiller_policy::{Access, Context, Decision, Permit, Request, Script, decide};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Spawn, Spool, SpoolStart, Stdin, spawn};
+use tiller_sandbox::{Confinement, Level, Profile, Spawn, Spool, SpoolStart, Stdin, spawn_confined};
 
 const ROUNDS: usize = 300;
 
@@ -22,13 +22,31 @@ async fn main() {
         "{:>9} {:>22} {:>22} {:>22}",
         "memory", "bare: start / all", "custody: start / all", "difference"
     );
+    let full = Confinement::full();
     for mebibytes in [0, 64, 256, 1024] {
         let ballast = black_box(vec![1_u8; mebibytes << 20]);
         let bare = median(|| async { bare() }).await;
-        let kept = median(custody).await;
+        let kept = median(|| custody(&full)).await;
         let (start, all) = (kept.0.saturating_sub(bare.0), kept.1.saturating_sub(bare.1));
         println!("{mebibytes:>5} MiB {} {} {}", show(bare), show(kept), show((start, all)));
         drop(black_box(ballast));
+    }
+    println!();
+    println!("{:>32} {:>22} {:>10}", "", "start / all", "to bare");
+    let bare = median(|| async { bare() }).await;
+    println!("{:>32} {} {:>10}", "bare", show(bare), "1.0");
+    for (profile, level) in [
+        (Profile::Full, Level::None),
+        (Profile::Workspace, Level::Landlock),
+        (Profile::Workspace, Level::Namespaces),
+        (Profile::ReadOnly, Level::Landlock),
+        (Profile::ReadOnly, Level::Namespaces),
+    ] {
+        let roots = vec![std::env::current_dir().expect("a directory")];
+        let confinement = Confinement { at_most: level, ..Confinement::new(profile, roots) };
+        let taken = median(|| custody(&confinement)).await;
+        let ratio = taken.1.as_secs_f64() / bare.1.as_secs_f64();
+        println!("{:>32} {} {ratio:>10.1}", format!("{profile:?}, {level:?}"), show(taken));
     }
 }
 
@@ -59,14 +77,15 @@ fn bare() -> (Duration, Duration) {
     (started, began.elapsed())
 }
 
-async fn custody() -> (Duration, Duration) {
+async fn custody(confinement: &Confinement) -> (Duration, Duration) {
     let call = CallId::from("overhead");
-    let vars = BTreeMap::new();
+    let home = std::env::home_dir().unwrap_or_default().display().to_string();
+    let vars = BTreeMap::from([("HOME".to_owned(), home)]);
     let spool = Spool { dir: PathBuf::from("/tmp"), start: SpoolStart::WhenFull };
     let permit = permit();
     let began = Instant::now();
-    let child = spawn(&permit, &Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool })
-        .expect("bash starts");
+    let spec = Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool };
+    let child = spawn_confined(&permit, &spec, confinement).expect("bash starts");
     let started = began.elapsed();
     child.finish(pending::<()>()).await;
     (started, began.elapsed())
