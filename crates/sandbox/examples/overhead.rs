@@ -92,7 +92,8 @@ async fn custody(confinement: &Confinement) -> (Duration, Duration) {
 }
 
 fn permit() -> Permit {
-    let script = Script { command: "true; true".to_owned(), cwd: PathBuf::from("/") };
+    let script =
+        Script { command: "true; true".to_owned(), cwd: std::env::current_dir().expect("a directory") };
     let request = Request { tool: "Bash".to_owned(), access: vec![Access::Exec(script)], read_only: false };
     match decide(&request, &Context { mode: Mode::BypassPermissions, ..Context::default() }) {
         Decision::Allow(permit, _) => Some(permit),

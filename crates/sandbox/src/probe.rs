@@ -76,10 +76,10 @@ fn landlock_version() -> Option<u32> {
 }
 
 fn try_namespaces(abi: u32) -> Result<(), SandboxError> {
-    let confinement = Confinement::new(Profile::ReadOnly, Vec::new());
+    let confinement = Confinement::new(Profile::ReadOnly, vec![PathBuf::from("/etc")]);
     let script = Script { command: ":".to_owned(), cwd: PathBuf::from("/") };
     let vars = BTreeMap::new();
-    let places = Places::new(&confinement, &script, &vars);
+    let places = Places { must_layer: true, ..Places::new(&confinement, &script, &vars) };
     let plan = plan(&confinement, Level::Namespaces, abi, places)?;
     let program = Program::shell(&script, &vars, "probe", &confinement)?;
     launch(&program, &plan.steps, Stdin::Closed).map(drop)

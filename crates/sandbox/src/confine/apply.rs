@@ -81,7 +81,7 @@ impl Call {
                 step::IDS => map_ids(other.ok_or(Errno::SRCH)?, a, one, two),
                 step::OPEN => open_as(one, a as RawFd),
                 step::MOUNT => mount(one, two, self.text(2), a, self.text(3)),
-                step::OVERLAY => overlay(one, two),
+                step::OVERLAY => overlay(one, two, a != 0),
                 step::MASK => match mount(one, two, c"".as_ptr(), libc::MS_BIND, c"".as_ptr()) {
                     Err(Errno::NOENT) => Ok(()),
                     result => result,
@@ -156,12 +156,12 @@ unsafe fn mount(
 }
 
 #[expect(unsafe_code, reason = "a plain system call")]
-unsafe fn overlay(target: *const c_char, data: *const c_char) -> Result<(), Errno> {
+unsafe fn overlay(target: *const c_char, data: *const c_char, needed: bool) -> Result<(), Errno> {
     let kind = c"overlay".as_ptr();
     // SAFETY: the caller vouches for the strings.
     match unsafe { mount(kind, target, kind, libc::MS_NOSUID | libc::MS_NODEV, data) } {
         // The kinds of lower layer that overlays refuse. What is there is read-only already.
-        Err(Errno::INVAL | Errno::LOOP | Errno::OPNOTSUPP) => Ok(()),
+        Err(Errno::INVAL | Errno::LOOP | Errno::OPNOTSUPP) if !needed => Ok(()),
         result => result,
     }
 }
@@ -179,7 +179,7 @@ unsafe fn attributes(path: *const c_char, set: u64, clear: u64, tree: bool) -> R
     let attributes = MountAttributes { set, clear, propagation: 0, userns: 0 };
     let flags = if tree { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the caller vouches for the string; the structure is as the kernel wants it.
-    done(unsafe {
+    let changed = done(unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
             libc::AT_FDCWD,
@@ -188,7 +188,8 @@ unsafe fn attributes(path: *const c_char, set: u64, clear: u64, tree: bool) -> R
             &raw const attributes,
             size_of::<MountAttributes>(),
         )
-    })
+    });
+    if set == 0 { Ok(()) } else { changed }
 }
 
 #[expect(unsafe_code, reason = "a plain system call")]

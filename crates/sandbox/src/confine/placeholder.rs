@@ -17,21 +17,21 @@ pub(crate) struct Placeholders(Vec<PathBuf>);
 impl Placeholders {
     /// Makes those that are missing. Only the last part of a path is made: where there is no repository, there are no
     /// hooks to protect.
-    pub(crate) fn make(protected: &[PathBuf]) -> std::io::Result<Self> {
+    pub(crate) fn make(protected: &[PathBuf]) -> Self {
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut needed = Self::default();
         for path in protected.iter().filter(|path| path.parent().is_some_and(Path::is_dir)) {
             if let Some(count) = in_use.get_mut(path) {
                 *count += 1;
-            } else if fs_err::symlink_metadata(path).is_err() {
-                fs_err::create_dir(path)?;
+            } else if fs_err::create_dir(path).is_ok() {
                 in_use.insert(path.clone(), 1);
             } else {
+                // It is there already, or it cannot be made, which the command will find as well.
                 continue;
             }
             needed.0.push(path.clone());
         }
-        Ok(needed)
+        needed
     }
 }
 
@@ -59,8 +59,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs_err::create_dir(dir.path().join("there")).unwrap();
         let paths = ["missing", "there", "no/parent"].map(|name| dir.path().join(name));
-        let first = Placeholders::make(&paths).unwrap();
-        let second = Placeholders::make(&paths).unwrap();
+        let first = Placeholders::make(&paths);
+        let second = Placeholders::make(&paths);
         drop(first);
         assert!(paths[0].is_dir() && !paths[2].exists());
         drop(second);

@@ -33,6 +33,8 @@ pub(crate) struct Places {
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) denied: Vec<PathBuf>,
     pub(crate) scratch: Option<PathBuf>,
+    /// Whether a directory over which no layer can be laid is an error.
+    pub(crate) must_layer: bool,
 }
 
 impl Places {
@@ -42,7 +44,8 @@ impl Places {
         let temporary: Vec<PathBuf> = var("TMPDIR").into_iter().collect();
         let declared = resolved(confinement.writable.iter().chain(&temporary));
         let scratch = confinement.scratch.as_ref().and_then(|dir| dir.canonicalize().ok());
-        let own = resolved(var("HOME").iter().filter(|home| *home != Path::new("/")).chain([&script.cwd]));
+        let home = var("HOME");
+        let own = resolved(home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
         let extra = confinement.protected.iter().filter_map(|path| path.canonicalize().ok());
         let standard = roots.iter().flat_map(|root| PROTECTED.iter().map(|name| root.join(name)));
         Self {
@@ -52,6 +55,7 @@ impl Places {
             protected: standard.chain(extra).collect(),
             denied: confinement.denied_reads.iter().filter_map(|path| path.canonicalize().ok()).collect(),
             scratch,
+            must_layer: false,
             roots,
         }
     }
@@ -86,7 +90,7 @@ pub(crate) fn plan(
     let mut plan = Plan::default();
     if level == Level::Namespaces {
         if confinement.profile == Profile::Workspace {
-            plan.placeholders = Placeholders::make(&places.protected)?;
+            plan.placeholders = Placeholders::make(&places.protected);
         }
         places.keep_existing();
         plan.steps.namespaces = namespaces(confinement);
@@ -97,7 +101,8 @@ pub(crate) fn plan(
         }
     }
     plan.steps.sealing.push(Step::Capabilities { keep: KEPT_CAPABILITIES });
-    if abi > 0 {
+    // The first version of Landlock forbids every move between directories; mounts do without it.
+    if abi > u32::from(level == Level::Namespaces) {
         plan.steps.before.extend(ruleset(confinement, level, abi, &places)?);
         plan.steps.sealing.push(Step::Restrict);
     }

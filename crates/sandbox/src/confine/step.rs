@@ -16,11 +16,12 @@ pub(crate) enum Step {
     Open { path: CString, fd: i32 },
     /// `mount(2)`.
     Mount { source: CString, target: CString, kind: CString, flags: u64, data: CString },
-    /// An overlay; where the file system cannot be the lower layer, what is there stays read-only.
-    Overlay { target: CString, data: CString },
-    /// Puts an empty file in the place of one, if that is still there.
+    /// An overlay; where the file system cannot be the lower layer, what is there stays read-only unless the layer is
+    /// needed.
+    Overlay { target: CString, data: CString, needed: bool },
+    /// Puts something empty in the place of a path, if that is still there.
     Mask { empty: CString, path: CString },
-    /// Sets and clears attributes of a mount.
+    /// Sets and clears attributes of a mount. Failure to clear only is none: the mount stays closer than it need be.
     Attributes { path: CString, set: u64, clear: u64, reach: Reach },
     /// Makes a directory unless it exists.
     Dir { path: CString, mode: u32 },
@@ -142,7 +143,9 @@ impl Step {
             Self::Mount { source, target, kind, flags, data } => {
                 (MOUNT, [*flags, 0, 0], [source, target, kind, data])
             }
-            Self::Overlay { target, data } => (OVERLAY, [0; 3], [target, data, none, none]),
+            Self::Overlay { target, data, needed } => {
+                (OVERLAY, [u64::from(*needed), 0, 0], [target, data, none, none])
+            }
             Self::Mask { empty, path } => (MASK, [0; 3], [empty, path, none, none]),
             Self::Attributes { path, set, clear, reach } => {
                 (ATTRIBUTES, [*set, *clear, u64::from(*reach == Reach::Tree)], [path, none, none, none])

@@ -154,6 +154,9 @@ impl View<'_> {
             self.dir(format!("/dev/{index}w"), 0o700)?;
         }
         self.file("/dev/void", 0)?;
+        self.dir("/dev/nothing", 0)?;
+        self.mount("/dev/nothing", "/dev/nothing", "", libc::MS_BIND, "")?;
+        self.attributes("/dev/nothing", READ_ONLY, 0, Reach::Mount)?;
         self.steps.push(Step::Open { path: c_path("/dev")?, fd: LAYERS_FD });
         self.mount("dev", "/dev", "tmpfs", libc::MS_NOSUID, "mode=0755")?;
         for (name, fd) in devices {
@@ -206,7 +209,8 @@ impl View<'_> {
         let layers = fd_path(LAYERS_FD);
         let lower = fd_path(lower);
         let data = format!("lowerdir={lower},upperdir={layers}/{index}u,workdir={layers}/{index}w,userxattr");
-        self.steps.push(Step::Overlay { target: c_path(dir)?, data: c_path(data)? });
+        let needed = self.places.must_layer;
+        self.steps.push(Step::Overlay { target: c_path(dir)?, data: c_path(data)?, needed });
         Ok(())
     }
 
@@ -228,13 +232,12 @@ impl View<'_> {
         }
         found.sort();
         found.dedup();
+        let covered_since = |above: &Path, dir: &Path| {
+            COVERED.iter().any(|cover| Path::new(cover).starts_with(above) && dir.starts_with(cover))
+        };
         let mut targets: Vec<PathBuf> = Vec::new();
         for dir in found {
-            let is_new_mount = COVERED.iter().any(|cover| dir.starts_with(cover));
-            let last = targets.iter().rev().find(|target| dir.starts_with(target));
-            if last.is_none()
-                || (is_new_mount && !last.is_some_and(|target| COVERED.iter().any(|c| target.starts_with(c))))
-            {
+            if !targets.iter().any(|above| dir.starts_with(above) && !covered_since(above, &dir)) {
                 targets.push(dir);
             }
         }
@@ -260,14 +263,7 @@ impl View<'_> {
     }
 
     fn mask_denied(&mut self) -> Result<(), SandboxError> {
-        for path in &self.places.denied {
-            if path.is_dir() {
-                self.mount("denied", path, "tmpfs", libc::MS_RDONLY | libc::MS_NODEV, "mode=0000")?;
-            } else {
-                self.mask(path)?;
-            }
-        }
-        Ok(())
+        self.places.denied.iter().try_for_each(|path| self.mask(path))
     }
 
     /// A socket is reached through its path even on a read-only mount, and from another network namespace.
@@ -277,9 +273,10 @@ impl View<'_> {
         outside.into_iter().try_for_each(|path| self.mask(path))
     }
 
-    /// Puts an empty file that nobody may read in the place of a file.
+    /// Puts something empty that nobody may read in the place of a file or directory.
     fn mask(&mut self, path: &Path) -> Result<(), SandboxError> {
-        let empty = c_path(format!("{}/void", fd_path(LAYERS_FD)))?;
+        let name = if path.is_dir() { "nothing" } else { "void" };
+        let empty = c_path(format!("{}/{name}", fd_path(LAYERS_FD)))?;
         self.steps.push(Step::Mask { empty, path: c_path(path)? });
         Ok(())
     }

@@ -100,6 +100,20 @@ async fn credentials_and_denied_files_are_not_seen() {
     assert!(victim.run("env", &confinement).await.1.contains(SECRET));
 }
 
+// KERN-07: what lies where a private directory hides it anyway needs no mask.
+#[tokio::test]
+async fn denied_files_in_hidden_places_do_no_harm() {
+    let victim = Victim::new();
+    let hidden = tempfile::tempdir_in("/tmp").unwrap();
+    fs_err::write(hidden.path().join("file"), SECRET).unwrap();
+    for level in [Level::Namespaces, Level::Landlock] {
+        let mut confinement = victim.confinement(Profile::ReadOnly, level);
+        confinement.denied_reads = vec![hidden.path().to_owned(), hidden.path().join("file")];
+        let (exit, shown) = victim.run("cat /tmp/*/file; true", &confinement).await;
+        assert!(exit.status == Status::Code(0) && !shown.contains(SECRET), "{level:?}: {exit:?} {shown}");
+    }
+}
+
 // KERN-01: what cannot be confined does not run.
 #[tokio::test]
 async fn a_failure_to_confine_is_an_error() {
