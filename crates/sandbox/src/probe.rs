@@ -59,6 +59,9 @@ pub fn probe() -> &'static Support {
         }
         match try_namespaces(abi.unwrap_or(0)) {
             Ok(()) => level = Level::Namespaces,
+            Err(SandboxError::Unconfined { step, source }) => {
+                reasons.push(format!("namespaces cannot be used: {step} failed: {source}"));
+            }
             Err(error) => reasons.push(format!("namespaces cannot be used: {error}")),
         }
         Support { level, landlock: abi, reasons }
