@@ -31,22 +31,37 @@ async fn main() {
         println!("{mebibytes:>5} MiB {} {} {}", show(bare), show(kept), show((start, all)));
         drop(black_box(ballast));
     }
-    println!();
-    println!("{:>32} {:>22} {:>10}", "", "start / all", "to bare");
-    let bare = median(|| async { bare() }).await;
-    println!("{:>32} {} {:>10}", "bare", show(bare), "1.0");
-    for (profile, level) in [
+    compare_profiles().await;
+}
+
+/// All take turns, so that load on the machine hits each of them.
+async fn compare_profiles() {
+    let roots = vec![std::env::current_dir().expect("a directory")];
+    let confinements = [
         (Profile::Full, Level::None),
         (Profile::Workspace, Level::Landlock),
         (Profile::Workspace, Level::Namespaces),
         (Profile::ReadOnly, Level::Landlock),
         (Profile::ReadOnly, Level::Namespaces),
-    ] {
-        let roots = vec![std::env::current_dir().expect("a directory")];
-        let confinement = Confinement { at_most: level, ..Confinement::new(profile, roots) };
-        let taken = median(|| custody(&confinement)).await;
+    ]
+    .map(|(profile, at_most)| Confinement { at_most, ..Confinement::new(profile, roots.clone()) });
+    let mut bares = Vec::new();
+    let mut taken = confinements.each_ref().map(|_| Vec::new());
+    for _ in 0..ROUNDS {
+        bares.push(bare());
+        for (confinement, taken) in confinements.iter().zip(&mut taken) {
+            taken.push(custody(confinement).await);
+        }
+    }
+    let bare = middle(bares);
+    println!();
+    println!("{:>22} {:>22} {:>10}", "", "start / all", "to bare");
+    println!("{:>22} {} {:>10}", "bare", show(bare), "1.0");
+    for (confinement, taken) in confinements.iter().zip(taken) {
+        let taken = middle(taken);
         let ratio = taken.1.as_secs_f64() / bare.1.as_secs_f64();
-        println!("{:>32} {} {ratio:>10.1}", format!("{profile:?}, {level:?}"), show(taken));
+        let name = format!("{:?}, {:?}", confinement.profile, confinement.at_most);
+        println!("{name:>22} {} {ratio:>10.1}", show(taken));
     }
 }
 
@@ -55,15 +70,19 @@ fn show((start, all): (Duration, Duration)) -> String {
 }
 
 async fn median<F: Future<Output = (Duration, Duration)>>(run: impl Fn() -> F) -> (Duration, Duration) {
-    let (mut starts, mut alls) = (Vec::new(), Vec::new());
+    let mut taken = Vec::new();
     for _ in 0..ROUNDS {
-        let (start, all) = run().await;
-        starts.push(start);
-        alls.push(all);
+        taken.push(run().await);
     }
+    middle(taken)
+}
+
+/// The median of starts and that of ends.
+fn middle(taken: Vec<(Duration, Duration)>) -> (Duration, Duration) {
+    let (mut starts, mut alls): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
     starts.sort();
     alls.sort();
-    (starts[ROUNDS / 2], alls[ROUNDS / 2])
+    (starts[starts.len() / 2], alls[alls.len() / 2])
 }
 
 /// A plain spawn, which the standard library does with `posix_spawn`.
