@@ -16,6 +16,8 @@ use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 
 use crate::capture::{Capture, Captured};
+use crate::confine::placeholder::Placeholders;
+use crate::confinement::Level;
 use crate::error::SandboxError;
 use crate::launch::{Launched, StdinPipe};
 use crate::report::{Report, SIZE};
@@ -35,6 +37,8 @@ pub struct Child {
     stderr: pipe::Receiver,
     dir: OwnedFd,
     output: Output,
+    level: Level,
+    placeholders: Placeholders,
 }
 
 /// How a command ended.
@@ -62,7 +66,12 @@ pub enum Status {
 }
 
 impl Child {
-    pub(crate) fn new(launched: Launched, mark: String, spec: &Spawn<'_>) -> Result<Self, SandboxError> {
+    pub(crate) fn new(
+        launched: Launched,
+        mark: String,
+        spec: &Spawn<'_>,
+        (level, placeholders): (Level, Placeholders),
+    ) -> Result<Self, SandboxError> {
         let Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir } = launched;
         let status = pipe::Receiver::from_owned_fd(status)?;
         let supervisor = Supervisor { pid: supervisor, shell, mark, control: Some(control), status };
@@ -73,10 +82,18 @@ impl Child {
             stderr: pipe::Receiver::from_owned_fd(stderr)?,
             dir,
             output: Output::new(spec),
+            level,
+            placeholders,
         })
     }
 
-    /// The shell's process id, which is also that of its group.
+    /// The means by which the command is confined.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The shell's process id, which is also that of its group; in namespaces, that of their first process.
     #[must_use]
     pub fn id(&self) -> i32 {
         self.supervisor.shell.as_raw_nonzero().get()
@@ -96,12 +113,14 @@ impl Child {
     /// Drains the output until the command and everything it started has ended; `stop` ends it early, and its value
     /// is given back if it came first. Dropping the future ends the command as well.
     pub async fn finish<T>(self, stop: impl Future<Output = T>) -> (Exit, Option<T>) {
-        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output } = self;
+        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output, level: _, placeholders } =
+            self;
         drop(stdin);
         let (status, survivors, stopped) = tokio::select! {
             ended = supervisor.watch(stop) => ended,
             never = output.drain(&mut stdout, &mut stderr) => match never {},
         };
+        drop(placeholders);
         output.drain_rest(&stdout, &stderr);
         (Exit { status, dir: last_dir(&dir), survivors }, stopped)
     }
@@ -139,7 +158,7 @@ impl Supervisor {
                     break;
                 }
                 News::Report(Some(Report::Failed(errno))) => status = Status::NotRun(errno),
-                News::Report(Some(Report::Supervised(_) | Report::Started(_))) => {}
+                News::Report(Some(Report::Supervised(_) | Report::Started(_) | Report::AtStep(_))) => {}
                 News::Report(None) => break,
                 News::Stuck => {
                     _ = kill_process(self.pid, Signal::KILL);

@@ -32,6 +32,20 @@ pub enum SandboxError {
         "The command is too long for the system. Write it to a script file with the Write tool and run the file."
     )]
     TooLong,
+    /// This machine cannot confine commands.
+    #[error("Commands cannot be confined here, so this one was not run: {reasons}.")]
+    NoConfinement {
+        /// Why not.
+        reasons: String,
+    },
+    /// A step of the confinement failed, so nothing was run.
+    #[error("The command was not run, because it could not be confined: {step} failed: {source}")]
+    Unconfined {
+        /// What failed.
+        step: String,
+        /// Why.
+        source: io::Error,
+    },
     /// The operating system refused.
     #[error("The command could not be started: {0}")]
     Start(#[source] io::Error),

@@ -1,5 +1,6 @@
-//! A program as it is handed from Tiller to the supervisor, which may not allocate: two counts, room for the tables of
-//! pointers that `execve` wants, then path, directory, arguments and variables, each ended by a zero byte.
+//! A program as it is handed from Tiller to the supervisor, which may not allocate: a header, room for the tables of
+//! pointers that `execve` wants, then path, directory, arguments and variables, each ended by a zero byte, and at last
+//! the steps of the confinement.
 
 use std::ffi::{c_char, c_void};
 use std::os::fd::RawFd;
@@ -7,11 +8,18 @@ use std::ptr;
 
 use rustix::io::Errno;
 
+use crate::confine::apply::List;
+use crate::confine::step::RawStep;
+
 const WORD: usize = size_of::<usize>();
+
+/// Words of the header: arguments, variables, flags for namespaces, where the steps begin, and how many there are for
+/// each of the three who carry them out.
+pub(crate) const HEADER: usize = 7;
 
 /// Where the strings begin.
 pub(crate) fn table_end(argc: usize, envc: usize) -> usize {
-    (2 + argc + 1 + envc + 1) * WORD
+    (HEADER + argc + 1 + envc + 1) * WORD
 }
 
 /// A program in memory that is never unmapped.
@@ -21,6 +29,11 @@ pub(crate) struct Image {
     pub(crate) cwd: *const c_char,
     pub(crate) argv: *const *const c_char,
     pub(crate) envp: *const *const c_char,
+    /// Flags for `clone`; none without namespaces.
+    pub(crate) namespaces: u64,
+    pub(crate) outside: List,
+    pub(crate) before: List,
+    pub(crate) sealing: List,
 }
 
 impl Image {
@@ -37,15 +50,31 @@ impl Image {
             }
             let words = base.cast::<usize>();
             let (argc, envc) = (*words, *words.add(1));
-            let argv = words.add(2).cast::<*const c_char>();
+            let argv = words.add(HEADER).cast::<*const c_char>();
             let envp = argv.add(argc + 1);
             let path = base.cast::<c_char>().add(table_end(argc, envc)).cast_const();
             let cwd = after(path);
             let rest = fill(argv, argc, after(cwd));
             fill(envp, envc, rest);
-            Ok(Self { path, cwd, argv: argv.cast_const(), envp: envp.cast_const() })
+            let [outside, before, sealing] = lists(words);
+            let (argv, envp) = (argv.cast_const(), envp.cast_const());
+            Ok(Self { path, cwd, argv, envp, namespaces: *words.add(2) as u64, outside, before, sealing })
         }
     }
+}
+
+/// The steps, which follow each other.
+#[expect(unsafe_code, reason = "the image is read through pointers")]
+unsafe fn lists(words: *const usize) -> [List; 3] {
+    let mut first = 0;
+    // SAFETY: the caller vouches for an image with the layout described above.
+    [4, 5, 6].map(|word| unsafe {
+        let (at, count) = (*words.add(3), *words.add(word));
+        let steps = words.cast::<u8>().add(at).cast::<RawStep>().add(first);
+        let list = List::new(words.cast(), steps, count, i32::try_from(first).unwrap_or(i32::MAX));
+        first += count;
+        list
+    })
 }
 
 /// Points the table's entries to strings that follow each other; gives what comes after them.
@@ -71,6 +100,8 @@ unsafe fn after(string: *const c_char) -> *const c_char {
 #[repr(C)]
 pub(crate) struct Start {
     pub(crate) image: Image,
+    /// The number under which Tiller knows the command, if that is not the shell's own.
+    pub(crate) known_as: Option<i32>,
     pub(crate) errno: i32,
 }
 

@@ -10,6 +10,7 @@ use rustix::process::Pid;
 use rustix::time::Timespec;
 
 use crate::Stdin;
+use crate::confine::step::Steps;
 use crate::error::SandboxError;
 use crate::keeper;
 use crate::program::Program;
@@ -35,16 +36,16 @@ pub(crate) struct Launched {
     pub(crate) dir: OwnedFd,
 }
 
-pub(crate) fn launch(program: &Program, stdin: Stdin) -> Result<Launched, SandboxError> {
-    match attempt(program, stdin)? {
+pub(crate) fn launch(program: &Program, steps: &Steps, stdin: Stdin) -> Result<Launched, SandboxError> {
+    match attempt(program, steps, stdin)? {
         Some(launched) => Ok(launched),
         // A command of before has killed or stopped the keeper, and the supervisor that should have taken this one.
-        None => attempt(program, stdin)?.ok_or_else(|| Errno::SRCH.into()),
+        None => attempt(program, steps, stdin)?.ok_or_else(|| Errno::SRCH.into()),
     }
 }
 
 /// Starts the program; nothing if there was no supervisor to take it, in which case nothing of it has run.
-fn attempt(program: &Program, stdin: Stdin) -> Result<Option<Launched>, SandboxError> {
+fn attempt(program: &Program, steps: &Steps, stdin: Stdin) -> Result<Option<Launched>, SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC);
     let (control_end, control) = pipe()?;
     let (status, status_end) = pipe()?;
@@ -55,7 +56,7 @@ fn attempt(program: &Program, stdin: Stdin) -> Result<Option<Launched>, SandboxE
         Stdin::Pipe => pipe().map(|(end, stdin)| (end, Some(stdin)))?,
     };
     let dir = memfd_create(c"tiller-dir", MemfdFlags::CLOEXEC)?;
-    let image = program.to_file()?;
+    let image = program.to_file(steps)?;
     let handed = [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &image];
     let keeper = keeper::order(handed.map(AsFd::as_fd))?;
     drop((stdin_end, stdout_end, stderr_end, control_end, status_end));
@@ -71,9 +72,19 @@ fn attempt(program: &Program, stdin: Stdin) -> Result<Option<Launched>, SandboxE
     let shell = match next_report(&status).inspect_err(|_| keeper::dismiss(keeper))? {
         Report::Started(pid) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
         Report::Failed(errno) => return Err(Errno::from_raw_os_error(errno).into()),
+        Report::AtStep(step) => return Err(unconfined(steps, step, &status)),
         _ => return Err(Errno::PROTO.into()),
     };
     Ok(Some(Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir }))
+}
+
+fn unconfined(steps: &Steps, step: i32, status: &OwnedFd) -> SandboxError {
+    let errno = match next_report(status) {
+        Ok(Report::Failed(errno)) => Errno::from_raw_os_error(errno),
+        Ok(_) => Errno::PROTO,
+        Err(errno) => errno,
+    };
+    SandboxError::Unconfined { step: steps.describe(step), source: errno.into() }
 }
 
 /// Waits as long as any spawn takes. Nothing of the command runs before the second report, so only the work of another

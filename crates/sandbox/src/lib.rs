@@ -10,6 +10,13 @@
 //! all of them when the command exits, when [`Child`] is dropped, or when Tiller dies in whatever way: each of these
 //! closes or empties the one pipe the supervisor listens on.
 //!
+//! A command may be confined, see [`Confinement`]. Where namespaces work, it runs in its own, whose first process does
+//! the supervisor's work inside and can neither be killed nor stopped nor traced from there:
+//!
+//! ```text
+//! tiller ── keeper ── supervisor ─╂─ first process (own session, pid 1) ── bash ── whatever it starts
+//! ```
+//!
 //! Invariants: the command and its directory come from the [`Permit`] and from nowhere else. Memory for output is
 //! bounded whatever a command prints. Waiting is for processes, never for the end of a pipe, which a stray
 //! process could hold open. Everything between fork and exec happens in `supervisor`. Commands are forked from the
@@ -17,12 +24,16 @@
 
 mod capture;
 mod child;
+mod confine;
+mod confinement;
 mod error;
 mod image;
 mod keeper;
 mod launch;
+mod probe;
 mod program;
 mod report;
+mod scrub;
 mod stray;
 mod supervisor;
 
@@ -32,11 +43,15 @@ use std::path::PathBuf;
 use tiller_policy::Permit;
 use tiller_protocol::id::CallId;
 
+use crate::confine::plan::{Places, Plan, plan};
+
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
+pub use confinement::{Confinement, Level, Network, Profile};
 pub use error::SandboxError;
 pub use keeper::prepare;
 pub use launch::StdinPipe;
+pub use probe::{Support, probe};
 
 /// What a permitted command needs besides the permit.
 #[derive(Clone, Debug)]
@@ -78,17 +93,40 @@ pub enum SpoolStart {
     AtOnce,
 }
 
-/// Starts the permitted command in a shell of its own. Must be called within a tokio runtime.
+/// Starts the permitted command in a shell of its own, not confined. Must be called within a tokio runtime.
 ///
 /// # Errors
 /// When the permit holds no command, or the command cannot be started.
 pub fn spawn(permit: &Permit, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
+    spawn_confined(permit, spec, &Confinement::full())
+}
+
+/// Starts the permitted command in a shell of its own, confined by the strongest means there are. Must be called within
+/// a tokio runtime.
+///
+/// # Errors
+/// When the permit holds no command, or the command cannot be started or not be confined. It never runs with less
+/// than what was asked for.
+pub fn spawn_confined(
+    permit: &Permit,
+    spec: &Spawn<'_>,
+    confinement: &Confinement,
+) -> Result<Child, SandboxError> {
     let script = permit.script()?;
     if !script.cwd.is_dir() {
         return Err(SandboxError::NoDirectory { path: script.cwd.clone() });
     }
+    let (level, plan) = match confinement.profile {
+        Profile::Full => (Level::None, Plan::default()),
+        Profile::ReadOnly | Profile::Workspace => {
+            let support = probe();
+            let level = support.choose(confinement)?;
+            let places = Places::new(confinement, script, spec.vars);
+            (level, plan(confinement, level, support.landlock.unwrap_or(0), places)?)
+        }
+    };
     let mark = program::mark(spec.call);
-    let program = program::Program::shell(script, spec.vars, &mark)?;
-    let launched = launch::launch(&program, spec.stdin)?;
-    Child::new(launched, mark, spec)
+    let program = program::Program::shell(script, spec.vars, &mark, confinement)?;
+    let launched = launch::launch(&program, &plan.steps, spec.stdin)?;
+    Child::new(launched, mark, spec, (level, plan.placeholders))
 }

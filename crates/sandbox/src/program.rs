@@ -12,8 +12,10 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use tiller_policy::Script;
 use tiller_protocol::id::CallId;
 
+use crate::confine::step::Steps;
+use crate::confinement::Confinement;
 use crate::error::SandboxError;
-use crate::image;
+use crate::{image, scrub};
 
 /// The descriptor on which the shell leaves its last directory. Out of the way of the numbers that scripts like to
 /// use (3 to 9, 200) and of those that bash takes for itself (10 and up, 63 downwards, 255).
@@ -21,9 +23,6 @@ pub(crate) const DIR_FD: i32 = 199;
 
 /// The variable that marks all processes of a call.
 pub(crate) const MARK_VAR: &str = "TILLER_CALL";
-
-/// Variables that hold credentials for the model.
-const CREDENTIALS: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
 
 /// The longest single argument or variable that Linux accepts, its terminator included.
 const MAX_STRING: usize = 128 * 1024;
@@ -42,6 +41,7 @@ impl Program {
         script: &Script,
         vars: &BTreeMap<String, String>,
         mark: &str,
+        confinement: &Confinement,
     ) -> Result<Self, SandboxError> {
         let shell = find_shell(vars)?;
         let name = shell.file_name().unwrap_or(OsStr::new("sh")).to_owned();
@@ -53,18 +53,25 @@ impl Program {
                 c_string(b"-c")?,
                 c_string(wrapped(&script.command).as_bytes())?,
             ],
-            envp: environment(vars, mark, &script.cwd)?,
+            envp: environment(vars, mark, &script.cwd, confinement)?,
         })
     }
 
     /// The program as a file, in the form that [`crate::image::Image`] reads.
-    pub(crate) fn to_file(&self) -> Result<OwnedFd, SandboxError> {
+    pub(crate) fn to_file(&self, steps: &Steps) -> Result<OwnedFd, SandboxError> {
         let (argc, envc) = (self.argv.len(), self.envp.len());
-        let mut bytes: Vec<u8> = [argc, envc].iter().flat_map(|count| count.to_ne_bytes()).collect();
-        bytes.resize(image::table_end(argc, envc), 0);
+        let mut bytes = vec![0; image::table_end(argc, envc)];
         for string in [&self.path, &self.cwd].into_iter().chain(&self.argv).chain(&self.envp) {
             bytes.extend_from_slice(string.as_bytes_with_nul());
         }
+        bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
+        let [outside, before, sealing] = steps.counts();
+        let namespaces = usize::try_from(steps.namespaces).unwrap_or(0);
+        let header = [argc, envc, namespaces, bytes.len(), outside, before, sealing];
+        for (at, word) in bytes.chunks_exact_mut(size_of::<usize>()).zip(header) {
+            at.copy_from_slice(&word.to_ne_bytes());
+        }
+        steps.append_to(&mut bytes);
         let mut file = std::fs::File::from(memfd_create(c"tiller-image", MemfdFlags::CLOEXEC)?);
         file.write_all(&bytes)?;
         Ok(file.into())
@@ -93,12 +100,13 @@ fn environment(
     vars: &BTreeMap<String, String>,
     mark: &str,
     cwd: &Path,
+    confinement: &Confinement,
 ) -> Result<Vec<CString>, SandboxError> {
     let own = [(MARK_VAR, mark.as_bytes()), ("PWD", cwd.as_os_str().as_bytes())];
     let kept = vars
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_bytes()))
-        .filter(|(name, _)| !CREDENTIALS.contains(name) && own.iter().all(|(taken, _)| taken != name));
+        .filter(|(name, _)| scrub::passes(name, confinement) && own.iter().all(|(taken, _)| taken != name));
     kept.chain(own).map(|(name, value)| c_string(&[name.as_bytes(), b"=", value].concat())).collect()
 }
 
@@ -130,14 +138,14 @@ mod tests {
         let vars =
             [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_AUTH_TOKEN", "t"), ("A", "b"), ("TILLER_CALL", "x")];
         let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let program = Program::shell(&script("true"), &vars, "mark").unwrap();
+        let program = Program::shell(&script("true"), &vars, "mark", &Confinement::full()).unwrap();
         let envp: Vec<_> = program.envp.iter().map(|var| var.to_str().unwrap()).collect();
         assert_eq!(envp, ["A=b", "TILLER_CALL=mark", "PWD=/"]);
     }
 
     #[test]
     fn a_zero_byte_is_refused() {
-        let refused = Program::shell(&script("echo \0"), &BTreeMap::new(), "m");
+        let refused = Program::shell(&script("echo \0"), &BTreeMap::new(), "m", &Confinement::full());
         assert!(matches!(refused, Err(SandboxError::NulByte)));
     }
 

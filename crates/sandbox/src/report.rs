@@ -10,6 +10,8 @@ pub(crate) enum Report {
     Supervised(i32),
     /// The shell has this process id and is about to run.
     Started(i32),
+    /// The step of the confinement that failed. Failure itself is the next message.
+    AtStep(i32),
     /// The shell could not be started; the error number.
     Failed(i32),
     /// The shell ended with this code.
@@ -29,6 +31,7 @@ impl Report {
             Self::Signalled(signal) => (4, signal),
             Self::Settled(left) => (5, left),
             Self::Supervised(pid) => (6, pid),
+            Self::AtStep(step) => (7, step),
         };
         let value = i64::from(value) & 0xffff_ffff;
         ((kind << 32) | value).to_le_bytes()
@@ -44,6 +47,7 @@ impl Report {
             4 => Some(Self::Signalled(value)),
             5 => Some(Self::Settled(value)),
             6 => Some(Self::Supervised(value)),
+            7 => Some(Self::AtStep(value)),
             _ => None,
         }
     }
@@ -58,6 +62,7 @@ mod tests {
         for value in [0, 1, 255, -1, i32::MAX, i32::MIN] {
             for report in [
                 Report::Supervised(value),
+                Report::AtStep(value),
                 Report::Started(value),
                 Report::Failed(value),
                 Report::Exited(value),

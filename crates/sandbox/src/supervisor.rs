@@ -1,8 +1,7 @@
 //! What runs between Tiller and a command, alive until the last process of the command is gone.
 //!
 //! Invariant: this code runs in the fork of a process with many threads. It neither allocates nor panics nor takes a
-//! lock; it only makes system calls. Confinement of the command belongs into [`exec`], the only place that runs
-//! between fork and exec of the shell.
+//! lock; it only makes system calls. [`exec`] is the only place that runs between fork and exec of the shell.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -10,13 +9,16 @@ use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, kill_process, kill_process_group,
-    set_child_subreaper, setsid, wait,
+    set_child_subreaper, setsid, umask, wait,
 };
 use rustix::time::Timespec;
 
+use crate::confine::apply::{Failure, RULESET_FD};
+use crate::confine::namespace;
 use crate::image::{Image, Start};
 use crate::program::DIR_FD;
 use crate::report::Report;
@@ -44,15 +46,56 @@ pub(crate) const FDS: usize = 7;
 pub(crate) fn supervise(fds: [RawFd; FDS]) -> ! {
     let ready = prepare(fds);
     report(Report::Supervised(getpid().as_raw_nonzero().get()));
-    match ready.and_then(|(image, signals)| start(&image).map(|shell| (signals, shell))) {
-        Ok((signals, shell)) => {
-            let left = Custody { shell, ended: false, signals }.keep();
-            report(Report::Settled(left));
-        }
-        Err(errno) => report(Report::Failed(errno.raw_os_error())),
+    let settled = match ready {
+        Ok((image, signals)) if image.namespaces != 0 => supervise_namespaces(&image, signals),
+        Ok((image, signals)) => attend(&image, signals, None),
+        Err(errno) => fail(errno),
+    };
+    if let Some(left) = settled {
+        report(Report::Settled(left));
     }
     // SAFETY: _exit does nothing but end this process.
     unsafe { libc::_exit(0) }
+}
+
+/// Runs the command in this process's namespaces. Gives the number of processes that could not be ended, or nothing if
+/// the command could not be started.
+fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) -> Option<i32> {
+    let users = umask(Mode::empty());
+    let prepared = image.before.run(None);
+    umask(users);
+    if let Err(failure) = prepared {
+        return fail_at(failure);
+    }
+    match start(image, known_as) {
+        Ok(shell) => Some(Custody { shell, ended: false, signals }.keep()),
+        Err(errno) => fail(errno),
+    }
+}
+
+/// Runs the command in namespaces of its own. When their first process is gone, so is everything in them.
+fn supervise_namespaces(image: &Image, signals: BorrowedFd<'static>) -> Option<i32> {
+    let first = namespace::enter(image, |known_as| {
+        _ = attend(image, signals, Some(known_as));
+    });
+    match first {
+        Ok(first) => {
+            let_go();
+            namespace::outlive(first, control(), signals, GRACE + KILL_LIMIT);
+            Some(0)
+        }
+        Err(failure) => fail_at(failure),
+    }
+}
+
+fn fail_at(failure: Failure) -> Option<i32> {
+    report(Report::AtStep(failure.step));
+    fail(failure.errno)
+}
+
+fn fail(errno: Errno) -> Option<i32> {
+    report(Report::Failed(errno.raw_os_error()));
+    None
 }
 
 /// Makes a forked process fit to supervise: in a session of its own, adopting all orphans to come. The name differs
@@ -124,9 +167,9 @@ fn child_signals() -> Result<BorrowedFd<'static>, Errno> {
 
 /// Starts the shell. It borrows this process's memory until it has become the shell, so nothing is copied.
 #[expect(unsafe_code, reason = "clone, because fork would copy all of Tiller's page tables once more")]
-fn start(image: &Image) -> Result<Pid, Errno> {
+fn start(image: &Image, known_as: Option<i32>) -> Result<Pid, Errno> {
     let mut stack = MaybeUninit::<[u128; 2048]>::uninit();
-    let mut start = Start { image: *image, errno: 0 };
+    let mut start = Start { image: *image, known_as, errno: 0 };
     // SAFETY: with CLONE_VFORK this process sleeps until the child has called execve or _exit, so `stack` and `start`
     // outlive the child's use of them. The stack grows down from its aligned end.
     let pid = checked(unsafe {
@@ -134,10 +177,7 @@ fn start(image: &Image) -> Result<Pid, Errno> {
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         libc::clone(exec, top, flags, start.as_argument())
     })?;
-    for fd in [0, 1, 2, DIR_FD] {
-        // SAFETY: these belong to the shell from now on; held open here they would keep the pipes alive.
-        unsafe { libc::close(fd) };
-    }
+    let_go();
     // SAFETY: the child wrote through a pointer the compiler cannot see.
     let errno = unsafe { (&raw const start.errno).read_volatile() };
     match (errno, Pid::from_raw(pid)) {
@@ -146,7 +186,16 @@ fn start(image: &Image) -> Result<Pid, Errno> {
     }
 }
 
-/// Becomes the shell: in a group of its own, with default signals, and dead when the supervisor dies. It
+/// Closes what belongs to the shell from now on; held open here it would keep the pipes alive.
+#[expect(unsafe_code, reason = "descriptors are closed by number")]
+fn let_go() {
+    for fd in [0, 1, 2, RULESET_FD, DIR_FD] {
+        // SAFETY: nothing in this process uses them any more.
+        unsafe { libc::close(fd) };
+    }
+}
+
+/// Becomes the shell: in a group of its own, with default signals, confined, and dead when the supervisor dies. It
 /// reports its start itself: the first thing it does afterwards might be to stop the supervisor.
 #[expect(unsafe_code, reason = "the steps between clone and execve")]
 extern "C" fn exec(start: *mut c_void) -> c_int {
@@ -162,8 +211,13 @@ extern "C" fn exec(start: *mut c_void) -> c_int {
         let mut none = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(none.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+        if let Err(failure) = image.sealing.run(None) {
+            report(Report::AtStep(failure.step));
+            (&raw mut (*start).errno).write_volatile(failure.errno.raw_os_error());
+            libc::_exit(127);
+        }
         if libc::chdir(image.cwd) == 0 {
-            report(Report::Started(libc::getpid()));
+            report(Report::Started((*start).known_as.unwrap_or(libc::getpid())));
             libc::execve(image.path, image.argv, image.envp);
         }
         (&raw mut (*start).errno).write_volatile(*libc::__errno_location());

@@ -1,0 +1,12 @@
+//! Confinement in steps: what has to be done is worked out in Tiller, where memory may be allocated, and carried out
+//! between fork and exec by system calls only.
+
+pub(crate) mod apply;
+pub(crate) mod filter;
+pub(crate) mod grants;
+pub(crate) mod mounts;
+pub(crate) mod namespace;
+pub(crate) mod placeholder;
+pub(crate) mod plan;
+pub(crate) mod step;
+pub(crate) mod view;

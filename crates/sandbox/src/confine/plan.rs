@@ -1,0 +1,199 @@
+//! From what the caller states to the steps that bring it about.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tiller_policy::Script;
+
+use super::filter;
+use super::grants::{self, Grant, grant, right};
+use super::placeholder::Placeholders;
+use super::step::{Ids, Step, Steps, c_path};
+use super::view;
+use crate::confinement::{Confinement, Level, PROTECTED, Profile};
+use crate::error::SandboxError;
+
+/// What root keeps: power over the user's files and processes, none over the machine.
+/// `CHOWN`, `DAC_OVERRIDE`, `FOWNER`, `FSETID`, `KILL`, `SETGID`, `SETUID`, `SETPCAP`, `NET_BIND_SERVICE`, `SETFCAP`.
+const KEPT_CAPABILITIES: u64 = 0b101_1111_1011 | (1 << 31);
+
+/// Devices that hold nothing.
+const HARMLESS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// The paths of a confinement, resolved.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) roots: Vec<PathBuf>,
+    /// What may be written for good.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Where a throw-away layer is laid.
+    pub(crate) layered: Vec<PathBuf>,
+    /// Directories that programs expect to exist.
+    pub(crate) expected: Vec<PathBuf>,
+    pub(crate) protected: Vec<PathBuf>,
+    pub(crate) denied: Vec<PathBuf>,
+    pub(crate) scratch: Option<PathBuf>,
+    /// Whether a directory over which no layer can be laid is an error.
+    pub(crate) must_layer: bool,
+}
+
+impl Places {
+    pub(crate) fn new(confinement: &Confinement, script: &Script, vars: &BTreeMap<String, String>) -> Self {
+        let var = |name| vars.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let roots = resolved(&confinement.roots);
+        let temporary: Vec<PathBuf> = var("TMPDIR").into_iter().collect();
+        let declared = resolved(confinement.writable.iter().chain(&temporary));
+        let scratch = confinement.scratch.as_ref().and_then(|dir| dir.canonicalize().ok());
+        let home = var("HOME");
+        let own = resolved(home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
+        let extra = confinement.protected.iter().filter_map(|path| path.canonicalize().ok());
+        let standard = roots.iter().flat_map(|root| PROTECTED.iter().map(|name| root.join(name)));
+        Self {
+            layered: [roots.clone(), declared.clone(), own].concat(),
+            writable: roots.iter().chain(&declared).chain(&scratch).cloned().collect(),
+            expected: temporary.into_iter().chain(var("XDG_RUNTIME_DIR")).collect(),
+            protected: standard.chain(extra).collect(),
+            denied: confinement.denied_reads.iter().filter_map(|path| path.canonicalize().ok()).collect(),
+            scratch,
+            must_layer: false,
+            roots,
+        }
+    }
+
+    /// Leaves out protected paths that do not exist, or that a link leads away from.
+    fn keep_existing(&mut self) {
+        self.protected.retain(|path| path.canonicalize().is_ok_and(|real| real == *path));
+    }
+}
+
+fn resolved<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()).collect()
+}
+
+/// What has to be done, and what is held while the command runs.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) steps: Steps,
+    pub(crate) placeholders: Placeholders,
+}
+
+/// The plan for a confinement by the means of a level, with this version of Landlock.
+pub(crate) fn plan(
+    confinement: &Confinement,
+    level: Level,
+    abi: u32,
+    mut places: Places,
+) -> Result<Plan, SandboxError> {
+    if level == Level::None || confinement.profile == Profile::Full {
+        return Ok(Plan::default());
+    }
+    let mut plan = Plan::default();
+    if level == Level::Namespaces {
+        if confinement.profile == Profile::Workspace {
+            plan.placeholders = Placeholders::make(&places.protected);
+        }
+        places.keep_existing();
+        plan.steps.namespaces = namespaces(confinement);
+        plan.steps.outside = vec![ids(Ids::Users)?, ids(Ids::Groups)?];
+        plan.steps.before = view::steps(confinement.profile, &places)?;
+        if confinement.denies_network() {
+            plan.steps.before.push(Step::Loopback);
+        }
+    }
+    plan.steps.sealing.push(Step::Capabilities { keep: KEPT_CAPABILITIES });
+    // The first version of Landlock forbids every move between directories; mounts do without it.
+    if abi > u32::from(level == Level::Namespaces) {
+        plan.steps.before.extend(ruleset(confinement, level, abi, &places)?);
+        plan.steps.sealing.push(Step::Restrict);
+    }
+    plan.steps.sealing.push(Step::Filter(filter::program(confinement, level)));
+    Ok(plan)
+}
+
+fn namespaces(confinement: &Confinement) -> u64 {
+    let always = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    let network = if confinement.denies_network() { libc::CLONE_NEWNET } else { 0 };
+    u64::from((always | network).cast_unsigned())
+}
+
+/// Every id means the same inside and outside, so that the user stays the owner of the user's files.
+fn ids(kind: Ids) -> Result<Step, SandboxError> {
+    let (file, own) = match kind {
+        Ids::Users => ("/proc/self/uid_map", rustix::process::geteuid().as_raw()),
+        Ids::Groups => ("/proc/self/gid_map", rustix::process::getegid().as_raw()),
+    };
+    let ours = fs_err::read_to_string(file)?;
+    let all: String = ours
+        .lines()
+        .filter_map(|line| {
+            let mut numbers = line.split_whitespace();
+            let (inside, count) = (numbers.next()?, numbers.nth(1)?);
+            Some(format!("{inside} {inside} {count}\n"))
+        })
+        .collect();
+    Ok(Step::Ids { file: kind, all: c_path(all)?, own: c_path(format!("{own} {own} 1\n"))? })
+}
+
+fn ruleset(
+    confinement: &Confinement,
+    level: Level,
+    abi: u32,
+    places: &Places,
+) -> Result<Vec<Step>, SandboxError> {
+    let files = grants::files(abi);
+    // A private network needs no rules, and its loopback none that forbid.
+    let net = if confinement.denies_network() && level < Level::Namespaces { grants::net(abi) } else { 0 };
+    let mut steps = vec![Step::Ruleset { files, net, scope: grants::scopes(abi) }];
+    let given = match level {
+        Level::Namespaces => inside_namespaces(confinement, places),
+        _ => alone(confinement, places),
+    };
+    for (path, rights) in given {
+        steps.push(Step::Rule { path: c_path(path)?, rights: rights & files });
+    }
+    steps.retain(|step| !matches!(step, Step::Rule { rights: 0, .. }));
+    Ok(steps)
+}
+
+const ALL: u64 = !(right::MAKE_CHAR | right::MAKE_BLOCK);
+
+/// The mounts say what may be written; Landlock says it once more where it can.
+fn inside_namespaces(confinement: &Confinement, places: &Places) -> Vec<Grant> {
+    if confinement.profile == Profile::ReadOnly {
+        return vec![(PathBuf::from("/"), ALL)];
+    }
+    let mut given = vec![
+        (PathBuf::from("/"), right::READING),
+        (PathBuf::from("/dev"), ALL),
+        (PathBuf::from("/proc"), right::READING | right::WRITE_FILE),
+    ];
+    given.extend(places.writable.iter().map(|dir| (dir.clone(), ALL)));
+    given
+}
+
+fn alone(confinement: &Confinement, places: &Places) -> Vec<Grant> {
+    let mut given = Vec::new();
+    let hidden = [places.denied.clone(), vec![PathBuf::from("/dev")]].concat();
+    grant(Path::new("/"), right::READING, &hidden, &mut given);
+    given.extend(HARMLESS.iter().map(|device| {
+        let use_it = right::READ_FILE | right::WRITE_FILE | right::TRUNCATE | right::IOCTL_DEV;
+        (PathBuf::from(device), use_it)
+    }));
+    let shared_memory = PathBuf::from("/dev/shm");
+    let writable: Vec<&PathBuf> = match confinement.profile {
+        Profile::ReadOnly => places.scratch.iter().collect(),
+        Profile::Workspace | Profile::Full => places.writable.iter().chain([&shared_memory]).collect(),
+    };
+    let kept = [places.denied.clone(), places.protected.clone()].concat();
+    let before = given.len();
+    for dir in writable {
+        grant(dir, ALL, &kept, &mut given);
+    }
+    // What is protected from writing may still be read, which the first grant covers.
+    given
+        .split_off(before)
+        .into_iter()
+        .filter(|(_, rights)| *rights != right::READ_DIR)
+        .for_each(|one| given.push(one));
+    given
+}

@@ -1,0 +1,342 @@
+//! The file system as a command in namespaces sees it: everything read-only, with a few devices and its own processes,
+//! and on top of it either throw-away layers or the places that may be written.
+
+use std::os::fd::RawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::apply::{FIRST_FD, LAST_FD, LAYERS_FD};
+use super::mounts::{self, Mount};
+use super::plan::Places;
+use super::step::{Reach, Step, c_path};
+use crate::confinement::Profile;
+use crate::error::SandboxError;
+
+const READ_ONLY: u64 = 1;
+const NO_SUID: u64 = 2;
+const NO_DEVICES: u64 = 4;
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICE_LINKS: &[(&str, &str)] = &[
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+/// What root could change the whole machine with.
+const MACHINE: &[&str] =
+    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
+/// Directories that are replaced by an empty, private one when read-only: for temporary files, and for sockets.
+const COVERED: &[&str] = &["/tmp", "/var/tmp", "/run"];
+/// What no layer is laid over.
+const OF_THE_SYSTEM: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// The steps that make the view.
+pub(crate) fn steps(profile: Profile, places: &Places) -> Result<Vec<Step>, SandboxError> {
+    let mut view = View { places, mounts: mounts::all()?, steps: Vec::new(), next_fd: FIRST_FD };
+    view.mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
+    match profile {
+        Profile::ReadOnly => view.throw_away()?,
+        Profile::Workspace | Profile::Full => view.workspace()?,
+    }
+    view.mask_denied()?;
+    view.steps.push(Step::Close);
+    Ok(view.steps)
+}
+
+struct View<'a> {
+    places: &'a Places,
+    mounts: Vec<Mount>,
+    steps: Vec<Step>,
+    next_fd: RawFd,
+}
+
+impl View<'_> {
+    fn throw_away(&mut self) -> Result<(), SandboxError> {
+        let targets = self.layer_targets();
+        let covers: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).filter(|dir| is_real_dir(dir)).collect();
+        let devices = self.open_devices()?;
+        let scratch = self
+            .places
+            .scratch
+            .clone()
+            .map(|dir| Ok::<_, SandboxError>((self.open(&dir)?, dir)))
+            .transpose()?;
+        let lowers = targets.iter().map(|target| self.open(target)).collect::<Result<Vec<_>, _>>()?;
+        self.close_the_tree()?;
+        self.base(devices, &targets)?;
+        let mut layers: Vec<(&Path, Option<usize>)> =
+            covers.iter().map(|dir| (dir.as_path(), None)).collect();
+        layers.extend(targets.iter().enumerate().map(|(index, dir)| (dir.as_path(), Some(index))));
+        layers.sort();
+        for (dir, layer) in layers {
+            self.make_below(&covers, dir)?;
+            match layer {
+                None => self.cover(dir)?,
+                Some(index) => self.overlay(dir, lowers[index], index)?,
+            }
+        }
+        for dir in &self.places.expected {
+            self.make_below(&covers, dir)?;
+        }
+        if let Some((fd, dir)) = scratch {
+            self.make_below(&covers, &dir)?;
+            self.mount(fd_path(fd), &dir, "", libc::MS_BIND, "")?;
+            self.attributes(&dir, 0, READ_ONLY, Reach::Mount)?;
+        }
+        let private: Vec<PathBuf> = covers.into_iter().chain(targets).collect();
+        self.mask_sockets(&private)
+    }
+
+    fn workspace(&mut self) -> Result<(), SandboxError> {
+        let writable = self.places.writable.clone();
+        for dir in &writable {
+            self.mount(dir, dir, "", libc::MS_BIND | libc::MS_REC, "")?;
+        }
+        let devices = self.open_devices()?;
+        self.close_the_tree()?;
+        for dir in &writable {
+            self.attributes(dir, 0, READ_ONLY, Reach::Mount)?;
+            let inside: Vec<PathBuf> =
+                self.mounts_below(dir).filter(|mount| mount.writable).map(|mount| mount.at.clone()).collect();
+            for at in inside {
+                self.attributes(&at, 0, READ_ONLY, Reach::Mount)?;
+            }
+        }
+        self.base(devices, &[])?;
+        self.protect()?;
+        self.mask_sockets(&self.places.roots.clone())
+    }
+
+    /// Protected paths become mounts that are read-only.
+    fn protect(&mut self) -> Result<(), SandboxError> {
+        self.anchor_the_way()?;
+        for path in &self.places.protected {
+            if self.places.writable.iter().any(|dir| path.starts_with(dir)) {
+                self.mount(path, path, "", libc::MS_BIND | libc::MS_REC, "")?;
+                self.attributes(path, READ_ONLY, 0, Reach::Tree)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directories on the way to what is protected or denied become mounts: what is a mount cannot be renamed,
+    /// nor replaced by something that is neither.
+    fn anchor_the_way(&mut self) -> Result<(), SandboxError> {
+        let mut way: Vec<&Path> = Vec::new();
+        for path in self.places.protected.iter().chain(&self.places.denied) {
+            let root = self.places.writable.iter().find(|dir| path.starts_with(dir));
+            let above =
+                root.map(|root| path.ancestors().skip(1).take_while(move |dir| *dir != root.as_path()));
+            way.extend(
+                above.into_iter().flatten().filter(|dir| root.is_some_and(|root| dir.starts_with(root))),
+            );
+        }
+        way.sort();
+        way.dedup();
+        way.into_iter().try_for_each(|dir| self.mount(dir, dir, "", libc::MS_BIND | libc::MS_REC, ""))
+    }
+
+    fn close_the_tree(&mut self) -> Result<(), SandboxError> {
+        self.attributes("/", READ_ONLY | NO_SUID | NO_DEVICES, 0, Reach::Tree)
+    }
+
+    /// Devices, processes, and the place for the upper layers, which nobody sees.
+    fn base(&mut self, devices: Vec<(&'static str, RawFd)>, layered: &[PathBuf]) -> Result<(), SandboxError> {
+        let flags = libc::MS_NOSUID | libc::MS_NODEV;
+        self.mount("layers", "/dev", "tmpfs", flags, "mode=0700")?;
+        for (index, dir) in layered.iter().enumerate() {
+            let meta = fs_err::metadata(dir)?;
+            let upper = format!("/dev/{index}u");
+            self.dir(&upper, meta.mode() & 0o7777)?;
+            self.steps.push(Step::Owner { path: c_path(upper)?, user: meta.uid(), group: meta.gid() });
+            self.dir(format!("/dev/{index}w"), 0o700)?;
+        }
+        self.file("/dev/void", 0)?;
+        self.dir("/dev/nothing", 0)?;
+        self.mount("/dev/nothing", "/dev/nothing", "", libc::MS_BIND, "")?;
+        self.attributes("/dev/nothing", READ_ONLY, 0, Reach::Mount)?;
+        self.steps.push(Step::Open { path: c_path("/dev")?, fd: LAYERS_FD });
+        self.mount("dev", "/dev", "tmpfs", libc::MS_NOSUID, "mode=0755")?;
+        for (name, fd) in devices {
+            let at = Path::new("/dev").join(name);
+            self.file(&at, 0o666)?;
+            self.mount(fd_path(fd), &at, "", libc::MS_BIND, "")?;
+        }
+        self.attributes("/dev", 0, NO_DEVICES, Reach::Tree)?;
+        self.dir("/dev/shm", 0o1777)?;
+        self.dir("/dev/pts", 0o755)?;
+        self.mount(
+            "devpts",
+            "/dev/pts",
+            "devpts",
+            libc::MS_NOSUID | libc::MS_NOEXEC,
+            "newinstance,ptmxmode=0666,mode=0620",
+        )?;
+        for (name, to) in DEVICE_LINKS {
+            self.link(to, Path::new("/dev").join(name))?;
+        }
+        self.mount("proc", "/proc", "proc", flags | libc::MS_NOEXEC, "")?;
+        self.guard_machine()
+    }
+
+    fn guard_machine(&mut self) -> Result<(), SandboxError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        for path in MACHINE.iter().filter(|path| Path::new(path).exists()) {
+            self.mount(path, path, "", libc::MS_BIND, "")?;
+            self.attributes(path, READ_ONLY, 0, Reach::Mount)?;
+        }
+        Ok(())
+    }
+
+    /// An empty directory, except for symbolic links: some systems are reached through links in `/run`.
+    fn cover(&mut self, dir: &Path) -> Result<(), SandboxError> {
+        let is_run = dir == Path::new("/run");
+        let mode = if is_run { "mode=0755" } else { "mode=1777" };
+        self.mount("private", dir, "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, mode)?;
+        for entry in fs_err::read_dir(dir).into_iter().flatten().flatten().filter(|_| is_run) {
+            if let Ok(to) = fs_err::read_link(entry.path()) {
+                self.link(to, entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn overlay(&mut self, dir: &Path, lower: RawFd, index: usize) -> Result<(), SandboxError> {
+        let layers = fd_path(LAYERS_FD);
+        let lower = fd_path(lower);
+        let data = format!("lowerdir={lower},upperdir={layers}/{index}u,workdir={layers}/{index}w,userxattr");
+        let needed = self.places.must_layer;
+        self.steps.push(Step::Overlay { target: c_path(dir)?, data: c_path(data)?, needed });
+        Ok(())
+    }
+
+    /// Makes a directory, and those on the way to it, in the covered directory it lies in, if any.
+    fn make_below(&mut self, covers: &[PathBuf], dir: &Path) -> Result<(), SandboxError> {
+        let Some(cover) = covers.iter().find(|cover| dir.starts_with(cover)) else { return Ok(()) };
+        let way: Vec<&Path> = dir.ancestors().take_while(|at| at != cover).collect();
+        way.into_iter().rev().try_for_each(|at| self.dir(at, 0o755))
+    }
+
+    /// Where layers are laid: a file system below which others are mounted cannot be a lower layer, so there it is
+    /// done one level deeper.
+    fn layer_targets(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for dir in
+            self.places.layered.iter().filter(|dir| !COVERED.iter().any(|cover| *dir == Path::new(cover)))
+        {
+            self.split(dir, &mut found);
+        }
+        found.sort();
+        found.dedup();
+        let covered_since = |above: &Path, dir: &Path| {
+            COVERED.iter().any(|cover| Path::new(cover).starts_with(above) && dir.starts_with(cover))
+        };
+        let mut targets: Vec<PathBuf> = Vec::new();
+        for dir in found {
+            if !targets.iter().any(|above| dir.starts_with(above) && !covered_since(above, &dir)) {
+                targets.push(dir);
+            }
+        }
+        targets.truncate(usize::try_from(LAST_FD - FIRST_FD).unwrap_or(0) - DEVICES.len() - 1);
+        targets
+    }
+
+    fn split(&self, dir: &Path, targets: &mut Vec<PathBuf>) {
+        if OF_THE_SYSTEM.iter().any(|system| dir.starts_with(system)) || !is_real_dir(dir) {
+            return;
+        }
+        if self.mounts_below(dir).next().is_none() {
+            targets.push(dir.to_owned());
+            return;
+        }
+        for entry in fs_err::read_dir(dir).into_iter().flatten().flatten() {
+            self.split(&entry.path(), targets);
+        }
+    }
+
+    fn mounts_below<'a>(&'a self, dir: &'a Path) -> impl Iterator<Item = &'a Mount> {
+        self.mounts.iter().filter(move |mount| mount.at.starts_with(dir) && mount.at != dir)
+    }
+
+    fn mask_denied(&mut self) -> Result<(), SandboxError> {
+        self.places.denied.iter().try_for_each(|path| self.mask(path))
+    }
+
+    /// A socket is reached through its path even on a read-only mount, and from another network namespace.
+    fn mask_sockets(&mut self, except: &[PathBuf]) -> Result<(), SandboxError> {
+        let sockets = mounts::sockets();
+        let outside = sockets.iter().filter(|path| !except.iter().any(|dir| path.starts_with(dir)));
+        outside.into_iter().try_for_each(|path| self.mask(path))
+    }
+
+    /// Puts something empty that nobody may read in the place of a file or directory.
+    fn mask(&mut self, path: &Path) -> Result<(), SandboxError> {
+        let name = if path.is_dir() { "nothing" } else { "void" };
+        let empty = c_path(format!("{}/{name}", fd_path(LAYERS_FD)))?;
+        self.steps.push(Step::Mask { empty, path: c_path(path)? });
+        Ok(())
+    }
+
+    fn open_devices(&mut self) -> Result<Vec<(&'static str, RawFd)>, SandboxError> {
+        let present = DEVICES.iter().filter(|name| Path::new("/dev").join(name).exists());
+        present.map(|name| Ok((*name, self.open(&Path::new("/dev").join(name))?))).collect()
+    }
+
+    fn open(&mut self, path: &Path) -> Result<RawFd, SandboxError> {
+        let fd = self.next_fd;
+        self.next_fd += 1;
+        self.steps.push(Step::Open { path: c_path(path)?, fd });
+        Ok(fd)
+    }
+
+    fn mount(
+        &mut self,
+        source: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        kind: &str,
+        flags: u64,
+        data: &str,
+    ) -> Result<(), SandboxError> {
+        let (source, target) = (c_path(source)?, c_path(target)?);
+        self.steps.push(Step::Mount { source, target, kind: c_path(kind)?, flags, data: c_path(data)? });
+        Ok(())
+    }
+
+    fn attributes(
+        &mut self,
+        path: impl AsRef<Path>,
+        set: u64,
+        clear: u64,
+        reach: Reach,
+    ) -> Result<(), SandboxError> {
+        self.steps.push(Step::Attributes { path: c_path(path)?, set, clear, reach });
+        Ok(())
+    }
+
+    fn dir(&mut self, path: impl AsRef<Path>, mode: u32) -> Result<(), SandboxError> {
+        self.steps.push(Step::Dir { path: c_path(path)?, mode });
+        Ok(())
+    }
+
+    fn file(&mut self, path: impl AsRef<Path>, mode: u32) -> Result<(), SandboxError> {
+        self.steps.push(Step::File { path: c_path(path)?, mode });
+        Ok(())
+    }
+
+    fn link(&mut self, to: impl AsRef<Path>, path: impl AsRef<Path>) -> Result<(), SandboxError> {
+        self.steps.push(Step::Link { to: c_path(to)?, path: c_path(path)? });
+        Ok(())
+    }
+}
+
+fn fd_path(fd: RawFd) -> String {
+    format!("/proc/self/fd/{fd}")
+}
+
+fn is_real_dir(path: &Path) -> bool {
+    fs_err::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}

@@ -1,0 +1,123 @@
+//! What a command may do to the rest of the machine, as the caller states it.
+
+use std::path::PathBuf;
+
+/// How much a command may change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Nothing real: what it writes goes to a layer that is thrown away. No network.
+    ReadOnly,
+    /// The working directories, temporary directories and named caches.
+    Workspace,
+    /// Everything the user may.
+    #[default]
+    Full,
+}
+
+/// Whether a command may talk to other machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// As the user may.
+    #[default]
+    Allow,
+    /// Not at all; where namespaces work it has a loopback of its own.
+    Deny,
+}
+
+/// By which means a profile is kept, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing holds the command.
+    None,
+    /// Landlock and a filter of system calls.
+    Landlock,
+    /// Namespaces with throw-away layers, and whatever Landlock offers on top.
+    Namespaces,
+}
+
+/// The confinement of one command.
+#[derive(Clone, Debug)]
+pub struct Confinement {
+    /// How much it may change.
+    pub profile: Profile,
+    /// The working directories.
+    pub roots: Vec<PathBuf>,
+    /// Temporary directories and caches: writable in a workspace, throw-away when read-only.
+    pub writable: Vec<PathBuf>,
+    /// Files and directories that stay as they are although they lie in a writable place, besides those that are
+    /// protected in every root.
+    pub protected: Vec<PathBuf>,
+    /// Files and directories whose contents the command must not see.
+    pub denied_reads: Vec<PathBuf>,
+    /// Whether it may talk to other machines. A read-only command never may.
+    pub network: Network,
+    /// A directory that stays writable and keeps its contents whatever the profile, for build caches.
+    pub scratch: Option<PathBuf>,
+    /// Variables that are passed on although their names look like credentials.
+    pub kept_vars: Vec<String>,
+    /// No means beyond this are used. For tests, and for users whose namespaces misbehave.
+    pub at_most: Level,
+}
+
+impl Confinement {
+    /// Of this profile for these working directories, with the usual temporary directories.
+    #[must_use]
+    pub fn new(profile: Profile, roots: Vec<PathBuf>) -> Self {
+        Self {
+            profile,
+            roots,
+            writable: TEMPORARY.iter().map(PathBuf::from).collect(),
+            protected: Vec::new(),
+            denied_reads: Vec::new(),
+            network: Network::Allow,
+            scratch: None,
+            kept_vars: Vec::new(),
+            at_most: Level::Namespaces,
+        }
+    }
+
+    /// None at all.
+    #[must_use]
+    pub fn full() -> Self {
+        Self::new(Profile::Full, Vec::new())
+    }
+
+    pub(crate) fn denies_network(&self) -> bool {
+        self.profile == Profile::ReadOnly || self.network == Network::Deny
+    }
+}
+
+impl Profile {
+    /// What the profile does not promise at this level, for people.
+    #[must_use]
+    pub fn gaps(self, level: Level) -> &'static [&'static str] {
+        match (self, level) {
+            (Self::Full, _) => &[],
+            (_, Level::None) => &["nothing is promised"],
+            (Self::ReadOnly, Level::Landlock) => READ_ONLY_GAPS,
+            (Self::Workspace, Level::Landlock) => WORKSPACE_GAPS,
+            (Self::ReadOnly, Level::Namespaces) => &[],
+            (Self::Workspace, Level::Namespaces) => &["unix sockets opened after the command's start"],
+        }
+    }
+}
+
+/// Directories for temporary files.
+pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+
+/// What no command may change below a working directory: it would run, or rule, outside of the confinement later.
+pub(crate) const PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".tiller", ".claude"];
+
+const READ_ONLY_GAPS: &[&str] = &[
+    "commands that need to write fail",
+    "names in directories that must not be read can be listed",
+    "before Landlock 6: other processes of the user can be signalled",
+];
+
+const WORKSPACE_GAPS: &[&str] = &[
+    "new entries directly in a working directory or in .git cannot be made if something in it is protected",
+    "modes, owners and times of files outside of the working directories",
+    "unix sockets that have a path can be reached",
+    "names in directories that must not be read can be listed",
+    "before Landlock 6: other processes of the user can be signalled",
+];
