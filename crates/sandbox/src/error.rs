@@ -32,6 +32,9 @@ pub enum SandboxError {
         "The command is too long for the system. Write it to a script file with the Write tool and run the file."
     )]
     TooLong,
+    /// The permit is for a command that changes nothing, and it would have run freely.
+    #[error("This command was permitted only in read-only confinement, and was not run.")]
+    MustBeConfined,
     /// This machine cannot confine commands.
     #[error("Commands cannot be confined here, so this one was not run: {reasons}.")]
     NoConfinement {

@@ -113,6 +113,9 @@ pub fn spawn_confined(
     confinement: &Confinement,
 ) -> Result<Child, SandboxError> {
     let script = permit.script()?;
+    if permit.confined() && confinement.profile != Profile::ReadOnly {
+        return Err(SandboxError::MustBeConfined);
+    }
     if !script.cwd.is_dir() {
         return Err(SandboxError::NoDirectory { path: script.cwd.clone() });
     }

@@ -72,6 +72,10 @@ impl World {
         fs_err::canonicalize(self.project.path()).unwrap()
     }
 
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     pub(crate) fn config_dir(&self) -> PathBuf {
         self.home.path().join(".tiller")
     }

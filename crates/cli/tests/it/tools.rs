@@ -247,3 +247,38 @@ fn planning_looks_and_changes_nothing() {
     assert!(result_text(&request, "edit").contains("plan"));
     world.server.assert_clean();
 }
+
+// PLAN-48, KERN-02, KERN-06: while planning, commands run and nothing of what they do is real.
+#[test]
+fn commands_in_plan_mode_run_in_a_throw_away_layer() {
+    let world = World::new().file("kept", "as it was\n");
+    let hostile = [
+        "echo new > made && cat made",
+        "echo changed > kept; rm -f kept; touch $HOME/.planted; cat kept 2>/dev/null || echo gone",
+        "python3 -c 'open(\"made-too\", \"w\").write(\"x\")' && ls",
+    ];
+    let replies = hostile.iter().enumerate().map(|(at, command)| {
+        Reply::new().tool_with_id(&format!("call{at}"), "Bash", json!({"command": command}))
+    });
+    world.server.replies(replies);
+    world.server.replies([
+        Reply::new().tool_with_id(
+            "background",
+            "Bash",
+            json!({"command": "touch made", "run_in_background": true}),
+        ),
+        Reply::text("planned"),
+    ]);
+    let run = world.run(&["-p", "plan it", "--permission-mode", "plan", "--allowedTools", "Bash,Write"]).ok();
+    assert_eq!(run.stdout, "planned\n");
+    let request = world.server.messages().pop().unwrap().body().clone();
+    assert!(result_text(&request, "call0").contains("new"), "{}", result_text(&request, "call0"));
+    assert!(result_text(&request, "call1").contains("gone"), "{}", result_text(&request, "call1"));
+    assert!(result_text(&request, "background").contains("While planning"));
+    assert_eq!(world.read("kept"), "as it was\n");
+    let left =
+        fs_err::read_dir(world.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(left, ["kept"]);
+    assert!(!world.home().join(".planted").exists());
+    world.server.assert_clean();
+}

@@ -7,6 +7,8 @@ use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Queued};
 use tiller_protocol::id::EntryId;
+use tiller_protocol::mode::Mode;
+use tiller_sandbox::Level;
 use tiller_tools::todo_file;
 
 use super::{PromptChoice, Task};
@@ -74,7 +76,8 @@ impl Task {
             match effect {
                 Effect::SetMode { mode } => {
                     self.policy.send_modify(|context| {
-                        *context = Arc::new(Context { mode: *mode, ..Context::clone(context) });
+                        let confined = confines(*mode);
+                        *context = Arc::new(Context { mode: *mode, confined, ..Context::clone(context) });
                     });
                 }
                 Effect::SetModel { model } => self.main_model.clone_from(model),
@@ -89,4 +92,9 @@ impl Task {
             }
         }
     }
+}
+
+/// Whether commands can be held by the kernel while planning. Only asked when it matters: finding out takes a moment.
+pub(super) fn confines(mode: Mode) -> bool {
+    mode == Mode::Plan && tiller_sandbox::probe().level != Level::None
 }

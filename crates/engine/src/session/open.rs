@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::commands::confines;
 use super::sample::THINKING_DROPPED;
 use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
@@ -73,6 +74,7 @@ impl Task {
             readable: vec![resolved(&opening.paths.dir)],
             home: setup.env.home.clone(),
             bypass_available: mode == Mode::BypassPermissions,
+            confined: confines(mode),
             unattended: !setup.interactive,
             resolver: Resolver::new(resolve_links),
             ..Context::default()

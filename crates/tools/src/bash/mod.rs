@@ -14,7 +14,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tiller_policy::{Access, Script, is_read_only_command};
 use tiller_protocol::effect::Effect;
-use tiller_sandbox::{Exit, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, spawn};
+use tiller_sandbox::{
+    Child, Confinement, Exit, Output, Profile, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, spawn,
+    spawn_confined,
+};
 
 use self::clean::clean;
 use self::report::Shown;
@@ -89,6 +92,11 @@ impl Tool for Bash {
         if cx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
+        if input.run_in_background && cx.permit.confined() {
+            return Err(ToolError::model(
+                "While planning, commands run to their end: leave run_in_background out, or wait until the plan is approved.",
+            ));
+        }
         if input.run_in_background { start(&cx) } else { run(&input, &cx).await }
     }
 }
@@ -120,7 +128,7 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
     let vars = variables(cx)?;
     let spec = Spawn { call: &cx.call, vars: &vars, stdin: Stdin::Closed, spool };
     let started = Instant::now();
-    let child = spawn(&cx.permit, &spec)?;
+    let child = launch(cx, &spec)?;
     let output = child.output();
     let limit = input.limit();
     let stop = async {
@@ -134,6 +142,14 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
         never = report_progress(&output, cx, started) => match never {},
     };
     Outcome { exit, stop, output, took: started.elapsed() }.told(cx).await
+}
+
+/// Starts the command as it was permitted: in the kernel's read-only confinement, or freely.
+fn launch(cx: &ToolCx, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
+    if !cx.permit.confined() {
+        return spawn(&cx.permit, spec);
+    }
+    spawn_confined(&cx.permit, spec, &Confinement::new(Profile::ReadOnly, cx.view.roots.clone()))
 }
 
 /// The command's variables. A command that runs unasked because it only looks must not run what the configuration of a
