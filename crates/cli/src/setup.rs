@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use tiller_config::{config_dir, tool_concurrency};
 use tiller_engine::{Limits, PromptChoice, Setup, Start, store};
-use tiller_model::name::{Names, Provider};
+use tiller_model::name::{Names, Provider, asks_for_long_context};
 use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
@@ -24,6 +24,9 @@ pub(crate) struct Parts {
     pub(crate) terms: Terms,
 }
 
+/// What the suffix `[1m]` asks for.
+const LONG_WINDOW: u64 = 1_000_000;
+
 /// Builds a session's set-up from what the user said.
 pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let prompt = prompt_choice(args, env)?;
@@ -36,6 +39,12 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let rules = settings::rules(&settings)?;
     let registry = tools(args, &rules)?;
     let catalog = Catalog::shipped()?;
+    let window = catalog.info(&main_model).context_window;
+    if asks_for_long_context(&main_model) && window < LONG_WINDOW {
+        crate::complain(&format!(
+            "warning: {main_model} has a window of {window} tokens; [1m] has no effect on it"
+        ));
+    }
     let client = anthropic::Anthropic::new(anthropic::Config::from_env(env)?, catalog.clone(), env.clone())?;
     let facts = SessionFacts {
         cwd: env.cwd.clone(),

@@ -1,6 +1,6 @@
 //! Proof that policy allowed an access.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::access::{Access, Script};
 use crate::rule::pattern::Pattern;
@@ -87,15 +87,5 @@ impl Permit {
     pub fn connect(&self, host: &str) -> Result<(), NotPermitted> {
         let covered = self.access.iter().any(|access| matches!(access, Access::Net(to) if to == host));
         covered.then_some(()).ok_or_else(|| NotPermitted(format!("connecting to {host}")))
-    }
-
-    /// The files that may be written.
-    #[must_use]
-    pub fn written_files(&self) -> Vec<PathBuf> {
-        let files = self.access.iter().filter_map(|access| match access {
-            Access::Write(file) => Some(file.clone()),
-            _ => None,
-        });
-        files.collect()
     }
 }

@@ -350,3 +350,19 @@ fn a_broken_settings_file_is_named() {
     refused(&world, &["-p", "go"], 1, &[".tiller/settings.json", "line 2"]);
     world.server.assert_clean();
 }
+
+// MODEL-07: the suffix is not sent, and where the window is smaller the user is told that it does nothing.
+#[test]
+fn a_suffix_that_does_nothing_is_said_to_do_nothing() {
+    for (model, sent, warns) in [
+        ("claude-haiku-4-5-20251001[1m]", "claude-haiku-4-5-20251001", true),
+        ("sonnet[1m]", "claude-sonnet-5-5", false),
+    ] {
+        let world = World::new();
+        world.server.reply(Reply::text("ok"));
+        let run = world.run(&["-p", "go", "--model", model]).ok();
+        assert_eq!(run.stderr.contains("[1m] has no effect"), warns, "{model}: {}", run.stderr);
+        assert_eq!(world.server.messages()[0].body()["model"], sent);
+        world.server.assert_clean();
+    }
+}
