@@ -16,7 +16,7 @@ const PARTS: [Part; 4] = [
     ("lints", |root| {
         must_succeed(cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     }),
-    ("tests", |root| must_succeed(cargo(root, &["test", "--workspace"]))),
+    ("tests", |root| must_succeed(cargo(root, &["test", "--workspace", "--no-fail-fast"]))),
 ];
 
 /// Runs all parts; the first that fails ends it.
