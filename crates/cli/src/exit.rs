@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Failure = 1,
     /// An option does not exist.
     Usage = 2,
-    /// The work ended at a tool that was denied.
+    /// The work ended at a tool that was denied, or at a hook that said no.
     Denied = 3,
     /// The limit on model requests was reached.
     MaxTurns = 5,
@@ -34,6 +34,7 @@ impl Exit {
             Outcome::MaxTurns => Self::MaxTurns,
             Outcome::MaxBudget => Self::MaxBudget,
             Outcome::Interrupted | Outcome::ToolRejected => Self::Interrupted,
+            Outcome::HookStopped { .. } => Self::Denied,
             Outcome::Error { .. } | Outcome::Refused { .. } => Self::Failure,
         }
     }

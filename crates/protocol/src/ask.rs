@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::hook::HookAsk;
 use crate::id::{AgentId, CallId};
 
 /// A question that only the user can answer.
@@ -11,6 +12,8 @@ use crate::id::{AgentId, CallId};
 pub enum Ask {
     /// May this call run?
     Permission(PermissionAsk),
+    /// A hook of the host is to run; the host's program answers, not a person.
+    Hook(HookAsk),
 }
 
 /// What the user needs to know to allow or refuse a call.
@@ -45,6 +48,11 @@ pub enum Answer {
         feedback: Option<String>,
         /// Whether the turn goes on.
         then: Then,
+    },
+    /// What a hook of the host says.
+    Hook {
+        /// Its answer, or why there is none.
+        answer: Result<Value, String>,
     },
 }
 

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::block::RawBlock;
 use crate::effect::Effect;
+use crate::hook::HookRecord;
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
 use crate::usage::{StopReason, Usage};
 
@@ -59,6 +60,8 @@ pub enum Body {
     Dequeued(Dequeued),
     /// A permission decision.
     Decision(DecisionRecord),
+    /// A hook that ran.
+    Hook(HookRecord),
     /// Something was mended so that the next request is acceptable.
     Repaired(Repair),
     /// The turn is over.
@@ -410,6 +413,11 @@ pub enum Outcome {
     Interrupted,
     /// The user refused a call without a word.
     ToolRejected,
+    /// A hook ended it, or did not let it begin.
+    HookStopped {
+        /// The hook's reason.
+        message: String,
+    },
     /// The provider declined to answer.
     Refused {
         /// The provider's explanation.

@@ -9,6 +9,7 @@ pub mod command;
 pub mod effect;
 pub mod entry;
 pub mod env;
+pub mod hook;
 pub mod id;
 pub mod line;
 pub mod mode;

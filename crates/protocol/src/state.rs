@@ -166,7 +166,12 @@ impl State {
                     self.delivered(id);
                 }
             }
-            Body::Notice(_) | Body::Epoch(_) | Body::Decision(_) | Body::Repaired(_) | Body::Unknown(_) => {}
+            Body::Notice(_)
+            | Body::Epoch(_)
+            | Body::Decision(_)
+            | Body::Hook(_)
+            | Body::Repaired(_)
+            | Body::Unknown(_) => {}
         }
     }
 

@@ -15,6 +15,7 @@ use tiller_protocol::entry::{
     EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response,
     TurnEnd, UserMessage,
 };
+use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
@@ -99,6 +100,17 @@ fn bodies() -> Vec<Body> {
             reason: json!({"type": "mode"}),
             message: "because".into(),
             input: json!({"command": "ls"}),
+        }),
+        Body::Hook(HookRecord {
+            event: "Stop".into(),
+            name: "check.sh".into(),
+            source: "settings.json".into(),
+            call: Some(CallId::from("c")),
+            end: HookEnd::TimedOut,
+            exit_code: Some(1),
+            duration_ms: 5,
+            stdout: "out".into(),
+            stderr: "err".into(),
         }),
         Body::Repaired(Repair { what: "w".into() }),
         Body::TurnEnded(TurnEnd {

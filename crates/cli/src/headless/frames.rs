@@ -253,6 +253,9 @@ impl Ending {
                     "the turn was interrupted",
                 )
             },
+            Some(Outcome::HookStopped { message }) => {
+                Self { outcome: "denied", ..failed("error_during_execution", "hook_stopped", message) }
+            }
             Some(Outcome::Refused { message }) => failed("error_during_execution", "model_error", message),
             // SDKs know a failed request as a "success" that is an error, with the text as its result.
             Some(Outcome::Error { message, status }) => Self {

@@ -101,6 +101,12 @@ impl Output {
                     self.complain(&format!("{tool} was not permitted: {}", denial["tool_input"]));
                 }
             }
+            Some(Outcome::HookStopped { message }) => {
+                if !tally.answer().trim().is_empty() {
+                    line(tally.answer().trim_end())?;
+                }
+                self.complain(&format!("stopped by a hook: {message}"));
+            }
             Some(Outcome::Error { message, .. } | Outcome::Refused { message }) => self.complain(message),
             Some(Outcome::MaxTurns | Outcome::MaxBudget) => {
                 if !tally.answer().trim().is_empty() {

@@ -88,7 +88,7 @@ impl Permission<'_> {
                     Then::EndTurn => Verdict::Rejected(text),
                 })
             }
-            Err(_) => Err(self.nobody_to_ask(&reason)),
+            Ok(Answer::Hook { .. }) | Err(_) => Err(self.nobody_to_ask(&reason)),
         }
     }
 
