@@ -10,6 +10,7 @@ mod host;
 mod journal;
 mod next;
 mod partial;
+pub mod policy;
 mod services;
 mod session;
 pub mod store;

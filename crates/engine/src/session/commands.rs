@@ -7,12 +7,11 @@ use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Queued};
 use tiller_protocol::id::EntryId;
-use tiller_protocol::mode::Mode;
-use tiller_sandbox::Level;
 use tiller_tools::todo_file;
 
 use super::{PromptChoice, Task};
 use crate::next::Abort;
+use crate::policy::confines;
 use crate::store::StoreError;
 
 impl Task {
@@ -92,9 +91,4 @@ impl Task {
             }
         }
     }
-}
-
-/// Whether commands can be held by the kernel while planning. Only asked when it matters: finding out takes a moment.
-pub(super) fn confines(mode: Mode) -> bool {
-    mode == Mode::Plan && tiller_sandbox::probe().level != Level::None
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tiller_policy::{Context, Resolver};
+use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
@@ -17,18 +17,18 @@ use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
-use tiller_tools::{Shells, resolve_links, todo_file};
+use tiller_tools::{Shells, todo_file};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::commands::confines;
 use super::sample::THINKING_DROPPED;
 use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
 use crate::cache_watch::CacheWatch;
 use crate::executor::{Stop, synthetic};
 use crate::journal::{Journal, VERSION};
+use crate::policy::{context, resolved};
 use crate::services::Services;
 use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
 
@@ -62,23 +62,17 @@ impl Task {
     ) -> Result<(Self, State), StoreError> {
         let opening = Opening::new(&setup)?;
         let before = opening.history.state.clone();
-        let roots = roots(&setup.env.cwd, &setup.additional_dirs);
         let mode = setup.mode.unwrap_or(match opening.history.state.mode {
             Mode::Plan => Mode::Plan,
             _ => setup.default_mode,
         });
-        let (policy, policy_now) = watch::channel(Arc::new(Context {
-            mode,
-            rules: setup.rules,
-            roots: roots.clone(),
+        let context = Context {
             readable: vec![resolved(&opening.paths.dir)],
-            home: setup.env.home.clone(),
-            bypass_available: mode == Mode::BypassPermissions,
-            confined: confines(mode),
             unattended: !setup.interactive,
-            resolver: Resolver::new(resolve_links),
-            ..Context::default()
-        }));
+            ..context(&setup.env, &setup.additional_dirs, setup.rules, mode)
+        };
+        let roots = context.roots.clone();
+        let (policy, policy_now) = watch::channel(Arc::new(context));
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
         let services = Services {
             env: setup.env.clone(),
@@ -274,20 +268,4 @@ impl History {
         self.state.apply(entry);
         self.conversation.push(entry);
     }
-}
-
-/// The working directories, links resolved; each once.
-fn roots(cwd: &Path, additional: &[PathBuf]) -> Vec<PathBuf> {
-    let mut roots: Vec<PathBuf> = Vec::new();
-    for dir in std::iter::once(cwd).chain(additional.iter().map(PathBuf::as_path)) {
-        let dir = resolved(dir);
-        if !roots.contains(&dir) {
-            roots.push(dir);
-        }
-    }
-    roots
-}
-
-fn resolved(path: &Path) -> PathBuf {
-    fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
