@@ -42,7 +42,7 @@ pub struct Conversation {
 #[derive(Clone, Debug, Default)]
 struct Open {
     results: Vec<(EntryId, String, RawBlock)>,
-    rest: Vec<RawBlock>,
+    rest: Vec<(EntryId, RawBlock)>,
 }
 
 /// A response whose blocks are still arriving.
@@ -66,7 +66,8 @@ impl Open {
     }
 
     fn blocks(&self) -> impl Iterator<Item = &RawBlock> {
-        self.results.iter().map(|(_, _, block)| block).chain(&self.rest)
+        let results = self.results.iter().map(|(_, _, block)| block);
+        results.chain(self.rest.iter().map(|(_, block)| block))
     }
 }
 
@@ -87,8 +88,8 @@ impl Conversation {
     /// Takes in one more entry. Returns what had to be mended.
     pub fn push(&mut self, entry: &Entry) -> Vec<String> {
         match &entry.body {
-            Body::User(message) => self.admit_all(&message.content),
-            Body::Attachment(attachment) => self.add_all(&attachment.rendered),
+            Body::User(message) => self.admit_all(entry.id, &message.content),
+            Body::Attachment(attachment) => self.add_all(entry.id, &attachment.rendered),
             Body::Assistant(block) if block.api_error.is_none() => self.assistant(entry.id, block),
             Body::Response(response) if !response.side => self.complete(),
             Body::Result(result) => self.result(entry.id, result),
@@ -171,21 +172,22 @@ impl Conversation {
         messages.into_iter().flatten().collect()
     }
 
-    fn admit_all(&mut self, blocks: &[RawBlock]) -> Vec<String> {
+    fn admit_all(&mut self, entry: EntryId, blocks: &[RawBlock]) -> Vec<String> {
         let (blocks, mended): (Vec<_>, Vec<_>) = blocks.iter().map(lint::admit).unzip();
         let mut mended: Vec<String> = mended.into_iter().flatten().collect();
-        mended.extend(self.add_all(&blocks));
+        mended.extend(self.add_all(entry, &blocks));
         mended
     }
 
-    fn add_all(&mut self, blocks: &[RawBlock]) -> Vec<String> {
-        blocks.iter().filter(|block| !block.is_blank_text()).filter_map(|block| self.add(block)).collect()
+    fn add_all(&mut self, entry: EntryId, blocks: &[RawBlock]) -> Vec<String> {
+        let said = blocks.iter().filter(|block| !block.is_blank_text());
+        said.filter_map(|block| self.add(entry, block)).collect()
     }
 
-    fn add(&mut self, block: &RawBlock) -> Option<String> {
+    fn add(&mut self, entry: EntryId, block: &RawBlock) -> Option<String> {
         let (block, mended) = lint::mend(block, &mut self.totals);
         let open = if self.response.is_some() { &mut self.after } else { &mut self.before };
-        open.rest.push(block);
+        open.rest.push((entry, block));
         mended
     }
 
@@ -230,6 +232,7 @@ impl Conversation {
     fn orphan(&mut self, orphaned: &Orphaned) -> Vec<String> {
         let gone = |id: &EntryId| orphaned.ids.contains(id);
         self.after.results.retain(|(id, _, _)| !gone(id));
+        self.after.rest.retain(|(id, _)| !gone(id));
         if let Some(response) = &mut self.response {
             response.blocks.retain(|(id, _)| !gone(id));
             response.calls = calls(&response.blocks);

@@ -178,7 +178,13 @@ fn orphans_and_their_results_are_never_sent() {
     let text = script.text("m1", "half");
     let call = script.call("m1", "a");
     let result = script.result("a", "abandoned");
-    script.push(Body::Orphaned(Orphaned { ids: vec![text, call, result], cause: Cause::StreamingFallback }));
+    let hook = script.push(Body::Attachment(Attachment {
+        attachment: json!({"type": "hook_additional_context"}),
+        why: "a hook spoke about the result".into(),
+        rendered: vec![RawBlock::text("about the result")],
+    }));
+    let ids = vec![text, call, result, hook];
+    script.push(Body::Orphaned(Orphaned { ids, cause: Cause::StreamingFallback }));
     assert_eq!(sketch(&script.messages()), ["user: go"]);
     script.call("m2", "c");
     script.result("c", "kept");

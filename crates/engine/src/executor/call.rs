@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{DecisionRecord, Response};
+use tiller_protocol::entry::{Attachment, DecisionRecord, Response};
 use tiller_protocol::id::CallId;
 use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
 use tokio::sync::{mpsc, oneshot};
@@ -28,7 +28,23 @@ pub(crate) enum News {
     /// A model request was made on the call's behalf.
     Spent(Response),
     /// It is over.
-    Finished(Verdict),
+    Finished(Ended),
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) verdict: Verdict,
+    pub(crate) aftermath: Aftermath,
+}
+
+/// What hooks of a call leave behind its result.
+#[derive(Debug, Default)]
+pub(crate) struct Aftermath {
+    /// What the model is told after the result.
+    pub(crate) attachments: Vec<Attachment>,
+    /// Why the turn has to end once all results are in.
+    pub(crate) stop: Option<String>,
 }
 
 /// How a call ended.
@@ -106,6 +122,7 @@ impl Line {
 
 /// Runs a call to its verdict and reports it.
 pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
+    let aftermath = Aftermath::default();
     let steps = AssertUnwindSafe(steps(order, view, services, &line, &cancel)).catch_unwind();
     let verdict = steps.await.unwrap_or_else(|panic| {
         let text =
@@ -113,7 +130,7 @@ pub(crate) async fn run(order: Order, view: View, services: Services, line: Line
         tracing::error!(call = %line.call, "{text}");
         Verdict::error(&text)
     });
-    line.tell(News::Finished(verdict));
+    line.tell(News::Finished(Ended { verdict, aftermath }));
 }
 
 async fn steps(

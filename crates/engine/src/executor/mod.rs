@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{CallResult, Cause};
+use tiller_protocol::entry::{Attachment, CallResult, Cause};
 use tiller_protocol::id::CallId;
 use tiller_tools::View;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use call::{Line, News, Order, Settled, Verdict};
+pub(crate) use call::{Ended, Line, News, Order, Settled, Verdict};
 use schedule::{Safety, Schedule};
 
 use crate::services::Services;
@@ -39,7 +39,9 @@ pub(crate) struct Executor {
     siblings: Siblings,
     orders: HashMap<CallId, Order>,
     calls: HashMap<CallId, Running>,
-    done: HashMap<CallId, CallResult>,
+    done: HashMap<CallId, Report>,
+    /// The reason of the first hook that wants the turn to end.
+    hook_stop: Option<String>,
     held: Vec<(usize, Effect)>,
     errored: bool,
     stop: Option<Stop>,
@@ -47,6 +49,12 @@ pub(crate) struct Executor {
     tasks: TaskTracker,
     tell: mpsc::UnboundedSender<(CallId, News)>,
     news: mpsc::UnboundedReceiver<(CallId, News)>,
+}
+
+/// What is said about a call that is over: its result, and behind it what hooks added.
+pub(crate) struct Report {
+    pub(crate) result: CallResult,
+    pub(crate) attachments: Vec<Attachment>,
 }
 
 struct Running {
@@ -79,6 +87,7 @@ impl Executor {
             calls: HashMap::new(),
             done: HashMap::new(),
             held: Vec::new(),
+            hook_stop: None,
             errored: false,
             stop: None,
             token: turn.child_token(),
@@ -133,8 +142,9 @@ impl Executor {
         self.news.recv().await
     }
 
-    /// Takes a verdict in. Returns whether the user rejected the call.
-    pub(crate) fn finish(&mut self, id: &CallId, verdict: Verdict) -> bool {
+    /// Takes the end of a call in. Returns whether the user rejected the call.
+    pub(crate) fn finish(&mut self, id: &CallId, ended: Ended) -> bool {
+        let Ended { verdict, aftermath } = ended;
         let rejected = matches!(verdict, Verdict::Rejected(_));
         match verdict {
             Verdict::Settled(settled) => self.settle(id, *settled),
@@ -144,11 +154,20 @@ impl Executor {
                 self.answer(id, &stop);
             }
         }
+        if let Some(report) = self.done.get_mut(id) {
+            report.attachments = aftermath.attachments;
+        }
+        self.hook_stop = self.hook_stop.take().or(aftermath.stop);
         rejected
     }
 
+    /// Why a hook wants the turn to end once all results are in.
+    pub(crate) fn hook_stop(&self) -> Option<&str> {
+        self.hook_stop.as_deref()
+    }
+
     /// Results that may be reported now, in order.
-    pub(crate) fn take_reports(&mut self) -> Vec<CallResult> {
+    pub(crate) fn take_reports(&mut self) -> Vec<Report> {
         let ids = self.schedule.take_reportable();
         ids.iter().filter_map(|id| self.done.remove(id)).collect()
     }
@@ -233,7 +252,7 @@ impl Executor {
             detail,
             effects: now,
         };
-        self.done.insert(id.clone(), result);
+        self.done.insert(id.clone(), Report { result, attachments: Vec::new() });
         self.schedule.complete(id);
     }
 
@@ -242,7 +261,8 @@ impl Executor {
             return;
         }
         let tool = self.calls.get(id).map(|call| call.tool.clone()).unwrap_or_default();
-        self.done.insert(id.clone(), synthetic(id, &tool, stop));
+        let result = synthetic(id, &tool, stop);
+        self.done.insert(id.clone(), Report { result, attachments: Vec::new() });
         self.schedule.complete(id);
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Task;
 use super::sample::{Attempt, cause_of};
-use crate::executor::{News, STOP_GRACE, Stop};
+use crate::executor::{News, Report, STOP_GRACE, Stop};
 use crate::next::Abort;
 use crate::store::StoreError;
 
@@ -40,10 +40,14 @@ impl Task {
 
     /// Appends the results that may be reported, then the changes of a batch that is over.
     fn report(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
-        for result in attempt.executor.take_reports() {
+        for Report { result, attachments } in attempt.executor.take_reports() {
             let call = result.call.clone();
             let entry = self.append(Body::Result(result))?;
             attempt.entries.push(entry.id);
+            for attachment in attachments {
+                let entry = self.append(Body::Attachment(attachment))?;
+                attempt.entries.push(entry.id);
+            }
             self.journal.tell(Event::CallStopped(call));
         }
         for effect in attempt.executor.take_batch_effects() {
@@ -99,8 +103,8 @@ impl Task {
                 self.asks.insert(id, answer);
                 self.journal.tell(Event::Asked(id, ask));
             }
-            News::Finished(verdict) => {
-                if attempt.executor.finish(call, verdict) {
+            News::Finished(ended) => {
+                if attempt.executor.finish(call, ended) {
                     self.turn.stop(Abort::ToolRejection);
                     attempt.executor.cancel(Stop::new(Cause::ToolRejection));
                 }

@@ -32,7 +32,7 @@ async fn the_user_is_asked_and_says_yes() {
     let lab = Lab::new();
     lab.server.replies([Reply::new().tool_with_id("a", "Probe", write(&lab)), Reply::text("done")]);
     let mut watch = lab.begin(asking(&lab), "go").await;
-    let (id, Ask::Permission(ask)) = asked(&mut watch).await;
+    let (id, Ask::Permission(ask)) = asked(&mut watch).await else { panic!("another question") };
     assert_eq!((ask.tool.as_str(), ask.call.as_str()), ("Probe", "a"));
     watch.send(Command::Answer(id, Answer::Allow { updated_input: None })).await;
     watch.until_turn_ends().await;
