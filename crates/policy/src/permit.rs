@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::access::{Access, Script};
 use crate::rule::pattern::Pattern;
 
-/// What one call may do. Made by [`crate::decide`] and [`crate::approve`] alone.
+/// What one call may do. Made by [`crate::decide`] and [`crate::approve`]; for commands that are none of the model's, by
+/// [`Permit::for_users_own_command`].
 #[derive(Clone, Debug)]
 pub struct Permit {
     access: Vec<Access>,
@@ -28,6 +29,12 @@ impl std::error::Error for NotPermitted {}
 impl Permit {
     pub(crate) fn new(access: Vec<Access>, excluded: Vec<Pattern>, confined: bool) -> Self {
         Self { access, excluded, confined }
+    }
+
+    /// For a command that the user has written down: in a hook, or on the command line. The model has no part in it.
+    #[must_use]
+    pub fn for_users_own_command(script: Script) -> Self {
+        Self::new(vec![Access::Exec(script)], Vec::new(), false)
     }
 
     /// Whether the command may only run where the kernel lets it change nothing.
