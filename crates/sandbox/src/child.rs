@@ -11,15 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::unix::pipe;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::capture::{Capture, Captured};
 use crate::confine::placeholder::Placeholders;
 use crate::confinement::Level;
 use crate::error::SandboxError;
 use crate::launch::{Launched, StdinPipe};
+use crate::relay::hand_on;
 use crate::report::{Report, SIZE};
 use crate::{Spawn, stray};
 
@@ -122,6 +123,38 @@ impl Child {
         };
         drop(placeholders);
         output.drain_rest(&stdout, &stderr);
+        (Exit { status, dir: last_dir(&dir), survivors }, stopped)
+    }
+
+    /// Hands the output on as it comes instead of keeping it; in all else like [`Child::finish`]. What is left when the
+    /// command was stopped is not handed on, because whoever reads may not be there any more.
+    pub async fn relay<T>(
+        self,
+        stdout: impl AsyncWrite + Unpin,
+        stderr: impl AsyncWrite + Unpin,
+        stop: impl Future<Output = T>,
+    ) -> (Exit, Option<T>) {
+        let Self { mut supervisor, stdin, stdout: from, stderr: from_stderr, dir, placeholders, .. } = self;
+        drop(stdin);
+        let (over, ended) = watch::channel(false);
+        let both =
+            async { tokio::join!(hand_on(from, stdout, ended.clone()), hand_on(from_stderr, stderr, ended)) };
+        let mut both = pin!(both);
+        let mut handed_on = false;
+        let (status, survivors, stopped) = {
+            let mut end = pin!(supervisor.watch(stop));
+            loop {
+                tokio::select! {
+                    end = &mut end => break end,
+                    _ = &mut both, if !handed_on => handed_on = true,
+                }
+            }
+        };
+        drop(placeholders);
+        over.send_replace(true);
+        if stopped.is_none() && !handed_on {
+            both.await;
+        }
         (Exit { status, dir: last_dir(&dir), survivors }, stopped)
     }
 }

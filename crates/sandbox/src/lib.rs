@@ -32,6 +32,7 @@ mod keeper;
 mod launch;
 mod probe;
 mod program;
+mod relay;
 mod report;
 mod scrub;
 mod stray;
