@@ -6,6 +6,8 @@
 mod cache_watch;
 mod executor;
 pub mod git;
+#[cfg_attr(not(test), expect(dead_code, reason = "the session does not run hooks yet"))]
+mod hook;
 mod host;
 mod journal;
 mod next;
