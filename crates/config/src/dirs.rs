@@ -65,6 +65,13 @@ impl Places {
         }
     }
 
+    /// Every file that may hold settings, whether it is there or not, lowest first.
+    #[must_use]
+    pub fn all_files(&self) -> Vec<(Layer, PathBuf)> {
+        let files = self.files(Sources::default()).into_iter().map(|(layer, _, path)| (layer, path));
+        files.chain([(Layer::Managed, self.managed.clone())]).collect()
+    }
+
     /// The files of user and project that are to be read, lowest first.
     pub(crate) fn files(&self, sources: Sources) -> Vec<(Layer, Dialect, PathBuf)> {
         let claude = self.project.join(".claude");

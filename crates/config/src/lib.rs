@@ -32,7 +32,9 @@ pub use reference::reference;
 pub use request::{CommandLine, ProjectTrust, Sources};
 pub use resolve::{Resolved, ResolvedPermissions, ResolvedSandbox, ResolvedSecrets, ResolvedWeb};
 pub use row::Row;
-pub use trust::{is_trusted, trust, untrusted};
+pub use trust::{
+    Concern, Danger, TrustQuestion, distrust, is_trusted, trust, trusted_directories, untrusted,
+};
 pub use write::{Editor, update};
 
 use tiller_protocol::env::Env;

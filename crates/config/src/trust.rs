@@ -1,16 +1,86 @@
 //! Which projects the user trusts: what their settings would run or loosen was shown and confirmed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::Value;
+use tiller_protocol::env::Env;
 
+use crate::dirs::Places;
 use crate::error::SettingsError;
-use crate::key::keys;
+use crate::key::{Key, keys};
+use crate::request::{CommandLine, ProjectTrust};
 use crate::resolve::Resolved;
 use crate::row::Row;
 use crate::write::{self, update};
 
 const FILE: &str = "trust.json";
+
+/// What the user has to be asked before all of a project's settings count. Until then [`ProjectTrust::Restricted`] does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrustQuestion {
+    /// The directory in question.
+    pub project: PathBuf,
+    /// What its files would run or loosen.
+    pub concerns: Vec<Concern>,
+}
+
+/// One thing that a project's file would run or loosen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Concern {
+    /// The setting, its value, and the file it stands in.
+    #[serde(flatten)]
+    pub row: Row,
+    /// What it would do.
+    pub danger: Danger,
+    /// What the setting means.
+    pub meaning: String,
+}
+
+/// What a setting that needs trust would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Danger {
+    /// Something is run, or decides what is run.
+    Runs,
+    /// Less is asked, refused or held back.
+    Loosens,
+}
+
+impl TrustQuestion {
+    /// The question for the directory that Tiller is started in; none if its files need no trust or have it.
+    ///
+    /// # Errors
+    /// When the settings, or the file of trusted directories, cannot be read.
+    pub fn of(places: &Places, request: &CommandLine, env: &Env) -> Result<Option<Self>, SettingsError> {
+        let rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
+        if is_trusted(&places.config_dir, &places.project, &rows)? {
+            return Ok(None);
+        }
+        let concerns = rows.into_iter().map(Concern::new).collect();
+        Ok(Some(Self { project: places.project.clone(), concerns }))
+    }
+
+    /// Remembers that the user said yes to exactly this.
+    ///
+    /// # Errors
+    /// When the file of trusted directories cannot be written.
+    pub fn confirm(&self, config_dir: &Path) -> Result<(), SettingsError> {
+        let rows: Vec<Row> = self.concerns.iter().map(|concern| concern.row.clone()).collect();
+        trust(config_dir, &self.project, &rows)
+    }
+}
+
+impl Concern {
+    fn new(row: Row) -> Self {
+        let key = keys().iter().find(|key| is_about(&row, key));
+        let danger = match row.key.split('.').next() {
+            Some("hooks" | "env") => Danger::Runs,
+            _ => Danger::Loosens,
+        };
+        Self { danger, meaning: key.map(|key| key.meaning.clone()).unwrap_or_default(), row }
+    }
+}
 
 /// What the project's files would run or loosen, in the order of the settings.
 #[must_use]
@@ -20,9 +90,11 @@ pub fn untrusted(resolved: &Resolved) -> Vec<Row> {
 }
 
 fn needs_trust(row: &Row) -> bool {
-    let is_meant =
-        |name: &str| row.key == name || row.key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-    keys().iter().any(|key| is_meant(&key.name) && key.needs_trust.covers(&row.value))
+    keys().iter().any(|key| is_about(row, key) && key.needs_trust.covers(&row.value))
+}
+
+fn is_about(row: &Row, key: &Key) -> bool {
+    row.key == key.name || row.key.strip_prefix(&key.name).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Whether the user has confirmed exactly this for the directory. Nothing needs no trust.
@@ -47,6 +119,31 @@ pub fn trust(config_dir: &Path, project: &Path, concerns: &[Row]) -> Result<(), 
     update(&config_dir.join(FILE), |file| {
         file.set(&["directories", &directory], &fingerprint.as_str().into())
     })
+}
+
+/// Forgets that the user trusts a directory. Says whether it was known.
+///
+/// # Errors
+/// When the file of trusted directories cannot be read or written.
+pub fn distrust(config_dir: &Path, project: &Path) -> Result<bool, SettingsError> {
+    let known = trusted_directories(config_dir)?;
+    // A directory that is gone is still known by the name it had.
+    let names = [directory(project), project.to_string_lossy().into_owned()];
+    let Some(name) = names.into_iter().find(|name| known.iter().any(|known| known == Path::new(name))) else {
+        return Ok(false);
+    };
+    update(&config_dir.join(FILE), |file| file.remove(&["directories", &name]))?;
+    Ok(true)
+}
+
+/// The directories of which something was confirmed.
+///
+/// # Errors
+/// When the file of trusted directories cannot be read.
+pub fn trusted_directories(config_dir: &Path) -> Result<Vec<PathBuf>, SettingsError> {
+    let known = write::read(&config_dir.join(FILE))?;
+    let directories = known["directories"].as_object().into_iter().flatten();
+    Ok(directories.map(|(directory, _)| PathBuf::from(directory)).collect())
 }
 
 fn directory(project: &Path) -> String {

@@ -1,6 +1,10 @@
 //! What a project brings along counts when the user trusts it.
 
-use tiller_config::{is_trusted, trust, untrusted};
+use serde_json::json;
+use tiller_config::{
+    CommandLine, Danger, SettingsError, TrustQuestion, distrust, is_trusted, trust, trusted_directories,
+    untrusted,
+};
 use tiller_protocol::mode::Mode;
 
 use crate::world::World;
@@ -75,4 +79,61 @@ fn trust_is_for_what_was_seen() {
     assert!(!is_trusted(&config, &project, &untrusted(&world.load())).unwrap());
     world.write("project/.tiller/settings.json", r#"{"permissions": {"deny": ["Bash"]}}"#);
     assert!(is_trusted(&config, &world.path("elsewhere"), &untrusted(&world.load())).unwrap());
+}
+
+fn question(world: &World) -> Result<Option<TrustQuestion>, SettingsError> {
+    TrustQuestion::of(&world.places(), &CommandLine::default(), &world.env())
+}
+
+#[test]
+fn the_question_says_what_stands_where_and_what_it_would_do() {
+    let world = World::new().file("project/.tiller/settings.json", TEMPTING);
+    let asked = question(&world).unwrap().expect("it is not trusted yet");
+    assert_eq!(asked.project, world.path("project"));
+    let file = world.path("project/.tiller/settings.json");
+    let shown = serde_json::to_value(&asked.concerns[0]).unwrap();
+    let expected = json!({
+        "key": "env.PATH", "value": "/evil", "layer": "project", "file": file,
+        "danger": "runs", "meaning": "Variables that every command gets.",
+    });
+    assert_eq!(shown, expected);
+    let running = asked.concerns.iter().filter(|concern| concern.danger == Danger::Runs);
+    let running: Vec<&str> = running.map(|concern| concern.row.key.as_str()).collect();
+    assert_eq!(running, ["env.PATH", "hooks.SessionStart"]);
+    assert!(asked.concerns.iter().all(|concern| concern.row.origin.file.as_deref() == Some(&*file)));
+}
+
+#[test]
+fn the_question_is_asked_until_it_is_answered_and_again_when_it_changes() {
+    let world = World::new().file("project/.tiller/settings.json", TEMPTING);
+    let config = world.path("home/.tiller");
+    question(&world).unwrap().unwrap().confirm(&config).unwrap();
+    assert_eq!(question(&world).unwrap(), None);
+    assert_eq!(trusted_directories(&config).unwrap(), [world.path("project")]);
+    world.write("project/.claude/settings.json", r#"{"permissions": {"allow": ["WebFetch"]}}"#);
+    assert!(question(&world).unwrap().is_some(), "another file says more");
+    question(&world).unwrap().unwrap().confirm(&config).unwrap();
+
+    assert!(distrust(&config, &world.path("project")).unwrap());
+    assert!(!distrust(&config, &world.path("project")).unwrap(), "it was known once");
+    assert!(question(&world).unwrap().is_some());
+    assert!(trusted_directories(&config).unwrap().is_empty());
+}
+
+#[test]
+fn a_trusted_directory_that_is_gone_can_be_forgotten() {
+    let world = World::new().file("project/.tiller/settings.json", TEMPTING);
+    let (config, project) = (world.path("home/.tiller"), world.path("project"));
+    question(&world).unwrap().unwrap().confirm(&config).unwrap();
+    fs_err::remove_dir_all(&project).unwrap();
+    assert!(distrust(&config, &project).unwrap());
+}
+
+#[test]
+fn a_project_that_only_restricts_is_never_asked_about() {
+    let world = World::new()
+        .file("project/.tiller/settings.json", r#"{"permissions": {"deny": ["Bash"], "ask": ["Edit"]}}"#);
+    assert_eq!(question(&world).unwrap(), None);
+    let restricted = world.load_restricted();
+    assert_eq!((restricted.permissions.deny.len(), restricted.permissions.ask.len()), (1, 1));
 }
