@@ -1,149 +1,47 @@
 //! Changes of permissions that are to last: rules, directories and the mode of new sessions.
 
-use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
 use serde_json::Value;
-use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::{Destination, RuleValue, Update};
 
 use crate::decode::fit;
-use crate::definition::Behavior;
 use crate::dirs::{Places, Target};
 use crate::error::SettingsError;
 use crate::key::keys;
 use crate::row::unknown;
 use crate::write::{Editor, update};
 
-/// One change of permissions, as dialogs, hooks and hosts say it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum PermissionUpdate {
-    /// The mode is now this; in a file: the mode of new sessions.
-    SetMode {
-        /// The mode.
-        mode: Mode,
-        /// Where it counts.
-        destination: Destination,
-    },
-    /// Further rules.
-    AddRules {
-        /// The rules.
-        rules: Vec<RuleText>,
-        /// What they do.
-        behavior: Behavior,
-        /// Where they count.
-        destination: Destination,
-    },
-    /// These rules instead of those there are.
-    ReplaceRules {
-        /// The rules.
-        rules: Vec<RuleText>,
-        /// What they do.
-        behavior: Behavior,
-        /// Where they count.
-        destination: Destination,
-    },
-    /// These rules no longer.
-    RemoveRules {
-        /// The rules.
-        rules: Vec<RuleText>,
-        /// What they did.
-        behavior: Behavior,
-        /// Where they counted.
-        destination: Destination,
-    },
-    /// Further working directories.
-    AddDirectories {
-        /// The directories.
-        directories: Vec<String>,
-        /// Where they count.
-        destination: Destination,
-    },
-    /// These working directories no longer.
-    RemoveDirectories {
-        /// The directories.
-        directories: Vec<String>,
-        /// Where they counted.
-        destination: Destination,
-    },
-}
-
-/// Where a change counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Destination {
-    /// In this session: nothing is written.
-    Session,
-    /// In the user's settings.
-    UserSettings,
-    /// In the project's settings.
-    ProjectSettings,
-    /// In the user's settings for this project.
-    LocalSettings,
-}
-
-impl Destination {
-    fn target(self) -> Option<Target> {
-        match self {
-            Self::Session => None,
-            Self::UserSettings => Some(Target::User),
-            Self::ProjectSettings => Some(Target::Project),
-            Self::LocalSettings => Some(Target::Local),
-        }
+/// The file that a change is kept in; none for what is meant for the session.
+fn target(destination: Destination) -> Option<Target> {
+    match destination {
+        Destination::Session => None,
+        Destination::UserSettings => Some(Target::User),
+        Destination::ProjectSettings => Some(Target::Project),
+        Destination::LocalSettings => Some(Target::Local),
     }
 }
 
-/// A rule in two parts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RuleText {
-    /// The tool.
-    pub tool_name: String,
-    /// What of the tool; all of it if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule_content: Option<String>,
-}
-
-impl RuleText {
-    fn spelled(&self) -> Value {
-        match &self.rule_content {
-            None => self.tool_name.as_str().into(),
-            Some(content) => format!("{}({content})", self.tool_name).into(),
+fn write(change: &Update, file: &mut Editor) -> Result<(), SettingsError> {
+    const DIRECTORIES: [&str; 2] = ["permissions", "additionalDirectories"];
+    let spelled = |rule: &RuleValue| Value::String(rule.spelled());
+    let path = |dir: &PathBuf| Value::String(dir.to_string_lossy().into_owned());
+    match change {
+        Update::SetMode { mode, .. } => file.set(&["permissions", "defaultMode"], &mode.name().into()),
+        Update::AddRules { rules, behavior, .. } => {
+            rules.iter().try_for_each(|rule| file.add(&["permissions", behavior.name()], &spelled(rule)))
         }
-    }
-}
-
-impl PermissionUpdate {
-    /// Where the change counts.
-    #[must_use]
-    pub fn destination(&self) -> Destination {
-        match self {
-            Self::SetMode { destination, .. }
-            | Self::AddRules { destination, .. }
-            | Self::ReplaceRules { destination, .. }
-            | Self::RemoveRules { destination, .. }
-            | Self::AddDirectories { destination, .. }
-            | Self::RemoveDirectories { destination, .. } => *destination,
+        Update::ReplaceRules { rules, behavior, .. } => {
+            file.set(&["permissions", behavior.name()], &rules.iter().map(spelled).collect())
         }
-    }
-
-    fn write(&self, file: &mut Editor) -> Result<(), SettingsError> {
-        const DIRECTORIES: [&str; 2] = ["permissions", "additionalDirectories"];
-        match self {
-            Self::SetMode { mode, .. } => file.set(&["permissions", "defaultMode"], &mode.name().into()),
-            Self::AddRules { rules, behavior, .. } => {
-                rules.iter().try_for_each(|rule| file.add(&["permissions", behavior.name()], &rule.spelled()))
-            }
-            Self::ReplaceRules { rules, behavior, .. } => {
-                file.set(&["permissions", behavior.name()], &rules.iter().map(RuleText::spelled).collect())
-            }
-            Self::RemoveRules { rules, behavior, .. } => rules
-                .iter()
-                .try_for_each(|rule| file.take_out(&["permissions", behavior.name()], &rule.spelled())),
-            Self::AddDirectories { directories, .. } => {
-                directories.iter().try_for_each(|dir| file.add(&DIRECTORIES, &dir.as_str().into()))
-            }
-            Self::RemoveDirectories { directories, .. } => {
-                directories.iter().try_for_each(|dir| file.take_out(&DIRECTORIES, &dir.as_str().into()))
-            }
+        Update::RemoveRules { rules, behavior, .. } => {
+            rules.iter().try_for_each(|rule| file.take_out(&["permissions", behavior.name()], &spelled(rule)))
+        }
+        Update::AddDirectories { directories, .. } => {
+            directories.iter().try_for_each(|dir| file.add(&DIRECTORIES, &path(dir)))
+        }
+        Update::RemoveDirectories { directories, .. } => {
+            directories.iter().try_for_each(|dir| file.take_out(&DIRECTORIES, &path(dir)))
         }
     }
 }
@@ -152,12 +50,12 @@ impl PermissionUpdate {
 ///
 /// # Errors
 /// When a file cannot be changed.
-pub fn write_updates(places: &Places, updates: &[PermissionUpdate]) -> Result<(), SettingsError> {
-    for target in [Target::User, Target::Project, Target::Local] {
+pub fn write_updates(places: &Places, updates: &[Update]) -> Result<(), SettingsError> {
+    for file in [Target::User, Target::Project, Target::Local] {
         let mut meant =
-            updates.iter().filter(|update| update.destination().target() == Some(target)).peekable();
+            updates.iter().filter(|change| target(change.destination()) == Some(file)).peekable();
         if meant.peek().is_some() {
-            update(&places.target(target), |file| meant.try_for_each(|change| change.write(file)))?;
+            update(&places.target(file), |file| meant.try_for_each(|change| write(change, file)))?;
         }
     }
     Ok(())

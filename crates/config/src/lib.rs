@@ -19,9 +19,9 @@ mod row;
 mod trust;
 mod write;
 
-pub use change::{Destination, PermissionUpdate, RuleText, set, write_updates};
+pub use change::{set, write_updates};
 pub use definition::{
-    Behavior, DEFAULT_MODEL, Hook, HookEvent, HookGroup, Network, OnFailure, Permissions, RuleTest, Sandbox,
+    DEFAULT_MODEL, Hook, HookEvent, HookGroup, Network, OnFailure, Permissions, RuleTest, Sandbox,
     Secrets, Settings, Web,
 };
 pub use dirs::{Places, Target, config_dir};

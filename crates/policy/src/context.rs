@@ -16,6 +16,8 @@ pub struct Context {
     pub rules: Rules,
     /// The working directories, resolved. The first is the one that the session was started in.
     pub roots: Vec<PathBuf>,
+    /// Directories that were working directories before: rules against something still speak of what is there.
+    pub former_roots: Vec<PathBuf>,
     /// Directories of Tiller's own that may be read, e.g. stored tool output.
     pub readable: Vec<PathBuf>,
     /// What `~` stands for.

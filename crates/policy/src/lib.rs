@@ -34,4 +34,5 @@ pub use permit::{NotPermitted, Permit};
 pub use rule::{Behavior, Origin, Rule, RuleError, Rules, Source, split_list};
 pub use shell::is_read_only as is_read_only_command;
 pub use suggest::suggest;
-pub use update::{Destination, RuleValue, Update, UpdateError, apply, next_mode};
+pub use tiller_protocol::permission::{Destination, RuleValue, Update};
+pub use update::{UpdateError, apply};

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
 
 use crate::access::{Access, Request};
 use crate::context::Context;
 use crate::decide::{analyse, judge};
 use crate::path::is_guarded;
-use crate::rule::Behavior;
 use crate::shell::{Command, Kind, Word, only_looks, program_name};
-use crate::update::{Destination, RuleValue, Update};
 
 /// Programs whose first operand says what they do.
 const WITH_SUBCOMMANDS: &[&str] = &[

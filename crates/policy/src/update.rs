@@ -1,113 +1,27 @@
 //! Changes to what is permitted, as data.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
 
 use crate::context::Context;
-use crate::rule::{Behavior, Origin, Rule, RuleError, Source};
+use crate::rule::{Origin, Rule, RuleError, Source};
 
-/// One change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum Update {
-    /// Another mode.
-    SetMode {
-        /// The new mode.
-        mode: Mode,
-        /// Where it is kept.
-        destination: Destination,
-    },
-    /// More rules.
-    AddRules {
-        /// The rules.
-        rules: Vec<RuleValue>,
-        /// What they say.
-        behavior: Behavior,
-        /// Where they are kept.
-        destination: Destination,
-    },
-    /// Other rules instead of all that say the same in the same place.
-    ReplaceRules {
-        /// The rules.
-        rules: Vec<RuleValue>,
-        /// What they say.
-        behavior: Behavior,
-        /// Where they are kept.
-        destination: Destination,
-    },
-    /// Fewer rules.
-    RemoveRules {
-        /// The rules.
-        rules: Vec<RuleValue>,
-        /// What they say.
-        behavior: Behavior,
-        /// Where they are kept.
-        destination: Destination,
-    },
-    /// More working directories.
-    AddDirectories {
-        /// The directories, absolute.
-        directories: Vec<PathBuf>,
-        /// Where they are kept.
-        destination: Destination,
-    },
-    /// Fewer working directories.
-    RemoveDirectories {
-        /// The directories, absolute.
-        directories: Vec<PathBuf>,
-        /// Where they are kept.
-        destination: Destination,
-    },
-}
-
-/// A rule in two fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RuleValue {
-    /// The tool.
-    pub tool_name: String,
-    /// What of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule_content: Option<String>,
-}
-
-/// Where a change is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Destination {
-    /// In memory, until the session ends.
-    Session,
-    /// In the project's settings for this machine.
-    LocalSettings,
-    /// In the project's settings.
-    ProjectSettings,
-    /// In the user's settings.
-    UserSettings,
-}
-
-impl Destination {
-    fn source(self) -> Source {
-        match self {
-            Self::Session => Source::Session,
-            Self::LocalSettings => Source::Local,
-            Self::ProjectSettings => Source::Project,
-            Self::UserSettings => Source::User,
-        }
+/// The kind of place that rules with this destination come from.
+fn source(destination: Destination) -> Source {
+    match destination {
+        Destination::Session => Source::Session,
+        Destination::LocalSettings => Source::Local,
+        Destination::ProjectSettings => Source::Project,
+        Destination::UserSettings => Source::User,
     }
 }
 
-impl RuleValue {
-    /// Only what can also be written in settings is a rule.
-    fn rule(&self, source: Source) -> Result<Rule, RuleError> {
-        let text = match &self.rule_content {
-            None => self.tool_name.clone(),
-            Some(content) => format!("{}({content})", self.tool_name),
-        };
-        let rule: Rule = text.parse()?;
-        Ok(rule.from_origin(Origin { source, file: None }))
-    }
+/// Only what can also be written in settings is a rule.
+fn rule(value: &RuleValue, source: Source) -> Result<Rule, RuleError> {
+    let rule: Rule = value.spelled().parse()?;
+    Ok(rule.from_origin(Origin { source, file: None }))
 }
 
 impl From<&Rule> for RuleValue {
@@ -129,7 +43,8 @@ pub enum UpdateError {
     Rule(#[from] RuleError),
 }
 
-/// Applies changes in order: all of them or, on an error, none.
+/// Applies changes in order: all of them or, on an error, none. Rules of the command line and of a policy are out of
+/// reach.
 ///
 /// # Errors
 /// When one of them cannot be made.
@@ -144,40 +59,33 @@ pub fn apply(cx: &Context, updates: &[Update]) -> Result<Context, UpdateError> {
                 cx.mode = *mode;
             }
             Update::AddRules { rules, behavior, destination } => {
-                add(&mut cx, rules, *behavior, destination.source())?;
+                add(&mut cx, rules, *behavior, source(*destination))?;
             }
             Update::ReplaceRules { rules, behavior, destination } => {
-                let source = destination.source();
+                let source = source(*destination);
                 cx.rules.of_mut(*behavior).retain(|rule| rule.origin.source != source);
                 add(&mut cx, rules, *behavior, source)?;
             }
             Update::RemoveRules { rules, behavior, destination } => {
-                let source = destination.source();
-                cx.rules
-                    .of_mut(*behavior)
-                    .retain(|rule| rule.origin.source != source || !rules.contains(&RuleValue::from(rule)));
+                remove(&mut cx, rules, *behavior, source(*destination))?;
             }
             Update::AddDirectories { directories, .. } => {
                 for dir in directories {
-                    let real = cx.place(dir).real;
+                    let real = directory(&cx, dir);
                     if !cx.roots.contains(&real) {
                         cx.roots.push(real);
                     }
                 }
             }
-            Update::RemoveDirectories { directories, .. } => {
-                let gone: Vec<PathBuf> = directories.iter().map(|dir| cx.place(dir).real).collect();
-                let first = cx.roots.first().cloned();
-                cx.roots.retain(|root| Some(root) == first.as_ref() || !gone.contains(root));
-            }
+            Update::RemoveDirectories { directories, .. } => remove_directories(&mut cx, directories),
         }
     }
     Ok(cx)
 }
 
 fn add(cx: &mut Context, rules: &[RuleValue], behavior: Behavior, source: Source) -> Result<(), RuleError> {
-    for rule in rules {
-        let rule = rule.rule(source)?;
+    for value in rules {
+        let rule = rule(value, source)?;
         let all = cx.rules.of_mut(behavior);
         if !all.contains(&rule) {
             all.push(rule);
@@ -186,15 +94,36 @@ fn add(cx: &mut Context, rules: &[RuleValue], behavior: Behavior, source: Source
     Ok(())
 }
 
-/// The mode after this one when the user cycles through them.
-#[must_use]
-pub fn next_mode(mode: Mode, bypass_available: bool) -> Mode {
-    match mode {
-        Mode::Default => Mode::AcceptEdits,
-        Mode::AcceptEdits => Mode::Plan,
-        Mode::Plan if bypass_available => Mode::BypassPermissions,
-        Mode::Plan | Mode::BypassPermissions | Mode::DontAsk => Mode::Default,
+fn remove(
+    cx: &mut Context,
+    rules: &[RuleValue],
+    behavior: Behavior,
+    source: Source,
+) -> Result<(), RuleError> {
+    for value in rules {
+        let gone = RuleValue::from(&rule(value, source)?);
+        let all = cx.rules.of_mut(behavior);
+        all.retain(|rule| rule.origin.source != source || RuleValue::from(rule) != gone);
     }
+    Ok(())
+}
+
+/// Where a directory really is; a relative one starts where the session was started.
+fn directory(cx: &Context, dir: &Path) -> PathBuf {
+    let start = cx.roots.first().map(PathBuf::as_path).unwrap_or(Path::new("/"));
+    cx.place(&start.join(dir)).real
+}
+
+/// What a rule forbids in a directory stays forbidden when it is a working directory no longer.
+fn remove_directories(cx: &mut Context, directories: &[PathBuf]) {
+    let gone: Vec<PathBuf> = directories.iter().map(|dir| directory(cx, dir)).collect();
+    let is_gone = |at: usize, root: &PathBuf| at > 0 && gone.contains(root);
+    let (mut kept, mut former) = (Vec::new(), Vec::new());
+    for (at, root) in std::mem::take(&mut cx.roots).into_iter().enumerate() {
+        if is_gone(at, &root) { former.push(root) } else { kept.push(root) }
+    }
+    cx.roots = kept;
+    cx.former_roots.extend(former);
 }
 
 #[cfg(test)]
@@ -258,21 +187,5 @@ mod tests {
             destination: Destination::Session,
         };
         assert!(matches!(apply(&cx(), &[update]), Err(UpdateError::Rule(_))));
-    }
-
-    // PERM-13
-    #[test]
-    fn the_mode_key_cycles_in_its_order() {
-        let cycle = |bypass| {
-            let mut modes = vec![Mode::Default];
-            while modes.len() < 5 {
-                modes.push(next_mode(modes[modes.len() - 1], bypass));
-            }
-            modes
-        };
-        let (default, edits, plan) = (Mode::Default, Mode::AcceptEdits, Mode::Plan);
-        assert_eq!(cycle(false), [default, edits, plan, default, edits]);
-        assert_eq!(cycle(true), [default, edits, plan, Mode::BypassPermissions, default]);
-        assert_eq!(next_mode(Mode::DontAsk, true), default);
     }
 }

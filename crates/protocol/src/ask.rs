@@ -1,10 +1,13 @@
 //! The one way to wait for a human.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::hook::HookAsk;
 use crate::id::{AgentId, CallId};
+use crate::permission::Update;
 
 /// A question that only the user can answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +31,15 @@ pub struct PermissionAsk {
     pub input: Value,
     /// Why it is asked.
     pub reason: String,
+    /// The file or directory that is the reason, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_path: Option<PathBuf>,
+    /// What "always allow" would change, all of it together. Empty if nothing general can be offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<Update>,
+    /// Earlier calls of this session that were no matter of course and would be with the suggestions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub would_cover: Vec<String>,
     /// The sub-agent that asks; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
@@ -41,6 +53,8 @@ pub enum Answer {
     Allow {
         /// Replaces the call's input.
         updated_input: Option<Value>,
+        /// What shall be permitted from now on, in this order.
+        updates: Vec<Update>,
     },
     /// No.
     Refuse {

@@ -22,6 +22,8 @@ pub enum Command {
     Interrupt,
     /// Change the permission mode.
     SetMode(Mode),
+    /// Go on to the next permission mode: what the mode key does.
+    CycleMode,
     /// Change the main model (an alias or an id).
     SetModel(String),
     /// Change the system prompt; only before the first turn.

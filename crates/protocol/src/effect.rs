@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mode::Mode;
+use crate::permission::Update;
 
 /// One change of session state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,11 @@ pub enum Effect {
     SetMode {
         /// The new mode.
         mode: Mode,
+    },
+    /// What is permitted was changed; all at once, in this order.
+    Permissions {
+        /// The changes.
+        updates: Vec<Update>,
     },
     /// The main model is now this.
     SetModel {

@@ -13,5 +13,6 @@ pub mod hook;
 pub mod id;
 pub mod line;
 pub mod mode;
+pub mod permission;
 pub mod state;
 pub mod usage;

@@ -39,6 +39,39 @@ impl Mode {
             Self::Plan => "plan",
         }
     }
+
+    /// The mode after this one when the user goes through them with the mode key.
+    #[must_use]
+    pub fn next(self, bypass_available: bool) -> Self {
+        match self {
+            Self::Default => Self::AcceptEdits,
+            Self::AcceptEdits => Self::Plan,
+            Self::Plan if bypass_available => Self::BypassPermissions,
+            Self::Plan | Self::BypassPermissions | Self::DontAsk => Self::Default,
+        }
+    }
+}
+
+/// What the model still has to be told about plan mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanFlags {
+    /// Plan mode was left, and no later planning was announced as a return to it.
+    pub has_exited: bool,
+    /// The model was not yet told that plan mode was left.
+    pub exit_notice_due: bool,
+}
+
+impl PlanFlags {
+    /// What a change of mode does to them, whatever caused it.
+    #[must_use]
+    pub fn after(self, from: Mode, to: Mode) -> Self {
+        match (from, to) {
+            _ if from == to => self,
+            (Mode::Plan, _) => Self { has_exited: true, exit_notice_due: true },
+            (_, Mode::Plan) => Self { exit_notice_due: false, ..self },
+            _ => self,
+        }
+    }
 }
 
 impl fmt::Display for Mode {
@@ -57,5 +90,40 @@ impl FromStr for Mode {
 
     fn from_str(text: &str) -> Result<Self, UnknownMode> {
         Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| UnknownMode(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // PERM-13
+    #[test]
+    fn the_mode_key_cycles_in_its_order() {
+        let cycle = |bypass| {
+            let mut modes = vec![Mode::Default];
+            while modes.len() < 5 {
+                modes.push(modes[modes.len() - 1].next(bypass));
+            }
+            modes
+        };
+        let (default, edits, plan) = (Mode::Default, Mode::AcceptEdits, Mode::Plan);
+        assert_eq!(cycle(false), [default, edits, plan, default, edits]);
+        assert_eq!(cycle(true), [default, edits, plan, Mode::BypassPermissions, default]);
+        assert_eq!(Mode::DontAsk.next(true), default);
+    }
+
+    // PERM-14
+    #[test]
+    fn leaving_plan_mode_is_remembered_until_it_is_entered_again() {
+        let at_first = PlanFlags::default();
+        let left = PlanFlags { has_exited: true, exit_notice_due: true };
+        for other in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Plan) {
+            assert_eq!(at_first.after(other, Mode::Plan), at_first);
+            assert_eq!(at_first.after(Mode::Plan, other), left);
+            assert_eq!(left.after(other, Mode::Plan), PlanFlags { has_exited: true, exit_notice_due: false });
+            assert_eq!(left.after(other, Mode::Default), left);
+        }
+        assert_eq!(at_first.after(Mode::Plan, Mode::Plan), at_first);
     }
 }

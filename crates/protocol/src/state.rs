@@ -9,7 +9,8 @@ use indexmap::IndexMap;
 use crate::effect::{Effect, FileSeen, LineRange, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
-use crate::mode::Mode;
+use crate::mode::{Mode, PlanFlags};
+use crate::permission::{SessionPermissions, Update};
 use crate::usage::Usage;
 
 /// Files remembered at most; the least recently seen is forgotten first.
@@ -24,6 +25,10 @@ pub struct State {
     pub leaf: Option<EntryId>,
     /// The permission mode.
     pub mode: Mode,
+    /// What the model still has to be told about plan mode.
+    pub plan: PlanFlags,
+    /// Rules and directories of this session.
+    pub permissions: SessionPermissions,
     /// The model that took over, if the configured one was left.
     pub model: Option<String>,
     /// Where the session was started.
@@ -165,6 +170,11 @@ impl State {
                 if let Some(id) = attachment.queued_id() {
                     self.delivered(id);
                 }
+                match attachment.kind() {
+                    "plan_mode_exit" => self.plan.exit_notice_due = false,
+                    "plan_mode_reentry" => self.plan.has_exited = false,
+                    _ => {}
+                }
             }
             Body::Notice(_)
             | Body::Epoch(_)
@@ -195,9 +205,23 @@ impl State {
         self.additional_dirs.clone_from(&opened.additional_dirs);
     }
 
+    /// Every change of mode comes through here, whoever made it.
+    fn set_mode(&mut self, mode: Mode) {
+        self.plan = self.plan.after(self.mode, mode);
+        self.mode = mode;
+    }
+
+    fn permit(&mut self, update: &Update) {
+        match update {
+            Update::SetMode { mode, .. } => self.set_mode(*mode),
+            other => self.permissions.apply(other),
+        }
+    }
+
     fn effect(&mut self, effect: &Effect) {
         match effect {
-            Effect::SetMode { mode } => self.mode = *mode,
+            Effect::SetMode { mode } => self.set_mode(*mode),
+            Effect::Permissions { updates } => updates.iter().for_each(|update| self.permit(update)),
             Effect::SetModel { model } => self.model = Some(model.clone()),
             Effect::SetTodos { todos } => self.todos.clone_from(todos),
             Effect::FileSeen(seen) => Arc::make_mut(&mut self.files).see(seen.clone()),

@@ -19,6 +19,7 @@ use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
 use tiller_protocol::usage::{StopReason, Usage};
 use uuid::Uuid;
 
@@ -35,6 +36,11 @@ fn bodies() -> Vec<Body> {
         lines: Some(LineRange { first: 1, last: 2 }),
     };
     let todo = Todo { content: "do".into(), status: TodoStatus::InProgress, active_form: "doing".into() };
+    let update = Update::AddRules {
+        rules: vec![RuleValue { tool_name: "Bash".into(), rule_content: Some("ls:*".into()) }],
+        behavior: Behavior::Allow,
+        destination: Destination::Session,
+    };
     vec![
         Body::Opened(Opened {
             source: "startup".into(),
@@ -79,6 +85,7 @@ fn bodies() -> Vec<Body> {
         }),
         Body::Notice(Notice { subtype: "s".into(), level: Level::Warning, content: "c".into() }),
         Body::Effect(Effect::SetMode { mode: Mode::Plan }),
+        Body::Effect(Effect::Permissions { updates: vec![update] }),
         Body::Effect(Effect::SetModel { model: "m".into() }),
         Body::Effect(Effect::SetTodos { todos: vec![todo] }),
         Body::Effect(Effect::FileSeen(seen)),

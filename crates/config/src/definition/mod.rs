@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use hook::{Hook, HookEvent, HookGroup, OnFailure};
-pub use permission::{Behavior, Permissions, RuleTest};
+pub use permission::{Permissions, RuleTest};
 pub(crate) use sandbox::DEFAULT_ENABLED as DEFAULT_SANDBOX;
 pub use sandbox::{Network, Sandbox};
 

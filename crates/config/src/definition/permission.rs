@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::Behavior;
 
 /// What needs a question and what is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,30 +51,6 @@ pub struct RuleTest {
     pub mode: Option<Mode>,
     /// What has to come out.
     pub expect: Behavior,
-}
-
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Behavior {
-    /// It goes ahead.
-    Allow,
-    /// The user decides.
-    Ask,
-    /// It is refused.
-    Deny,
-}
-
-impl Behavior {
-    /// The list of rules in the settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
-    }
 }
 
 /// Policies written for other agents say `"disable"`.

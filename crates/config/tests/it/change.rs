@@ -1,12 +1,13 @@
 //! Changes of permissions that are to last.
 
 use serde_json::json;
-use tiller_config::{Layer, PermissionUpdate, write_updates};
+use tiller_config::{Layer, write_updates};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::Update;
 
 use crate::world::World;
 
-fn updates(json: serde_json::Value) -> Vec<PermissionUpdate> {
+fn updates(json: serde_json::Value) -> Vec<Update> {
     serde_json::from_value(json).unwrap()
 }
 

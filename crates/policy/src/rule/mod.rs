@@ -11,6 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use list::split_list;
+pub use tiller_protocol::permission::Behavior;
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,18 +50,6 @@ pub enum Source {
     User,
     /// This session only.
     Session,
-}
-
-/// What a rule says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Behavior {
-    /// Go ahead.
-    Allow,
-    /// The user decides.
-    Ask,
-    /// No.
-    Deny,
 }
 
 /// A rule that cannot be understood.

@@ -85,6 +85,9 @@ fn bases<'a>(content: &'a str, rule: &Rule, cx: &Context, reading: Reading) -> V
     }
     let relative = content.strip_prefix("./").unwrap_or(content);
     let mut all: Vec<_> = cx.roots.iter().map(|base| (base.clone(), relative)).collect();
+    if reading == Reading::Touches {
+        all.extend(cx.former_roots.iter().map(|base| (base.clone(), relative)));
+    }
     if reading == Reading::Touches && !relative.trim_end_matches('/').contains('/') {
         all.push((root, relative));
     }
