@@ -150,6 +150,7 @@ impl Control {
         let answer = match (response["subtype"].as_str(), body["behavior"].as_str()) {
             (Some("success"), Some("allow")) => Answer::Allow {
                 updated_input: body.get("updatedInput").filter(|input| input.is_object()).cloned(),
+                updates: Vec::new(),
             },
             (Some("success"), _) => {
                 let then = if body["interrupt"] == true { Then::EndTurn } else { Then::GoOn };

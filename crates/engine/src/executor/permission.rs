@@ -68,6 +68,9 @@ impl Permission<'_> {
             tool: self.call.name.clone(),
             input: self.call.input.clone(),
             reason: reason.explain(),
+            blocked_path: None,
+            suggestions: Vec::new(),
+            would_cover: Vec::new(),
             agent: None,
         });
         self.line.tell(News::Ask(ask, sender));
@@ -76,7 +79,7 @@ impl Permission<'_> {
             answer = answer => answer,
         };
         match answer {
-            Ok(Answer::Allow { updated_input }) => self.allowed_by_user(prepared, updated_input),
+            Ok(Answer::Allow { updated_input, .. }) => self.allowed_by_user(prepared, updated_input),
             Ok(Answer::Refuse { feedback, then }) => {
                 self.record("deny", &Reason::User, self.call.input.clone());
                 let text = match feedback {

@@ -33,6 +33,10 @@ impl Task {
             Some(Command::SetMode(mode)) => {
                 self.append(Body::Effect(Effect::SetMode { mode }))?;
             }
+            Some(Command::CycleMode) => {
+                let now = Arc::clone(&self.policy.borrow());
+                self.append(Body::Effect(Effect::SetMode { mode: now.mode.next(now.bypass_available) }))?;
+            }
             Some(Command::SetModel(setting)) => {
                 let model = self.fixed.names.resolve(&setting);
                 self.model_setting = Some(setting);
@@ -79,6 +83,11 @@ impl Task {
                         *context = Arc::new(Context { mode: *mode, confined, ..Context::clone(context) });
                     });
                 }
+                Effect::Permissions { updates } => self.policy.send_modify(|context| {
+                    if let Ok(changed) = tiller_policy::apply(context, updates) {
+                        *context = Arc::new(changed);
+                    }
+                }),
                 Effect::SetModel { model } => self.main_model.clone_from(model),
                 Effect::SetTodos { todos } => {
                     if let Some(path) = &self.fixed.todo_file

@@ -34,7 +34,7 @@ async fn the_user_is_asked_and_says_yes() {
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, Ask::Permission(ask)) = asked(&mut watch).await else { panic!("another question") };
     assert_eq!((ask.tool.as_str(), ask.call.as_str()), ("Probe", "a"));
-    watch.send(Command::Answer(id, Answer::Allow { updated_input: None })).await;
+    watch.send(Command::Answer(id, Answer::Allow { updated_input: None, updates: Vec::new() })).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.result("a").text(), "written");
     lab.server.assert_clean();
@@ -46,7 +46,7 @@ async fn the_users_changed_input_is_what_runs() {
     lab.server.replies([Reply::new().tool_with_id("a", "Probe", write(&lab)), Reply::text("done")]);
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, _) = asked(&mut watch).await;
-    watch.send(Command::Answer(id, Answer::Allow { updated_input: Some(json!({"say": "other"})) })).await;
+    watch.send(Command::Answer(id, Answer::Allow { updated_input: Some(json!({"say": "other"})), updates: Vec::new() })).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.result("a").text(), "other");
 }
