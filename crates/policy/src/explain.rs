@@ -43,6 +43,8 @@ pub struct ExplainedPart {
     pub rule: Option<String>,
     /// Where that rule comes from.
     pub source: Option<Source>,
+    /// The settings file it stands in.
+    pub file: Option<PathBuf>,
 }
 
 /// Judges a call and says why.
@@ -51,8 +53,8 @@ pub fn explain(request: &Request, cx: &Context) -> Explanation {
     let judgement = judge(request, cx);
     let (rule, source, file) = cited(&judgement.reason);
     let parts = judgement.parts.into_iter().map(|part| {
-        let (rule, source, _) = cited(&part.reason);
-        ExplainedPart { what: part.what, decision: part.verdict, reason: part.reason, rule, source }
+        let (rule, source, file) = cited(&part.reason);
+        ExplainedPart { what: part.what, decision: part.verdict, reason: part.reason, rule, source, file }
     });
     Explanation {
         decision: judgement.verdict,
@@ -68,8 +70,9 @@ pub fn explain(request: &Request, cx: &Context) -> Explanation {
 
 fn cited(reason: &Reason) -> (Option<String>, Option<Source>, Option<PathBuf>) {
     match reason {
-        Reason::Rule { rule, source, file } => (Some(rule.clone()), Some(*source), file.clone()),
-        Reason::MayRead { rule, source } => (Some(rule.clone()), Some(*source), None),
+        Reason::Rule { rule, source, file } | Reason::MayRead { rule, source, file } => {
+            (Some(rule.clone()), Some(*source), file.clone())
+        }
         _ => (None, None, None),
     }
 }

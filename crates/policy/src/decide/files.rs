@@ -9,7 +9,7 @@ use super::part::Part;
 use crate::context::Context;
 use crate::path::{Place, is_guarded, is_public, names_guarded};
 use crate::rule::pattern::Pattern;
-use crate::rule::{Behavior, Reading, Rule};
+use crate::rule::{Behavior, Origin, Reading, Rule};
 
 /// Judges paths by the rules that speak of one tool.
 #[derive(Clone, Copy)]
@@ -67,7 +67,8 @@ impl<'a> Files<'a> {
     /// A rule that forbids to read something which could be among what is read.
     pub(crate) fn may_read(&self, what: &str, could_fit: impl Fn(&Pattern) -> bool) -> Option<Part> {
         let rule = self.find(Behavior::Deny, |rule, _| rule.judges_reads(self.tool), could_fit)?;
-        let reason = Reason::MayRead { rule: rule.to_string(), source: rule.origin.source };
+        let Origin { source, file } = rule.origin.clone();
+        let reason = Reason::MayRead { rule: rule.to_string(), source, file };
         Some(Part::ask(what, reason))
     }
 

@@ -25,6 +25,24 @@ pub enum Reason {
         /// The settings file it stands in.
         file: Option<PathBuf>,
     },
+    /// A rule in words, which a model finds to fit.
+    Prompt {
+        /// The rule as it was written.
+        rule: String,
+        /// Where it comes from.
+        source: Source,
+        /// The settings file it stands in.
+        file: Option<PathBuf>,
+    },
+    /// It is not known whether a rule in words fits.
+    Unchecked {
+        /// The rule as it was written.
+        rule: String,
+        /// Where it comes from.
+        source: Source,
+        /// The settings file it stands in.
+        file: Option<PathBuf>,
+    },
     /// The place: outside the working directories.
     WorkingDir {
         /// The path in question.
@@ -34,6 +52,13 @@ pub enum Reason {
     ReadOnly,
     /// The user said yes.
     User,
+    /// A hook said so.
+    Hook {
+        /// The hook.
+        name: String,
+        /// What it says.
+        reason: String,
+    },
     /// The call is a question to the user.
     NeedsUser,
     /// Nothing speaks for it or against it.
@@ -52,6 +77,8 @@ pub enum Reason {
         rule: String,
         /// Where it comes from.
         source: Source,
+        /// The settings file it stands in.
+        file: Option<PathBuf>,
     },
     /// The command is not understood.
     Opaque {
@@ -65,6 +92,14 @@ impl Reason {
         Self::Rule { rule: rule.to_string(), source: rule.origin.source, file: rule.origin.file.clone() }
     }
 
+    pub(crate) fn prompt(rule: &Rule) -> Self {
+        Self::Prompt { rule: rule.to_string(), source: rule.origin.source, file: rule.origin.file.clone() }
+    }
+
+    pub(crate) fn unchecked(rule: &Rule) -> Self {
+        Self::Unchecked { rule: rule.to_string(), source: rule.origin.source, file: rule.origin.file.clone() }
+    }
+
     /// A sentence for users and for the model.
     #[must_use]
     pub fn explain(&self) -> String {
@@ -74,9 +109,15 @@ impl Reason {
             }
             Self::Mode { mode } => format!("the permission mode is {mode}"),
             Self::Rule { rule, .. } => format!("the rule {rule} says so"),
+            Self::Prompt { rule, .. } => format!("it does what the rule {rule} describes"),
+            Self::Unchecked { rule, .. } => {
+                format!("only a model can tell whether the rule {rule} speaks of it, and there is no answer")
+            }
             Self::WorkingDir { path } => format!("{} is outside the working directories", path.display()),
             Self::ReadOnly => "it changes nothing".to_owned(),
             Self::User => "the user allowed it".to_owned(),
+            Self::Hook { name, reason } if reason.is_empty() => format!("the hook {name} says so"),
+            Self::Hook { name, reason } => format!("the hook {name} says: {reason}"),
             Self::NeedsUser => "it is a question to the user".to_owned(),
             Self::Uncovered { what } => format!("no rule allows {what}"),
             Self::Guarded { path } => {
@@ -90,7 +131,7 @@ impl Reason {
     }
 }
 
-/// Written with the kinds that hosts know: `mode`, `rule`, `workingDir`, `other`.
+/// Written with the kinds that hosts know: `mode`, `rule`, `workingDir`, `hook`, `other`.
 impl Serialize for Reason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -110,6 +151,11 @@ impl Serialize for Reason {
             Self::WorkingDir { path } => {
                 map.serialize_entry("type", "workingDir")?;
                 map.serialize_entry("path", path)?;
+            }
+            Self::Hook { name, reason } => {
+                map.serialize_entry("type", "hook")?;
+                map.serialize_entry("hookName", name)?;
+                map.serialize_entry("reason", reason)?;
             }
             other => {
                 map.serialize_entry("type", "other")?;
