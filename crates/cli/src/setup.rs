@@ -77,6 +77,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         fallback_model,
         registry,
         rules,
+        hooks: settings.hooks.clone(),
         mode,
         default_mode,
         interactive,

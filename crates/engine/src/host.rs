@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tiller_model::{Completion, ModelError, Request, Thinking, cost};
+use tiller_model::{Completion, Model, ModelError, Request, Thinking, cost};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
@@ -42,13 +42,7 @@ impl Host for CallHost {
     fn digest(&self, prompt: String) -> BoxFuture<'static, Result<String, String>> {
         let side = Side { line: self.line.clone(), services: self.services.clone() };
         async move {
-            let request = Request {
-                model: side.services.small_model.clone(),
-                messages: vec![user_message(&prompt)],
-                max_tokens: Some(SIDE_MAX_TOKENS),
-                thinking: Thinking::Off,
-                ..Request::default()
-            };
+            let request = small_question(&side.services.small_model, &prompt);
             let answer = side.ask(request).await.map_err(|error| error.to_string())?;
             Ok(answer.text())
         }
@@ -61,6 +55,38 @@ impl Host for CallHost {
     }
 }
 
+/// Asks the small model one question.
+pub(crate) fn small_question(small_model: &str, prompt: &str) -> Request {
+    Request {
+        model: small_model.to_owned(),
+        messages: vec![user_message(prompt)],
+        max_tokens: Some(SIDE_MAX_TOKENS),
+        thinking: Thinking::Off,
+        ..Request::default()
+    }
+}
+
+/// Makes a request beside the conversation: the answer, and what it cost.
+pub(crate) async fn ask_beside(
+    model: &dyn Model,
+    request: Request,
+) -> Result<(Completion, Response), ModelError> {
+    let info = model.info(&request.model);
+    let answer = model.complete(request).await?;
+    let spent = Response {
+        message_id: answer.message_id.clone(),
+        model: answer.model.clone(),
+        usage: answer.usage,
+        stop_reason: answer.stop_reason.clone(),
+        stop_details: None,
+        cost_usd: cost(&info, &answer.usage),
+        duration_ms: u64::try_from(answer.duration.as_millis()).unwrap_or(u64::MAX),
+        request_id: answer.request_id.clone(),
+        side: true,
+    };
+    Ok((answer, spent))
+}
+
 /// A model request beside the conversation; what it costs is told to the session.
 struct Side {
     line: Line,
@@ -69,20 +95,8 @@ struct Side {
 
 impl Side {
     async fn ask(&self, request: Request) -> Result<Completion, ModelError> {
-        let model = request.model.clone();
-        let answer = self.services.model.complete(request).await?;
-        let info = self.services.model.info(&model);
-        self.line.tell(News::Spent(Response {
-            message_id: answer.message_id.clone(),
-            model: answer.model.clone(),
-            usage: answer.usage,
-            stop_reason: answer.stop_reason.clone(),
-            stop_details: None,
-            cost_usd: cost(&info, &answer.usage),
-            duration_ms: u64::try_from(answer.duration.as_millis()).unwrap_or(u64::MAX),
-            request_id: answer.request_id.clone(),
-            side: true,
-        }));
+        let (answer, spent) = ask_beside(self.services.model.as_ref(), request).await?;
+        self.line.tell(News::Spent(spent));
         Ok(answer)
     }
 

@@ -32,6 +32,20 @@ pub(crate) struct Facts {
     pub(crate) steering_waits: bool,
     /// Cut answers continued so far.
     pub(crate) continuations: u32,
+    /// A hook of a call wants the turn to end.
+    pub(crate) hook_stop: Option<String>,
+    /// Whether the Stop hooks were heard about this end.
+    pub(crate) stop_hooks: StopHooks,
+}
+
+/// Whether the Stop hooks were heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StopHooks {
+    /// They were not asked yet.
+    #[default]
+    Due,
+    /// They have nothing against the end.
+    Passed,
 }
 
 /// What to do next.
@@ -43,6 +57,8 @@ pub(crate) enum Next {
     Resume,
     /// Ask the model to go on with an answer that was cut.
     ContinueCut,
+    /// Hear the Stop hooks: the model is done.
+    StopHooks,
     /// Deliver what the user sent meanwhile, and ask the model again.
     DeliverSteering,
     /// The turn is over.
@@ -67,12 +83,16 @@ pub(crate) fn next(facts: &Facts) -> Next {
         }
         _ => {}
     }
+    if let Some(message) = &facts.hook_stop {
+        return Next::End(Outcome::HookStopped { message: message.clone() }, None);
+    }
     if facts.calls > 0 {
         return Next::Sample;
     }
     match facts.stop {
         Some(StopReason::PauseTurn) if facts.continuations < MAX_PAUSES => Next::Resume,
         Some(StopReason::MaxTokens) if facts.continuations < MAX_CONTINUATIONS => Next::ContinueCut,
+        _ if facts.stop_hooks == StopHooks::Due => Next::StopHooks,
         _ if facts.steering_waits => Next::DeliverSteering,
         _ => Next::End(Outcome::Success, None),
     }
@@ -105,10 +125,31 @@ mod tests {
     // LOOP-28, LOOP-43
     #[test]
     fn a_finished_answer_ends_the_turn_unless_the_user_has_said_more() {
-        assert_eq!(next(&facts(StopReason::EndTurn)), Next::End(Outcome::Success, None));
-        assert_eq!(next(&facts(StopReason::Other("new".into()))), Next::End(Outcome::Success, None));
-        let waiting = Facts { steering_waits: true, ..facts(StopReason::EndTurn) };
+        let heard = |stop| Facts { stop_hooks: StopHooks::Passed, ..facts(stop) };
+        assert_eq!(next(&heard(StopReason::EndTurn)), Next::End(Outcome::Success, None));
+        assert_eq!(next(&heard(StopReason::Other("new".into()))), Next::End(Outcome::Success, None));
+        let waiting = Facts { steering_waits: true, ..heard(StopReason::EndTurn) };
         assert_eq!(next(&waiting), Next::DeliverSteering);
+    }
+
+    // LOOP-39, LOOP-41
+    #[test]
+    fn stop_hooks_are_heard_before_a_good_end_and_before_no_other() {
+        let waiting = Facts { steering_waits: true, ..facts(StopReason::EndTurn) };
+        assert_eq!(next(&waiting), Next::StopHooks);
+        assert_eq!(next(&facts(StopReason::EndTurn)), Next::StopHooks);
+        let stopped = Facts { hook_stop: Some("enough".into()), calls: 1, ..facts(StopReason::ToolUse) };
+        let others = [
+            Facts { abort: Some(Abort::Interrupted), ..facts(StopReason::EndTurn) },
+            facts(StopReason::Refusal),
+            facts(StopReason::ContextWindowExceeded),
+            stopped.clone(),
+        ];
+        for facts in others {
+            assert!(matches!(next(&facts), Next::End(..)), "{facts:?}");
+        }
+        let message = "enough".to_owned();
+        assert_eq!(next(&stopped), Next::End(Outcome::HookStopped { message }, None));
     }
 
     #[test]
@@ -116,9 +157,9 @@ mod tests {
         assert_eq!(next(&facts(StopReason::PauseTurn)), Next::Resume);
         assert_eq!(next(&facts(StopReason::MaxTokens)), Next::ContinueCut);
         let tired = Facts { continuations: MAX_CONTINUATIONS, ..facts(StopReason::MaxTokens) };
-        assert_eq!(next(&tired), Next::End(Outcome::Success, None));
+        assert_eq!(next(&tired), Next::StopHooks);
         let endless = Facts { continuations: MAX_PAUSES, ..facts(StopReason::PauseTurn) };
-        assert_eq!(next(&endless), Next::End(Outcome::Success, None));
+        assert_eq!(next(&endless), Next::StopHooks);
     }
 
     // LOOP-27, LOOP-30

@@ -6,9 +6,12 @@ use tiller_model::Model;
 use tiller_policy::Context;
 use tiller_protocol::env::Env;
 use tiller_tools::{Registry, Shells};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::hook::Hooks;
+use crate::session::Aside;
 
 /// Handles that calls need.
 #[derive(Clone)]
@@ -25,6 +28,9 @@ pub(crate) struct Services {
     pub(crate) small_model: String,
     /// The model for searches.
     pub(crate) search_model: String,
+    pub(crate) hooks: Hooks,
+    /// The way to the session for what is neither a command nor news of a call.
+    pub(crate) asides: mpsc::UnboundedSender<Aside>,
     /// Every task of the session, so that its end can wait for them.
     pub(crate) tasks: TaskTracker,
     /// Fires when the session ends.

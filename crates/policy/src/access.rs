@@ -16,7 +16,7 @@ pub enum Access {
 }
 
 /// A shell command and where it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Script {
     /// The text given to the shell.
     pub command: String,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tiller_protocol::mode::Mode;
 
 use crate::path::{Place, Resolver};
+use crate::prompt::Finding;
 use crate::rule::Rules;
 
 /// What a decision depends on besides the request.
@@ -30,6 +31,8 @@ pub struct Context {
     pub bypass_available: bool,
     /// Whether nobody is there to be asked.
     pub unattended: bool,
+    /// What a model found about commands and rules in words.
+    pub findings: Vec<Finding>,
     /// Finds where paths really lead.
     pub resolver: Resolver,
 }

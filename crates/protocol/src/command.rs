@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::ask::{Answer, Ask};
 use crate::block::RawBlock;
 use crate::entry::{Delivery, Entry};
+use crate::hook::HostHooks;
 use crate::id::{AskId, CallId, ChainId, EntryId};
 use crate::mode::Mode;
 
@@ -33,6 +34,8 @@ pub enum Command {
         /// Stands at its end.
         append: Option<String>,
     },
+    /// Run hooks of the host's, too.
+    AddHooks(Vec<HostHooks>),
     /// No more input will come: finish what is running and queued, then end.
     Close,
     /// Stop the running turn and end. What is queued stays in the log.

@@ -66,6 +66,21 @@ impl HookEnd {
     }
 }
 
+/// Hooks that a host has registered, for those cases of an event that match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostHooks {
+    /// The event.
+    pub event: String,
+    /// A name, names separated by `|`, or a regular expression; empty matches everything.
+    pub matcher: String,
+    /// The names under which the host will run them.
+    pub callbacks: Vec<String>,
+    /// The longest time each may take, in seconds.
+    pub timeout: Option<u64>,
+    /// Whether a hook that fails has said no.
+    pub failure_blocks: bool,
+}
+
 /// What a host is asked when one of its hooks is to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

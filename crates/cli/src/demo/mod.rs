@@ -95,6 +95,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         fallback_model: None,
         registry: tiller_tools::built_in(),
         rules: Rules { allow: vec!["Bash(./test.sh)".parse()?], ..Rules::default() },
+        hooks: BTreeMap::new(),
         mode: Some(Mode::AcceptEdits),
         default_mode: Mode::Default,
         interactive: false,

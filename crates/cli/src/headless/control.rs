@@ -34,6 +34,8 @@ pub(crate) struct Terms {
 pub(crate) struct Control {
     terms: Terms,
     pending: HashMap<String, AskId>,
+    /// Hooks that run in the host.
+    hooks: HashMap<String, AskId>,
     /// Messages that have not reached the model yet.
     undelivered: Vec<EntryId>,
     host_is_gone: bool,
@@ -73,7 +75,13 @@ enum Content {
 
 impl Control {
     pub(crate) fn new(terms: Terms) -> Self {
-        Self { terms, pending: HashMap::new(), undelivered: Vec::new(), host_is_gone: false }
+        Self {
+            terms,
+            pending: HashMap::new(),
+            hooks: HashMap::new(),
+            undelivered: Vec::new(),
+            host_is_gone: false,
+        }
     }
 
     /// What an event calls for: frames for the host, or answers in its place.
@@ -83,8 +91,12 @@ impl Control {
                 self.note_delivery(entry);
                 Vec::new()
             }
-            Event::Asked(id, _) if self.host_is_gone => {
-                return Reaction { commands: vec![refuse(*id)], ..Reaction::default() };
+            Event::Asked(id, ask) if self.host_is_gone => {
+                let refusal = match ask {
+                    Ask::Permission(_) => refuse(*id),
+                    Ask::Hook(_) => no_hook(*id),
+                };
+                return Reaction { commands: vec![refusal], ..Reaction::default() };
             }
             Event::Asked(id, Ask::Permission(ask)) if self.terms.asks => {
                 let request_id = id.to_string();
@@ -93,6 +105,16 @@ impl Control {
                     "description": ask.reason, "input": ask.input, "tool_use_id": ask.call,
                     "permission_suggestions": []});
                 vec![json!({"type": "control_request", "request_id": request_id, "request": request})]
+            }
+            Event::Asked(id, Ask::Hook(ask)) => {
+                let request_id = id.to_string();
+                self.hooks.insert(request_id.clone(), *id);
+                let request = json!({"subtype": "hook_callback", "callback_id": ask.callback, "input": ask.input,
+                    "tool_use_id": ask.call});
+                vec![json!({"type": "control_request", "request_id": request_id, "request": request})]
+            }
+            Event::Resolved(id) if self.hooks.remove(&id.to_string()).is_some() => {
+                vec![json!({"type": "control_cancel_request", "request_id": id.to_string()})]
             }
             Event::Resolved(id) if self.pending.remove(&id.to_string()).is_some() => {
                 vec![json!({"type": "control_cancel_request", "request_id": id.to_string()})]
@@ -105,7 +127,8 @@ impl Control {
     /// The host is gone: open questions are answered with no, and so are those that follow.
     pub(crate) fn nobody_answers(&mut self) -> Vec<Command> {
         self.host_is_gone = true;
-        self.pending.drain().map(|(_, id)| refuse(id)).collect()
+        let questions = self.pending.drain().map(|(_, id)| refuse(id));
+        questions.chain(self.hooks.drain().map(|(_, id)| no_hook(id))).collect()
     }
 
     /// What a frame of the host asks for. Unknown kinds are passed over.
@@ -144,8 +167,12 @@ impl Control {
     }
 
     fn response(&mut self, response: &Value) -> Reaction {
-        let id = response["request_id"].as_str().and_then(|id| self.pending.remove(id));
-        let Some(id) = id else { return Reaction::default() };
+        let request = response["request_id"].as_str().unwrap_or_default();
+        if let Some(id) = self.hooks.remove(request) {
+            let command = Command::Answer(id, Answer::Hook { answer: hook_answer(response) });
+            return Reaction { commands: vec![command], ..Reaction::default() };
+        }
+        let Some(id) = self.pending.remove(request) else { return Reaction::default() };
         let body = &response["response"];
         let answer = match (response["subtype"].as_str(), body["behavior"].as_str()) {
             (Some("success"), Some("allow")) => Answer::Allow {
@@ -232,4 +259,16 @@ impl Control {
 fn refuse(id: AskId) -> Command {
     let feedback = "the stream closed before the question was answered".to_owned();
     Command::Answer(id, Answer::Refuse { feedback: Some(feedback), then: Then::GoOn })
+}
+
+fn no_hook(id: AskId) -> Command {
+    let answer = Err("the stream closed before the hook was run".to_owned());
+    Command::Answer(id, Answer::Hook { answer })
+}
+
+fn hook_answer(response: &Value) -> Result<Value, String> {
+    match response["subtype"].as_str() {
+        Some("success") => Ok(response["response"].clone()),
+        _ => Err(response["error"].as_str().unwrap_or("the hook failed in the host").to_owned()),
+    }
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use tiller_protocol::command::Command;
+use tiller_protocol::hook::HostHooks;
 
 use super::tally::Tally;
 use crate::args::PROTOCOL_LEVEL;
 
 /// What a host may ask for and Tiller does not have. Leaving it out would change what the session does, so it is refused.
-const UNAVAILABLE: [&str; 9] = [
-    "hooks",
+const UNAVAILABLE: [&str; 8] = [
     "agents",
     "skills",
     "plugins",
@@ -32,7 +32,9 @@ pub(super) fn initialize(request: &Value, tally: &Tally) -> Result<(Value, Vec<C
     if prompt.is_some() && tally.turns > 0 {
         return Err("the system prompt can be set only before the first message".to_owned());
     }
-    Ok((answer(tally), prompt.into_iter().collect()))
+    let hooks = hooks(&request["hooks"])?;
+    let commands = prompt.into_iter().chain((!hooks.is_empty()).then_some(Command::AddHooks(hooks)));
+    Ok((answer(tally), commands.collect()))
 }
 
 /// Whether a field says anything: empty lists and objects do not.
@@ -43,6 +45,37 @@ fn is_given(field: &Value) -> bool {
         Value::Object(fields) => !fields.is_empty(),
         _ => true,
     }
+}
+
+/// The host's hooks by event: `{Event: [{matcher, hookCallbackIds, timeout, onFailure}]}`.
+fn hooks(given: &Value) -> Result<Vec<HostHooks>, String> {
+    let events = match given {
+        Value::Null => return Ok(Vec::new()),
+        Value::Object(events) => events,
+        _ => return Err("hooks has to be an object with a list for each event".to_owned()),
+    };
+    let mut hooks = Vec::new();
+    for (event, groups) in events {
+        let groups = groups.as_array().ok_or_else(|| format!("hooks.{event} has to be a list"))?;
+        for group in groups {
+            let names = group["hookCallbackIds"].as_array().into_iter().flatten();
+            let callbacks: Option<Vec<String>> = names.map(|name| Some(name.as_str()?.to_owned())).collect();
+            hooks.push(HostHooks {
+                event: event.clone(),
+                matcher: group["matcher"].as_str().unwrap_or_default().to_owned(),
+                callbacks: callbacks.ok_or_else(|| format!("hooks.{event}: a callback id is not a text"))?,
+                timeout: group["timeout"].as_f64().map(whole_seconds),
+                failure_blocks: group["onFailure"] == "block",
+            });
+        }
+    }
+    Ok(hooks)
+}
+
+/// Seconds, rounded up.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
+fn whole_seconds(seconds: f64) -> u64 {
+    seconds.ceil().clamp(1.0, 86_400.0) as u64
 }
 
 fn prompt(request: &Value) -> Result<Option<Command>, String> {
@@ -70,6 +103,6 @@ fn answer(tally: &Tally) -> Value {
         "commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"],
         "models": [{"value": "default", "displayName": "Default", "description": "The configured model"}],
         "account": {}, "claude_code_version": PROTOCOL_LEVEL, "pid": std::process::id(),
-        "current_permission_mode": tally.state.mode,
+        "current_permission_mode": tally.state.mode, "hooks_applied": true, "hook_on_failure_supported": true,
     })
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
+use tiller_protocol::ask::Ask;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Entry, Level, Origin, Outcome};
@@ -138,7 +139,8 @@ impl Output {
                     "error_status": status, "error": error});
                 self.frame(&self.frames.system("api_retry", fields))
             }
-            Event::Asked(..) => self.state("requires_action"),
+            Event::Asked(_, Ask::Permission(_)) => self.state("requires_action"),
+            Event::Asked(_, Ask::Hook(_)) => Ok(()),
             Event::Resolved(_) => self.state("running"),
             Event::Idle if tally.turns > 0 => self.state("idle"),
             Event::Closed

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::{Value, json};
+use tiller_policy::Permit;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
@@ -14,8 +15,13 @@ use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolErro
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::hooked::Hooked;
 use super::permission::Permission;
+use crate::hook::Outcome;
 use crate::services::Services;
+
+/// What hooks are told of a call that was stopped.
+const STOPPED: &str = "The call was stopped before it was finished.";
 
 /// What a running call tells the session.
 pub(crate) enum News {
@@ -25,6 +31,8 @@ pub(crate) enum News {
     Decided(DecisionRecord),
     /// The user has to be asked.
     Ask(Ask, oneshot::Sender<Answer>),
+    /// Hooks of the call have run.
+    Hooks(Box<Outcome>),
     /// A model request was made on the call's behalf.
     Spent(Response),
     /// It is over.
@@ -122,8 +130,9 @@ impl Line {
 
 /// Runs a call to its verdict and reports it.
 pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
-    let aftermath = Aftermath::default();
-    let steps = AssertUnwindSafe(steps(order, view, services, &line, &cancel)).catch_unwind();
+    let mut aftermath = Aftermath::default();
+    let run = Run { view, services, line: &line, cancel: &cancel };
+    let steps = AssertUnwindSafe(run.steps(order, &mut aftermath)).catch_unwind();
     let verdict = steps.await.unwrap_or_else(|panic| {
         let text =
             format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(&panic));
@@ -133,49 +142,103 @@ pub(crate) async fn run(order: Order, view: View, services: Services, line: Line
     line.tell(News::Finished(Ended { verdict, aftermath }));
 }
 
-async fn steps(
-    order: Order,
+/// One call on its way.
+struct Run<'a> {
     view: View,
     services: Services,
-    line: &Line,
-    cancel: &CancellationToken,
-) -> Verdict {
-    let Order { call, prepared } = order;
-    if cancel.is_cancelled() {
-        return Verdict::Cancelled;
-    }
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
-        Err(error) => return Verdict::error(&error.to_string()),
-    };
-    if let Err(problem) = prepared.validate(&view) {
-        return Verdict::error(&problem);
-    }
-    let permission = Permission { call: &call, view: &view, services: &services, line };
-    let (prepared, permit) = match permission.seek(prepared, cancel).await {
-        Ok(permitted) => permitted,
-        Err(verdict) => return verdict,
-    };
-    let limit = prepared.result_limit();
-    let spill_dir = view.spill_dir.clone();
-    let cx = ToolCx {
-        call: call.id.clone(),
-        view,
-        permit,
-        cancel: cancel.clone(),
-        host: Arc::new(crate::host::CallHost::new(line.clone(), services.clone())) as Arc<dyn Host>,
-        env: services.env.clone(),
-        shells: Arc::clone(&services.shells),
-    };
-    let (done, is_error) = match prepared.run(cx).await {
-        Ok(done) => (done, false),
-        Err(ToolError::Failed(done)) => (done, true),
-        Err(ToolError::Model(text)) => return Verdict::error(&text),
-        Err(ToolError::Cancelled) => return Verdict::Cancelled,
-    };
-    let Done { content, detail, effects } = bound(done, limit, &spill_dir, &call.id);
-    Verdict::Settled(Box::new(Settled { content, is_error, detail, effects }))
+    line: &'a Line,
+    cancel: &'a CancellationToken,
 }
+
+impl Run<'_> {
+    /// Hooks, permission, the tool itself, hooks again.
+    async fn steps(&self, order: Order, aftermath: &mut Aftermath) -> Verdict {
+        let hooked = Hooked { view: &self.view, services: &self.services, line: self.line };
+        let (call, prepared, permit) = match self.permitted(order, &hooked, aftermath).await {
+            Ok(permitted) => permitted,
+            Err(verdict) => return verdict,
+        };
+        match self.execute(&call, prepared, permit).await {
+            Ok(mut settled) => {
+                hooked.after(&call, &mut settled, self.cancel, aftermath).await;
+                Verdict::Settled(Box::new(settled))
+            }
+            Err(Cancelled) => {
+                // These hooks outlive the call, which is answered without them if they take long.
+                hooked.failed(&call, STOPPED, true, &self.services.ended, aftermath).await;
+                Verdict::Cancelled
+            }
+        }
+    }
+
+    /// The call as it may run, with the input that hooks and the user have left it.
+    async fn permitted(
+        &self,
+        order: Order,
+        hooked: &Hooked<'_>,
+        aftermath: &mut Aftermath,
+    ) -> Result<(ToolUse, Box<dyn PreparedCall>, Permit), Verdict> {
+        let Order { mut call, prepared } = order;
+        if self.cancel.is_cancelled() {
+            return Err(Verdict::Cancelled);
+        }
+        let mut prepared = self.valid(prepared)?;
+        let before = hooked.before(&call, self.cancel, aftermath).await;
+        if self.cancel.is_cancelled() {
+            return Err(Verdict::Cancelled);
+        }
+        if let Some(reason) = before.stopped {
+            return Err(Verdict::error(&format!("Not run: a hook ended the work here: {reason}")));
+        }
+        if let Some(input) = before.updated_input {
+            prepared = self.valid(self.services.registry.prepare(&call.name, Input::Json(&input)))?;
+            call.input = input;
+        }
+        let (view, services, line) = (&self.view, &self.services, self.line);
+        let permission = Permission { call: &call, view, services, line, hook: before.decision };
+        let (prepared, permit) = permission.seek(prepared, self.cancel).await?;
+        Ok((call, prepared, permit))
+    }
+
+    fn valid(
+        &self,
+        prepared: Result<Box<dyn PreparedCall>, InputError>,
+    ) -> Result<Box<dyn PreparedCall>, Verdict> {
+        let prepared = prepared.map_err(|error| Verdict::error(&error.to_string()))?;
+        prepared.validate(&self.view).map_err(|problem| Verdict::error(&problem))?;
+        Ok(prepared)
+    }
+
+    async fn execute(
+        &self,
+        call: &ToolUse,
+        prepared: Box<dyn PreparedCall>,
+        permit: Permit,
+    ) -> Result<Settled, Cancelled> {
+        let limit = prepared.result_limit();
+        let host = crate::host::CallHost::new(self.line.clone(), self.services.clone());
+        let cx = ToolCx {
+            call: call.id.clone(),
+            view: self.view.clone(),
+            permit,
+            cancel: self.cancel.clone(),
+            host: Arc::new(host) as Arc<dyn Host>,
+            env: self.services.env.clone(),
+            shells: Arc::clone(&self.services.shells),
+        };
+        let (done, is_error) = match prepared.run(cx).await {
+            Ok(done) => (done, false),
+            Err(ToolError::Failed(done)) => (done, true),
+            Err(ToolError::Model(text)) => return Ok(Settled::error(&text)),
+            Err(ToolError::Cancelled) => return Err(Cancelled),
+        };
+        let Done { content, detail, effects } = bound(done, limit, &self.view.spill_dir, &call.id);
+        Ok(Settled { content, is_error, detail, effects })
+    }
+}
+
+/// The tool was told to stop, and did.
+struct Cancelled;
 
 fn panic_text(panic: &Box<dyn std::any::Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

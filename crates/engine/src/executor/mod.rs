@@ -1,6 +1,7 @@
 //! Runs the calls of one response: as soon as the model has written them, beside each other where they are safe.
 
 mod call;
+mod hooked;
 mod permission;
 mod schedule;
 

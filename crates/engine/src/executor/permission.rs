@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tiller_policy::{Context, Decision, Permit, Reason, Request, approve, decide};
+use tiller_policy::{Context, Decision, Permit, Reason, Request, approve};
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::ToolUse;
 use tiller_protocol::entry::DecisionRecord;
@@ -12,6 +12,8 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::call::{Line, News, Verdict};
+use super::hooked::judged;
+use crate::hook::PreDecision;
 use crate::services::Services;
 
 /// Seeks permission for one call.
@@ -20,6 +22,8 @@ pub(crate) struct Permission<'a> {
     pub(crate) view: &'a View,
     pub(crate) services: &'a Services,
     pub(crate) line: &'a Line,
+    /// What hooks say of the call.
+    pub(crate) hook: Option<PreDecision>,
 }
 
 /// A call and what it may do.
@@ -33,7 +37,7 @@ impl Permission<'_> {
         cancel: &CancellationToken,
     ) -> Result<Permitted, Verdict> {
         let request = self.request(prepared.as_ref());
-        match decide(&request, &self.policy()) {
+        match judged(&request, &self.policy(), self.hook.as_ref()) {
             Decision::Allow(permit, reason) => {
                 self.record("allow", &reason, Value::Null);
                 Ok((prepared, permit))

@@ -10,6 +10,7 @@
 
 mod occasion;
 mod outcome;
+mod record;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::Value;
 use tiller_protocol::id::{AgentId, CallId};
 use tiller_protocol::mode::Mode;
@@ -62,7 +63,8 @@ pub(crate) enum Occasion<'a> {
 }
 
 /// Why a session begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum StartSource {
     /// It is new.
     Startup,
@@ -75,7 +77,8 @@ pub(crate) enum StartSource {
 }
 
 /// Why a session ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Ending {
     /// It was cleared.
     Clear,
@@ -88,7 +91,8 @@ pub(crate) enum Ending {
 }
 
 /// Who wants to compact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Trigger {
     /// The user.
     Manual,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tiller_config::HookEvent;
-use tiller_policy::Update;
 use tiller_protocol::entry::{Attachment, Level};
+use tiller_protocol::permission::Update;
 
 /// What all hooks of one occasion say together.
 #[derive(Debug, Default)]

@@ -50,6 +50,7 @@ impl Task {
                 let PromptChoice { replace: before, append: at_end } = std::mem::take(&mut self.fixed.prompt);
                 self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
+            Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
             Some(Command::Close) => self.closing = true,
             Some(Command::Shutdown) => {
                 self.shut_down = true;

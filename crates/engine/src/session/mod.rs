@@ -3,19 +3,22 @@
 mod after_sampling;
 mod commands;
 mod epoch;
+mod hooks;
+mod host_hooks;
 mod open;
 mod sample;
 mod settle;
 mod steering;
 mod turn;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::TempDir;
+use tiller_config::{HookEvent, HookGroup, Sourced};
 use tiller_model::name::Names;
 use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
@@ -31,9 +34,11 @@ use tiller_tools::Registry;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::cache_watch::CacheWatch;
+use crate::hook::StartSource;
 use crate::journal::Journal;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
+pub(crate) use hooks::Aside;
 use turn::Turn;
 
 /// Commands that may wait.
@@ -65,6 +70,8 @@ pub struct Setup {
     pub registry: Registry,
     /// Permission rules.
     pub rules: Rules,
+    /// What runs at certain moments.
+    pub hooks: BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>,
     /// The permission mode, if one was named.
     pub mode: Option<Mode>,
     /// The mode of a session for which none was named and that was not left while planning.
@@ -183,6 +190,11 @@ struct Task {
     policy: watch::Sender<Arc<Context>>,
     inbox: mpsc::Receiver<Command>,
     inbox_open: bool,
+    asides: mpsc::UnboundedReceiver<Aside>,
+    /// How the session came about, for hooks.
+    start_source: StartSource,
+    /// Hooks were told that the session has begun.
+    hooks_have_begun: bool,
     closing: bool,
     /// The session ends without what is still queued.
     shut_down: bool,
@@ -236,7 +248,15 @@ impl Task {
             if self.closing || !self.inbox_open {
                 return Ok(None);
             }
-            match self.inbox.recv().await {
+            let command = tokio::select! {
+                biased;
+                Some(aside) = self.asides.recv() => {
+                    self.on_aside(aside)?;
+                    continue;
+                }
+                command = self.inbox.recv() => command,
+            };
+            match command {
                 Some(Command::Submit(input)) => {
                     self.queue_held = false;
                     let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
@@ -249,7 +269,11 @@ impl Task {
 
     /// Nothing survives the session: background commands and running calls end with it.
     async fn end(&mut self) {
+        if let Err(error) = self.session_end_hooks().await {
+            tracing::error!("{error}");
+        }
         self.services.ended.cancel();
+        self.services.hooks.end_all().await;
         self.services.shells.end_all().await;
         self.services.tasks.close();
         if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {

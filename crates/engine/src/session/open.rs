@@ -22,11 +22,13 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::host_hooks::SmallModel;
 use super::sample::THINKING_DROPPED;
 use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
 use crate::cache_watch::CacheWatch;
 use crate::executor::{Stop, synthetic};
+use crate::hook::{Hooks, Judge, Parts, StartSource};
 use crate::journal::{Journal, VERSION};
 use crate::policy::{context, resolved};
 use crate::services::Services;
@@ -74,6 +76,22 @@ impl Task {
         let roots = context.roots.clone();
         let (policy, policy_now) = watch::channel(Arc::new(context));
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
+        let (aside, asides) = mpsc::unbounded_channel();
+        let judge = SmallModel {
+            model: Arc::clone(&setup.model),
+            name: setup.names.small_fast.clone(),
+            asides: aside.clone(),
+        };
+        let hooks = Hooks::new(
+            &setup.hooks,
+            Parts {
+                env: setup.env.clone(),
+                project_dir: resolved(&setup.env.cwd),
+                session: opening.id,
+                transcript: opening.paths.log.clone(),
+                judge: Arc::new(judge) as Arc<dyn Judge>,
+            },
+        );
         let services = Services {
             env: setup.env.clone(),
             registry: setup.registry,
@@ -83,6 +101,8 @@ impl Task {
             model: setup.model,
             small_model: setup.names.small_fast.clone(),
             search_model: main_model.clone(),
+            hooks,
+            asides: aside,
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
         };
@@ -114,6 +134,12 @@ impl Task {
             policy,
             inbox,
             inbox_open: true,
+            asides,
+            start_source: match opening.source {
+                "startup" => StartSource::Startup,
+                _ => StartSource::Resume,
+            },
+            hooks_have_begun: false,
             closing: false,
             shut_down: false,
             model_setting: setup.model_setting,

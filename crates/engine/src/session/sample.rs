@@ -11,7 +11,7 @@ use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outco
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
 
-use super::Task;
+use super::{Aside, Task};
 use crate::executor::{Executor, Order, STOP_GRACE, Siblings, Stop, synthetic};
 use crate::next::Abort;
 use crate::partial::PartialText;
@@ -52,6 +52,7 @@ enum Wake {
     Model(Option<Result<ModelEvent, ModelError>>),
     Call(Option<(tiller_protocol::id::CallId, crate::executor::News)>),
     Command(Option<tiller_protocol::command::Command>),
+    Aside(Aside),
     Cancelled,
 }
 
@@ -138,6 +139,7 @@ impl Task {
                 biased;
                 () = token.cancelled() => Wake::Cancelled,
                 command = self.inbox.recv(), if self.inbox_open => Wake::Command(command),
+                Some(aside) = self.asides.recv() => Wake::Aside(aside),
                 news = attempt.executor.next_news() => Wake::Call(news),
                 event = stream.next() => Wake::Model(event),
             };
@@ -146,6 +148,7 @@ impl Task {
                     return Ok(Err(Stopped::Aborted(self.turn.abort.unwrap_or(Abort::Interrupted))));
                 }
                 Wake::Command(command) => self.on_command(command)?,
+                Wake::Aside(aside) => self.on_aside(aside)?,
                 Wake::Call(Some((call, news))) => self.on_news(attempt, &call, news)?,
                 Wake::Call(None) => {}
                 Wake::Model(Some(Ok(event))) => self.on_model_event(attempt, event).await?,
@@ -343,6 +346,7 @@ impl Task {
             };
             self.measure(&telemetry);
             self.drain(&mut attempt).await?;
+            self.turn.hook_stop = attempt.executor.hook_stop().map(str::to_owned);
         }
         Ok(Sampled::Answered { stop, refusal, blocks: attempt.blocks, calls })
     }

@@ -71,6 +71,7 @@ impl Task {
             tokio::select! {
                 biased;
                 command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
                 news = attempt.executor.next_news() => {
                     if let Some((call, news)) = news {
                         self.on_news(attempt, &call, news)?;
@@ -98,11 +99,8 @@ impl Task {
             News::Spent(response) => {
                 self.append(Body::Response(response))?;
             }
-            News::Ask(ask, answer) => {
-                let id = AskId(self.fixed.env.fresh());
-                self.asks.insert(id, answer);
-                self.journal.tell(Event::Asked(id, ask));
-            }
+            News::Ask(ask, answer) => self.put(ask, answer),
+            News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
             News::Finished(ended) => {
                 if attempt.executor.finish(call, ended) {
                     self.turn.stop(Abort::ToolRejection);

@@ -7,8 +7,9 @@ use tiller_protocol::id::{ChainId, EntryId};
 use tokio_util::sync::CancellationToken;
 
 use super::Task;
+use super::hooks::Admission;
 use super::sample::Sampled;
-use crate::next::{Abort, Facts, Next, aborted, next};
+use crate::next::{Abort, Facts, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
 use crate::telemetry::{self, Telemetry};
 
@@ -26,6 +27,12 @@ pub(super) struct Turn {
     /// Steering messages the next answer will be the first to have seen.
     pub(super) pending_steering: usize,
     continuations: u32,
+    /// Why a hook of a call wants the turn to end.
+    pub(super) hook_stop: Option<String>,
+    /// The agent is running because a Stop hook held it back.
+    pub(super) stop_hook_active: bool,
+    /// Ends that Stop hooks refused.
+    pub(super) refused_ends: u32,
 }
 
 impl Turn {
@@ -55,15 +62,31 @@ impl Task {
         self.turn = Turn { chain, token, ..Turn::default() };
         self.journal.tell(Event::TurnStarted);
         self.ensure_epoch().await?;
-        let is_blank = content.iter().all(RawBlock::is_blank_text);
-        self.append_as(id, Body::User(UserMessage { content, origin }))?;
-        let (outcome, marker) = if is_blank { nothing_to_do() } else { self.steps().await? };
+        self.session_start_hooks().await?;
+        let (outcome, marker) = self.begin_with(id, content, origin).await?;
         if outcome == Outcome::Interrupted {
             self.append(Body::User(hidden(INTERRUPTED)))?;
         }
         let steps = self.turn.steps;
         self.journal.append_durably(Body::TurnEnded(TurnEnd { outcome, marker, steps })).await?;
         Ok(())
+    }
+
+    async fn begin_with(
+        &mut self,
+        id: EntryId,
+        content: Vec<RawBlock>,
+        origin: Origin,
+    ) -> Result<End, StoreError> {
+        let (content, context) = match self.admit(id, content).await? {
+            Admission::Admitted(content, context) => (content, context),
+            Admission::Refused { reason, .. } => return Ok((Outcome::HookStopped { message: reason }, None)),
+        };
+        let is_blank = content.iter().all(RawBlock::is_blank_text);
+        self.append_as(id, Body::User(UserMessage { content, origin }))?;
+        self.attach(context)?;
+        self.deliver_hook_responses()?;
+        if is_blank { Ok(nothing_to_do()) } else { self.steps().await }
     }
 
     async fn steps(&mut self) -> Result<End, StoreError> {
@@ -88,19 +111,49 @@ impl Task {
                         refusal,
                         steering_waits: self.steering_waits(),
                         continuations: self.turn.continuations,
+                        hook_stop: self.turn.hook_stop.take(),
+                        stop_hooks: StopHooks::Due,
                     }
                 }
             };
-            match next(&facts) {
-                Next::Sample | Next::DeliverSteering => self.deliver_steering()?,
-                Next::Resume => self.turn.continuations += 1,
-                Next::ContinueCut => {
-                    self.turn.continuations += 1;
-                    self.append(Body::User(hidden(GO_ON)))?;
-                }
-                Next::End(outcome, marker) => return Ok((outcome, marker)),
+            if let Some(end) = self.follow_up(facts).await? {
+                return Ok(end);
             }
         }
+    }
+
+    /// Does what follows a step. Returns the end of the turn, if it is that.
+    async fn follow_up(&mut self, facts: Facts) -> Result<Option<End>, StoreError> {
+        match next(&facts) {
+            Next::Sample => {
+                self.deliver_steering().await?;
+            }
+            Next::DeliverSteering => {
+                self.turn.stop_hook_active = false;
+                if self.deliver_steering().await? == 0 {
+                    // Hooks let none of it through, so there is nothing new for the model.
+                    let facts = Facts { steering_waits: self.steering_waits(), ..facts };
+                    return Box::pin(self.follow_up(facts)).await;
+                }
+            }
+            Next::Resume => self.turn.continuations += 1,
+            Next::ContinueCut => {
+                self.turn.continuations += 1;
+                self.append(Body::User(hidden(GO_ON)))?;
+            }
+            Next::StopHooks => {
+                if self.stop_hooks_object().await? {
+                    return Ok(None);
+                }
+                let (abort, steering_waits) = (self.turn.abort, self.steering_waits());
+                let heard = Facts { abort, steering_waits, stop_hooks: StopHooks::Passed, ..facts };
+                return Box::pin(self.follow_up(heard)).await;
+            }
+            Next::End(outcome, marker) => return Ok(Some((outcome, marker))),
+        }
+        // A hook may have refused what was about to be delivered, and everything after it.
+        let refused = self.turn.hook_stop.take();
+        Ok(refused.map(|message| (Outcome::HookStopped { message }, None)))
     }
 
     /// Limits are checked before the model is asked, so that nothing is cut in the middle.

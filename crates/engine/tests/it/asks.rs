@@ -46,7 +46,12 @@ async fn the_users_changed_input_is_what_runs() {
     lab.server.replies([Reply::new().tool_with_id("a", "Probe", write(&lab)), Reply::text("done")]);
     let mut watch = lab.begin(asking(&lab), "go").await;
     let (id, _) = asked(&mut watch).await;
-    watch.send(Command::Answer(id, Answer::Allow { updated_input: Some(json!({"say": "other"})), updates: Vec::new() })).await;
+    watch
+        .send(Command::Answer(
+            id,
+            Answer::Allow { updated_input: Some(json!({"say": "other"})), updates: Vec::new() },
+        ))
+        .await;
     watch.until_turn_ends().await;
     assert_eq!(watch.result("a").text(), "other");
 }

@@ -202,6 +202,7 @@ impl Lab {
             fallback_model: None,
             registry: Registry::default().with(Probe(self.gates.clone())),
             rules: Rules::default(),
+            hooks: BTreeMap::default(),
             mode: Some(Mode::BypassPermissions),
             default_mode: Mode::Default,
             interactive: false,

@@ -9,6 +9,7 @@ use super::place::{Places, Where};
 use crate::access::Script;
 use crate::context::Context;
 use crate::path::Place;
+use crate::prompt::{Worded, worded};
 use crate::rule::command::{self, Match};
 use crate::rule::{Behavior, Rule};
 use crate::shell::{
@@ -32,6 +33,7 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
     let places = Places { cx, variables: &analysis.variables };
     let judge = Judge { cx, tool, script, analysis, files, places };
     let mut parts: Vec<Part> = judge.opaque().into_iter().collect();
+    parts.extend(judge.worded(Behavior::Deny).into_iter().chain(judge.worded(Behavior::Ask)));
     parts.extend(analysis.commands.iter().map(|command| judge.command(command)));
     parts.extend(analysis.redirects.iter().map(|redirect| judge.redirect(redirect)));
     if analysis.background && !judge.is_meant_literally() {
@@ -82,6 +84,17 @@ impl<'a> Judge<'a> {
             Some(rule) => Part::allow(text, Reason::rule(rule)),
             None => Part::ask(text, Reason::Opaque { why }),
         })
+    }
+
+    /// A rule in words against the whole. Where nobody can tell whether it fits, the user has to.
+    fn worded(&self, behavior: Behavior) -> Option<Part> {
+        let text = self.script.command.as_str();
+        match worded(self.tool, self.script, behavior, self.cx) {
+            Worded::Silent => None,
+            Worded::Fits(rule) if behavior == Behavior::Deny => Some(Part::deny(text, Reason::prompt(rule))),
+            Worded::Fits(rule) => Some(Part::ask_by_rule(text, Reason::prompt(rule))),
+            Worded::Open(rule) => Some(Part::ask_by_rule(text, Reason::unchecked(rule))),
+        }
     }
 
     fn opaque_files(&self, text: &str) -> Option<Part> {
@@ -171,7 +184,11 @@ impl<'a> Judge<'a> {
         let rule = rules.find(|(_, content)| {
             command::covers(content, command) && (harmless || command::spells_assignments(content, command))
         });
-        rule.map(|(rule, _)| Reason::rule(rule))
+        let rule = rule.map(|(rule, _)| Reason::rule(rule));
+        rule.or_else(|| match worded(self.tool, self.script, Behavior::Allow, self.cx) {
+            Worded::Fits(rule) if harmless => Some(Reason::prompt(rule)),
+            _ => None,
+        })
     }
 
     fn leaves_guarded_alone(&self, command: &Command) -> Result<(), Reason> {

@@ -1,0 +1,218 @@
+//! Hooks around the session, its prompts and the end of its turns.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::pin::pin;
+use std::time::Duration;
+
+use tiller_config::HookEvent;
+use tiller_protocol::ask::{Answer, Ask, PermissionAsk};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::{Attachment, Body, Dequeued, Level, Response};
+use tiller_protocol::id::{AskId, CallId, EntryId};
+use tokio::sync::oneshot;
+
+use super::Task;
+use crate::hook::{AsyncResponse, Ending, Moment, Occasion, Outcome};
+use crate::store::StoreError;
+
+/// Times Stop hooks may hold a turn open.
+const MAX_REFUSED_ENDS: u32 = 10;
+/// What hooks of a session that is told to end at once may take.
+const HURRIED: Duration = Duration::from_secs(2);
+
+/// What is said to the session beside commands and calls.
+pub(crate) enum Aside {
+    /// Somebody outside is asked, on behalf of a hook.
+    Ask(Ask, oneshot::Sender<Answer>),
+    /// Hooks that nobody waited for are done.
+    Hooks(Box<Outcome>),
+    /// A model request was made on behalf of a hook.
+    Spent(Response),
+}
+
+/// A prompt that hooks have seen.
+pub(super) enum Admission {
+    /// It may go to the model, with what hooks add behind it.
+    Admitted(Vec<RawBlock>, Vec<Attachment>),
+    /// It may not.
+    Refused {
+        /// What the hook says.
+        reason: String,
+        /// Whether the hook wants the turn to end as well.
+        ends_turn: bool,
+    },
+}
+
+impl Task {
+    /// Runs the hooks of an occasion while commands are still heard, and records what they did.
+    async fn run_hooks(&mut self, occasion: Occasion<'_>) -> Result<Outcome, StoreError> {
+        let (hooks, moment, token) = (self.services.hooks.clone(), self.moment(), self.turn.token.clone());
+        let mut run = pin!(hooks.run(occasion, &moment, &token));
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                outcome = &mut run => break outcome,
+            }
+        };
+        self.record_hooks(&outcome, None)?;
+        Ok(outcome)
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { cwd: self.journal.state.cwd.clone(), mode: self.journal.state.mode, agent: None }
+    }
+
+    /// Puts on record which hooks ran, and tells the user what they want to be told.
+    pub(super) fn record_hooks(
+        &mut self,
+        outcome: &Outcome,
+        call: Option<&CallId>,
+    ) -> Result<(), StoreError> {
+        for run in &outcome.runs {
+            self.append(Body::Hook(run.record(call)))?;
+        }
+        for (level, text) in &outcome.notices {
+            self.notice("hook", *level, text.clone())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_aside(&mut self, aside: Aside) -> Result<(), StoreError> {
+        match aside {
+            Aside::Ask(ask, answer) => {
+                self.put(ask, answer);
+                Ok(())
+            }
+            Aside::Hooks(outcome) => self.record_hooks(&outcome, None),
+            Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
+        }
+    }
+
+    /// Puts a question to whoever is outside.
+    pub(super) fn put(&mut self, ask: Ask, answer: oneshot::Sender<Answer>) {
+        if let Ask::Permission(ask) = &ask {
+            self.notify_of(ask);
+        }
+        let id = AskId(self.fixed.env.fresh());
+        self.asks.insert(id, answer);
+        self.journal.tell(Event::Asked(id, ask));
+    }
+
+    /// Lets Notification hooks know that the user is waited for. Nobody waits for these hooks.
+    fn notify_of(&self, ask: &PermissionAsk) {
+        if !self.services.hooks.has(HookEvent::Notification) {
+            return;
+        }
+        let (hooks, moment, ended) =
+            (self.services.hooks.clone(), self.moment(), self.services.ended.clone());
+        let (message, asides) =
+            (format!("Tiller needs your permission to use {}", ask.tool), self.services.asides.clone());
+        self.services.tasks.spawn(async move {
+            let occasion = Occasion::Notification { message: &message, kind: "permission_prompt" };
+            let outcome = hooks.run(occasion, &moment, &ended).await;
+            // The session may be over; then nobody wants to know.
+            let _ = asides.send(Aside::Hooks(Box::new(outcome)));
+        });
+    }
+
+    /// The first turn of a run is the start of the session for hooks: hosts have registered theirs by then.
+    pub(super) async fn session_start_hooks(&mut self) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.hooks_have_begun, true) {
+            return Ok(());
+        }
+        let (source, model) = (self.start_source, self.main_model.clone());
+        let outcome = self.run_hooks(Occasion::SessionStart { source, model: &model }).await?;
+        self.attach(outcome.attachments)
+    }
+
+    /// Lets hooks see a prompt before anything else does.
+    pub(super) async fn admit(
+        &mut self,
+        id: EntryId,
+        content: Vec<RawBlock>,
+    ) -> Result<Admission, StoreError> {
+        let prompt = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
+        let outcome = self.run_hooks(Occasion::UserPromptSubmit { prompt: &prompt }).await?;
+        let ends_turn = outcome.stopped.is_some();
+        if let Some(reason) = outcome.stopped.or(outcome.blocked) {
+            self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
+            let text = format!("A hook did not let the prompt through: {reason}");
+            self.notice("prompt_blocked", Level::Warning, text)?;
+            return Ok(Admission::Refused { reason, ends_turn });
+        }
+        let content = match outcome.updated_prompt {
+            Some(text) => reworded(content, &text),
+            None => content,
+        };
+        Ok(Admission::Admitted(content, outcome.attachments))
+    }
+
+    /// Whether Stop hooks want the agent to go on instead of ending the turn.
+    pub(super) async fn stop_hooks_object(&mut self) -> Result<bool, StoreError> {
+        let stop_hook_active = self.turn.stop_hook_active;
+        let outcome = self.run_hooks(Occasion::Stop { stop_hook_active }).await?;
+        let objects = outcome.blocked.is_some() && outcome.stopped.is_none() && self.turn.abort.is_none();
+        if objects && self.turn.refused_ends == MAX_REFUSED_ENDS {
+            let text =
+                format!("Stop hooks refused the end of the turn {MAX_REFUSED_ENDS} times; it ends now.");
+            self.notice("stop_hooks", Level::Warning, text)?;
+            return Ok(false);
+        }
+        self.attach(outcome.attachments)?;
+        if objects {
+            self.turn.refused_ends += 1;
+            self.turn.stop_hook_active = true;
+        }
+        Ok(objects)
+    }
+
+    /// Hears the hooks for the end of the session, if they heard of its start.
+    pub(super) async fn session_end_hooks(&mut self) -> Result<(), StoreError> {
+        if !self.hooks_have_begun {
+            return Ok(());
+        }
+        let hurried = self.shut_down;
+        self.turn = super::Turn::default();
+        let token = self.turn.token.clone();
+        let deadline = async move {
+            if hurried {
+                tokio::time::sleep(HURRIED).await;
+                token.cancel();
+            }
+            pending::<Infallible>().await
+        };
+        tokio::select! {
+            outcome = self.run_hooks(Occasion::SessionEnd { reason: Ending::Other }) => outcome.map(drop),
+            never = deadline => match never {},
+        }
+    }
+
+    /// Tells the model what asynchronous hooks have found out since.
+    pub(super) fn deliver_hook_responses(&mut self) -> Result<(), StoreError> {
+        for AsyncResponse { run, attachment, notice } in self.services.hooks.take_async_responses() {
+            self.append(Body::Hook(run.record(None)))?;
+            if let Some((level, text)) = notice {
+                self.notice("hook", level, text)?;
+            }
+            self.attach(attachment.into_iter().collect())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn attach(&mut self, attachments: Vec<Attachment>) -> Result<(), StoreError> {
+        for attachment in attachments {
+            self.append(Body::Attachment(attachment))?;
+        }
+        Ok(())
+    }
+}
+
+/// The prompt with another text; what is not text stays.
+fn reworded(content: Vec<RawBlock>, text: &str) -> Vec<RawBlock> {
+    let rest = content.into_iter().filter(|block| block.as_text().is_none());
+    std::iter::once(RawBlock::text(text)).chain(rest).collect()
+}
