@@ -52,8 +52,7 @@ fn write(change: &Update, file: &mut Editor) -> Result<(), SettingsError> {
 /// When a file cannot be changed.
 pub fn write_updates(places: &Places, updates: &[Update]) -> Result<(), SettingsError> {
     for file in [Target::User, Target::Project, Target::Local] {
-        let mut meant =
-            updates.iter().filter(|change| target(change.destination()) == Some(file)).peekable();
+        let mut meant = updates.iter().filter(|change| target(change.destination()) == Some(file)).peekable();
         if meant.peek().is_some() {
             update(&places.target(file), |file| meant.try_for_each(|change| write(change, file)))?;
         }

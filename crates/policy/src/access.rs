@@ -34,3 +34,19 @@ pub struct Request {
     /// Whether the call leaves everything unchanged.
     pub read_only: bool,
 }
+
+impl Request {
+    /// The call in a few words: the command, or the tool with what it touches.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let touched = self.access.iter().map(|access| match access {
+            Access::Read(path) | Access::Write(path) => path.display().to_string(),
+            Access::Exec(script) => script.command.clone(),
+            Access::Net(host) => host.clone(),
+        });
+        match self.access.as_slice() {
+            [Access::Exec(script)] => script.command.clone(),
+            _ => std::iter::once(self.tool.clone()).chain(touched).collect::<Vec<_>>().join(" "),
+        }
+    }
+}

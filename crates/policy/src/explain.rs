@@ -70,9 +70,10 @@ pub fn explain(request: &Request, cx: &Context) -> Explanation {
 
 fn cited(reason: &Reason) -> (Option<String>, Option<Source>, Option<PathBuf>) {
     match reason {
-        Reason::Rule { rule, source, file } | Reason::MayRead { rule, source, file } => {
-            (Some(rule.clone()), Some(*source), file.clone())
-        }
+        Reason::Rule { rule, source, file }
+        | Reason::MayRead { rule, source, file }
+        | Reason::Prompt { rule, source, file }
+        | Reason::Unchecked { rule, source, file } => (Some(rule.clone()), Some(*source), file.clone()),
         _ => (None, None, None),
     }
 }

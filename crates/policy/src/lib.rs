@@ -35,6 +35,6 @@ pub use permit::{NotPermitted, Permit};
 pub use prompt::{Confidence, Finding, Found, Question, open_question};
 pub use rule::{Behavior, Origin, Rule, RuleError, Rules, Source, split_list};
 pub use shell::is_read_only as is_read_only_command;
-pub use suggest::suggest;
+pub use suggest::{newly_covered, suggest};
 pub use tiller_protocol::permission::{Destination, RuleValue, Update};
 pub use update::{UpdateError, apply};

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::decide::{analyse, judge};
 use crate::path::is_guarded;
 use crate::shell::{Command, Kind, Word, only_looks, program_name};
+use crate::update::apply;
 
 /// Programs whose first operand says what they do.
 const WITH_SUBCOMMANDS: &[&str] = &[
@@ -97,9 +98,24 @@ const TOO_MIGHTY: &[&str] = &[
 /// Interpreters that are fine to allow for one script file.
 const INTERPRETERS: &[&str] = &["bash", "deno", "node", "perl", "php", "python", "python3", "ruby", "sh"];
 
-/// What to offer for a call that is asked about. Empty if nothing general can be offered.
+/// What to offer for a call that is asked about, all of it together. Empty if nothing general can be offered that would
+/// have spared the question.
 #[must_use]
 pub fn suggest(request: &Request, cx: &Context) -> Vec<Update> {
+    let updates = general_updates(request, cx);
+    let spares = apply(cx, &updates).is_ok_and(|after| judge(request, &after).verdict == Behavior::Allow);
+    if spares { updates } else { Vec::new() }
+}
+
+/// What changes of permissions would allow of what was not allowed by itself before.
+#[must_use]
+pub fn newly_covered<'a>(updates: &[Update], earlier: &'a [Request], cx: &Context) -> Vec<&'a Request> {
+    let Ok(after) = apply(cx, updates) else { return Vec::new() };
+    let allows = |cx: &Context, request: &Request| judge(request, cx).verdict == Behavior::Allow;
+    earlier.iter().filter(|request| !allows(cx, request) && allows(&after, request)).collect()
+}
+
+fn general_updates(request: &Request, cx: &Context) -> Vec<Update> {
     let mut rules = Vec::new();
     let mut updates = Vec::new();
     for access in &request.access {
@@ -196,7 +212,6 @@ mod tests {
     use super::*;
     use crate::access::Script;
     use crate::decide::{Decision, decide};
-    use crate::update::apply;
 
     fn cx() -> Context {
         Context { roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() }
@@ -255,6 +270,39 @@ mod tests {
         ] {
             assert_eq!(rules(&bash(command)), [""; 0], "{command}");
         }
+    }
+
+    // RULE-04
+    #[test]
+    fn nothing_is_suggested_that_would_not_have_spared_the_question() {
+        for command in ["make all > /etc/motd", "make all &", "make all; cp x .git/config"] {
+            assert_eq!(suggest(&bash(command), &cx()), [], "{command}");
+        }
+        let mut always = cx();
+        always.rules.ask.push("Bash(make:*)".parse().unwrap());
+        assert_eq!(suggest(&bash("make all"), &always), []);
+    }
+
+    // RULE-04
+    #[test]
+    fn what_a_suggestion_would_cover_is_told_from_what_was_asked_before() {
+        let earlier: Vec<Request> =
+            ["make all", "make clean", "ls", "make all install", "make all > /etc/motd"].map(bash).into();
+        let updates = suggest(&bash("make all -j4"), &cx());
+        let covered: Vec<String> =
+            newly_covered(&updates, &earlier, &cx()).into_iter().map(Request::describe).collect();
+        assert_eq!(covered, ["make all", "make all install"]);
+        let write = |path: &str| Request {
+            tool: "Write".to_owned(),
+            access: vec![Access::Write(path.into())],
+            read_only: false,
+        };
+        let earlier = [write("/w/a"), write("/w/.git/config"), write("/x/b")];
+        let covered: Vec<String> = newly_covered(&suggest(&write("/w/c"), &cx()), &earlier, &cx())
+            .into_iter()
+            .map(Request::describe)
+            .collect();
+        assert_eq!(covered, ["Write /w/a"]);
     }
 
     #[test]

@@ -128,7 +128,11 @@ fn remove_directories(cx: &mut Context, directories: &[PathBuf]) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::access::{Access, Request, Script};
+    use crate::decide::{Decision, approve, decide};
 
     fn cx() -> Context {
         Context { roots: vec!["/w".into()], ..Context::default() }
@@ -187,5 +191,82 @@ mod tests {
             destination: Destination::Session,
         };
         assert!(matches!(apply(&cx(), &[update]), Err(UpdateError::Rule(_))));
+    }
+
+    #[test]
+    fn rules_are_removed_however_they_are_written() {
+        let rule = |content: Option<&str>| RuleValue {
+            tool_name: "Bash".to_owned(),
+            rule_content: content.map(str::to_owned),
+        };
+        let change = |rules, add: bool| {
+            let (behavior, destination) = (Behavior::Deny, Destination::UserSettings);
+            match add {
+                true => Update::AddRules { rules, behavior, destination },
+                false => Update::RemoveRules { rules, behavior, destination },
+            }
+        };
+        let updates = [change(vec![rule(Some("*"))], true), change(vec![rule(None)], false)];
+        assert_eq!(apply(&cx(), &updates).unwrap().rules.deny, []);
+    }
+
+    fn any_update() -> impl Strategy<Value = Update> {
+        let rule =
+            prop::sample::select(vec!["Read", "Read(secret/**)", "Edit(secret/**)", "Bash(rm:*)", "Bash"]);
+        let value = rule.prop_map(|text| RuleValue::from(&text.parse::<Rule>().unwrap()));
+        let behavior = prop::sample::select(vec![Behavior::Allow, Behavior::Ask, Behavior::Deny]);
+        let destination = prop::sample::select(vec![
+            Destination::Session,
+            Destination::LocalSettings,
+            Destination::ProjectSettings,
+            Destination::UserSettings,
+        ]);
+        let dirs = prop::sample::select(vec!["/w", "/extra", "/"]);
+        (
+            0..6,
+            prop::collection::vec(value, 0..3),
+            behavior,
+            destination,
+            dirs,
+            prop::sample::select(Mode::ALL.to_vec()),
+        )
+            .prop_map(|(kind, rules, behavior, destination, dir, mode)| {
+                let directories = vec![PathBuf::from(dir)];
+                match kind {
+                    0 => Update::SetMode { mode, destination },
+                    1 => Update::AddRules { rules, behavior, destination },
+                    2 => Update::ReplaceRules { rules, behavior, destination },
+                    3 => Update::RemoveRules { rules, behavior, destination },
+                    4 => Update::AddDirectories { directories, destination },
+                    _ => Update::RemoveDirectories { directories, destination },
+                }
+            })
+    }
+
+    proptest! {
+        // PERM-20: what a policy forbids stays forbidden, whatever an answer says.
+        #[test]
+        fn no_change_loosens_what_a_policy_forbids(updates in prop::collection::vec(any_update(), 0..6)) {
+            let mut before = Context { roots: vec!["/w".into(), "/extra".into()], ..Context::default() };
+            for rule in ["Read(secret/**)", "Edit(secret/**)", "Bash(rm:*)"] {
+                let origin = Origin { source: Source::Managed, file: None };
+                before.rules.deny.push(rule.parse::<Rule>().unwrap().from_origin(origin));
+            }
+            let script = Script { command: "make; rm x".to_owned(), cwd: "/w".into() };
+            let forbidden = [
+                ("Read", Access::Read("/w/secret/a".into())),
+                ("Read", Access::Read("/extra/secret/a".into())),
+                ("Write", Access::Write("/extra/secret/a".into())),
+                ("Bash", Access::Exec(script)),
+            ];
+            if let Ok(after) = apply(&before, &updates) {
+                prop_assert!(after.mode != Mode::BypassPermissions);
+                for (tool, access) in forbidden {
+                    let request = Request { tool: tool.to_owned(), access: vec![access], read_only: false };
+                    prop_assert!(matches!(decide(&request, &before), Decision::Deny(_)));
+                    prop_assert!(matches!(approve(&request, &after), Decision::Deny(_)), "{request:?}");
+                }
+            }
+        }
     }
 }

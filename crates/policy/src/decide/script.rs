@@ -186,7 +186,7 @@ impl<'a> Judge<'a> {
         });
         let rule = rule.map(|(rule, _)| Reason::rule(rule));
         rule.or_else(|| match worded(self.tool, self.script, Behavior::Allow, self.cx) {
-            Worded::Fits(rule) if harmless => Some(Reason::prompt(rule)),
+            Worded::Fits(rule) if harmless && is_known(command) => Some(Reason::prompt(rule)),
             _ => None,
         })
     }
@@ -306,6 +306,11 @@ impl<'a> Judge<'a> {
         }
         Ok(because)
     }
+}
+
+/// Whether the text itself says which program runs.
+fn is_known(command: &Command) -> bool {
+    command.kind == Kind::Run && command.words().first().and_then(program_name).is_some()
 }
 
 /// Words that only might name a file that is changed make a question of a refusal.

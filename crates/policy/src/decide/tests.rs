@@ -190,12 +190,15 @@ fn the_checks_come_in_their_order() {
 }
 
 // PERM-12
+// PERM-12: without an answer of a model, a rule in words allows nothing, and what it might forbid is asked.
 #[test]
-fn a_rule_for_the_classifier_matches_nothing_here() {
+fn a_rule_in_words_needs_a_model() {
     for behavior in [Behavior::Allow, Behavior::Ask, Behavior::Deny] {
         let cx = with(cx(Mode::Default), behavior, &["Bash(prompt: run make)"]);
-        assert_eq!(reason(&bash("make"), &cx), Reason::Uncovered { what: "the command `make`".to_owned() });
+        let uncovered = Reason::Uncovered { what: "the command `make`".to_owned() };
+        assert_eq!(reason(&bash("make"), &cx) == uncovered, behavior == Behavior::Allow);
         assert_eq!(verdict(&bash("prompt: run make"), &cx), "ask");
+        assert_eq!(verdict(&bash("ls"), &cx) == "allow", behavior == Behavior::Allow);
     }
 }
 

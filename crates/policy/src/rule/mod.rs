@@ -72,6 +72,12 @@ impl FromStr for Rule {
             return Err(error());
         }
         let content = content.filter(|content| !content.is_empty() && *content != "*");
+        if content
+            .and_then(|content| content.strip_prefix("prompt:"))
+            .is_some_and(|words| words.trim().is_empty())
+        {
+            return Err(error());
+        }
         Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned), origin: Origin::default() })
     }
 }
@@ -218,7 +224,7 @@ mod tests {
         ] {
             assert_eq!(rule(text).to_string(), text);
         }
-        for text in ["", "(x)", "Bash(git", "Ba sh"] {
+        for text in ["", "(x)", "Bash(git", "Ba sh", "Bash(prompt: )"] {
             assert!(text.parse::<Rule>().is_err(), "{text}");
         }
     }
