@@ -22,6 +22,10 @@ Commands:
   tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
   tiller -p PROMPT       Do one task and print the answer
   tiller config          Look at settings and change them
+  tiller permissions     Ask what would be allowed and why; test rules
+  tiller sandbox run     Try how a command is confined
+  tiller trust           Trust the settings of a project
+  tiller doctor          Say how Tiller stands on this machine; --network: what it connects to
 
 Environment:
   ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL   how to reach the model
@@ -125,6 +129,10 @@ pub(crate) struct Args {
     /// Leave out the settings that stand in the project
     #[arg(long)]
     pub(crate) no_project_settings: bool,
+
+    /// Remember that you trust what the settings in the project run or loosen
+    #[arg(long)]
+    pub(crate) trust: bool,
 
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT")]

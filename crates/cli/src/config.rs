@@ -1,13 +1,12 @@
 //! `tiller config`: look at settings and change them.
 
-use std::io::Write;
-
 use clap::{Args as Options, Parser, Subcommand};
 use serde_json::Value;
 use tiller_config::{CommandLine, Places, ProjectTrust, Resolved, Row, Target};
 use tiller_protocol::env::Env;
 
 use crate::exit::Exit;
+use crate::text::print;
 use crate::{args, complain};
 
 /// Look at settings and change them.
@@ -141,13 +140,5 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => format!("{other:#}"),
-    }
-}
-
-fn print(text: &str) -> std::io::Result<()> {
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
     }
 }

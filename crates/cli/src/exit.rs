@@ -8,21 +8,25 @@ use tiller_protocol::entry::Outcome;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
-    Success = 0,
+    Success,
     /// Something failed, or a value was wrong.
-    Failure = 1,
+    Failure,
     /// An option does not exist.
-    Usage = 2,
+    Usage,
     /// The work ended at a tool that was denied, or at a hook that said no.
-    Denied = 3,
+    Denied,
     /// The limit on model requests was reached.
-    MaxTurns = 5,
+    MaxTurns,
     /// The spending limit was reached.
-    MaxBudget = 6,
+    MaxBudget,
     /// Interrupted by the user.
-    Interrupted = 130,
+    Interrupted,
     /// Ended from outside.
-    Terminated = 143,
+    Terminated,
+    /// A command that was to be tried out was not run.
+    NotRun,
+    /// As the command that was tried out.
+    OfCommand(u8),
 }
 
 impl Exit {
@@ -38,10 +42,26 @@ impl Exit {
             Outcome::Error { .. } | Outcome::Refused { .. } => Self::Failure,
         }
     }
+
+    /// The number that the caller sees.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Denied => 3,
+            Self::MaxTurns => 5,
+            Self::MaxBudget => 6,
+            Self::NotRun => 125,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+            Self::OfCommand(code) => code,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }

@@ -3,11 +3,17 @@
 mod args;
 mod config;
 mod demo;
+mod doctor;
 mod exit;
 mod headless;
 mod logging;
+mod permissions;
+mod sandbox;
+mod scope;
 mod settings;
 mod setup;
+mod text;
+mod trust;
 mod world;
 
 use std::io::Write;
@@ -45,6 +51,10 @@ fn run() -> anyhow::Result<Exit> {
     match words.get(1).map(String::as_str) {
         Some("demo") => return demo::main(&words[1..], &env),
         Some("config") => return config::main(&words[1..], &env),
+        Some("doctor") => return doctor::main(&words[1..], &env),
+        Some("permissions") => return permissions::main(&words[1..], &env),
+        Some("sandbox") => return sandbox::main(&words[1..], &env),
+        Some("trust") => return trust::main(&words[1..], &env),
         _ => {}
     }
     let Parsed { args, warnings } = match args::parse(words) {

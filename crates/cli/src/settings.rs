@@ -14,7 +14,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
 use crate::args::Args;
-use crate::complain;
+use crate::{complain, trust};
 
 /// The settings of this run. The caller of a headless run has chosen the directory, so its files count.
 pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
@@ -28,7 +28,12 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
     for warning in &settings.warnings {
         complain(&format!("warning: {warning}"));
     }
-    without_effect(&settings);
+    for warning in without_effect(&settings) {
+        complain(&format!("warning: {warning}"));
+    }
+    if args.trust {
+        trust::record(&request, env)?;
+    }
     overruled("--model", request.flags.model.as_ref(), &settings.model);
     overruled(
         "--permission-mode",
@@ -39,21 +44,22 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
 }
 
 /// Settings that this version understands but does not act on. Nobody should rely on one in silence.
-const WITHOUT_EFFECT: [&str; 5] = ["hooks", "sandbox", "secrets", "web", "permissions.tests"];
+const WITHOUT_EFFECT: [&str; 4] = ["hooks", "sandbox", "secrets", "web"];
 
-fn without_effect(settings: &Resolved) {
-    let mut told: Vec<(String, String)> = Vec::new();
+/// Says which of them are used.
+pub(crate) fn without_effect(settings: &Resolved) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
     for row in settings.rows().into_iter().filter(|row| row.origin.layer != Layer::Default) {
         let group = WITHOUT_EFFECT
             .iter()
             .find(|group| row.key == **group || row.key.starts_with(&format!("{group}.")));
         let Some(group) = group else { continue };
-        let place = ((*group).to_owned(), row.origin.to_string());
-        if !told.contains(&place) {
-            complain(&format!("warning: {}: {group} has no effect in this version of tiller", row.origin));
-            told.push(place);
+        let warning = format!("{}: {group} has no effect in this version of tiller", row.origin);
+        if !told.contains(&warning) {
+            told.push(warning);
         }
     }
+    told
 }
 
 /// The variables that commands see: those of this process, and those that settings add.
@@ -120,30 +126,40 @@ pub(crate) fn fallback_model(
     Ok(value.clone())
 }
 
-/// The rules of all layers. One that is not understood is an error, unless it would only have allowed something.
+/// The rules of all layers. What is strange about them is said on standard error.
 pub(crate) fn rules(settings: &Resolved) -> anyhow::Result<Rules> {
-    let permissions = &settings.permissions;
-    let tools = tiller_tools::built_in().names();
-    Ok(Rules {
-        allow: parsed("allow", &permissions.allow, &tools)?,
-        ask: parsed("ask", &permissions.ask, &tools)?,
-        deny: parsed("deny", &permissions.deny, &tools)?,
-    })
+    let (rules, doubts) = understood(settings)?;
+    for doubt in doubts {
+        complain(&format!("warning: {doubt}"));
+    }
+    Ok(rules)
 }
 
-fn parsed(list: &str, rules: &[Sourced<String>], tools: &[&str]) -> anyhow::Result<Vec<Rule>> {
+/// The rules of all layers, and what is strange about them. One that is not understood is an error, unless it would only
+/// have allowed something.
+pub(crate) fn understood(settings: &Resolved) -> anyhow::Result<(Rules, Vec<String>)> {
+    let permissions = &settings.permissions;
+    let mut doubts = Vec::new();
+    let rules = Rules {
+        allow: parsed("allow", &permissions.allow, &mut doubts)?,
+        ask: parsed("ask", &permissions.ask, &mut doubts)?,
+        deny: parsed("deny", &permissions.deny, &mut doubts)?,
+    };
+    Ok((rules, doubts))
+}
+
+fn parsed(list: &str, rules: &[Sourced<String>], doubts: &mut Vec<String>) -> anyhow::Result<Vec<Rule>> {
+    let tools = tiller_tools::built_in().names();
     let mut understood = Vec::new();
     for Sourced { value, origin } in rules {
         match value.parse::<Rule>() {
             Ok(rule) => {
-                if let Some(doubt) = doubt(&rule, origin, tools) {
-                    complain(&format!("warning: {doubt}"));
-                }
+                doubts.extend(doubt(&rule, origin, &tools));
                 understood.push(rule.from_origin(spoken_by(origin)));
             }
             Err(error) if is_option(origin) => return Err(error.into()),
             Err(error) if list == "allow" => {
-                complain(&format!("warning: {origin}: permissions.{list}: {error}; it is ignored"));
+                doubts.push(format!("{origin}: permissions.{list}: {error}; it is ignored"));
             }
             Err(error) => bail!("{origin}: permissions.{list}: {error}"),
         }
@@ -164,7 +180,7 @@ fn spoken_by(origin: &Origin) -> tiller_policy::Origin {
 }
 
 /// What is strange about a rule. Files of other agents speak of tools of theirs.
-fn doubt(rule: &Rule, origin: &Origin, tools: &[&str]) -> Option<String> {
+pub(crate) fn doubt(rule: &Rule, origin: &Origin, tools: &[&str]) -> Option<String> {
     let is_foreign =
         origin.file.as_ref().is_some_and(|file| file.parent().is_some_and(|dir| dir.ends_with(".claude")));
     if tools.contains(&rule.tool.as_str()) || rule.tool.starts_with("mcp__") || is_foreign {
@@ -176,12 +192,19 @@ fn doubt(rule: &Rule, origin: &Origin, tools: &[&str]) -> Option<String> {
 
 /// The mode that was named for this run, and the mode of sessions for which none was.
 pub(crate) fn modes(settings: &Resolved) -> anyhow::Result<(Option<Mode>, Mode)> {
-    let Sourced { value: mode, origin } = &settings.permissions.default_mode;
+    let mode = mode(settings, None)?;
+    let named = settings.permissions.default_mode.origin.layer == Layer::CommandLine;
+    Ok((named.then_some(mode), mode))
+}
+
+/// The mode that was named, or else that of a new session.
+pub(crate) fn mode(settings: &Resolved, named: Option<Mode>) -> anyhow::Result<Mode> {
+    let mode = named.unwrap_or(settings.permissions.default_mode.value);
     let disabled = &settings.permissions.disable_bypass_permissions_mode;
-    if *mode == Mode::BypassPermissions && disabled.value {
+    if mode == Mode::BypassPermissions && disabled.value {
         bail!("the mode {mode} is disabled by {}; choose another one", disabled.origin);
     }
-    Ok(((origin.layer == Layer::CommandLine).then_some(*mode), *mode))
+    Ok(mode)
 }
 
 /// Whether the session may be switched to the mode that asks nothing.

@@ -216,7 +216,7 @@ impl Run {
         if self.stopped_by.is_some() {
             self.tally.stopped_by_force();
             self.output.crashed(&self.tally)?;
-            std::process::exit(i32::from(exit as u8));
+            std::process::exit(i32::from(exit.code()));
         }
         self.stopped_at = Some(Instant::now());
         self.shut_down(exit).await;

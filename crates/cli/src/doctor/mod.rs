@@ -1,0 +1,78 @@
+//! `tiller doctor`: what Tiller finds on this machine, and what to do about it. Nothing is contacted and nothing is
+//! changed.
+
+pub(crate) mod confinement;
+mod finding;
+mod model;
+mod network;
+mod project;
+mod surroundings;
+
+use clap::Parser;
+use serde_json::json;
+use tiller_config::{Places, ProjectTrust, Resolved};
+use tiller_protocol::env::Env;
+
+use crate::args;
+use crate::exit::Exit;
+use crate::scope::Scope;
+use crate::text::print;
+use finding::Grade;
+
+const AFTER_HELP: &str = "\
+Nothing is contacted and nothing is changed. The exit code is 1 if something fails; a warning is no
+failure.";
+
+/// Say how Tiller stands on this machine and in this directory.
+#[derive(Debug, Parser)]
+#[command(name = "tiller doctor", bin_name = "tiller doctor", after_help = AFTER_HELP)]
+struct Doctor {
+    /// List what Tiller itself may connect to, and why
+    #[arg(long)]
+    network: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    scope: Scope,
+}
+
+/// Runs `tiller doctor`.
+pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
+    let doctor = match Doctor::try_parse_from(words) {
+        Ok(doctor) => doctor,
+        Err(error) => {
+            error.print()?;
+            return Ok(args::exit_for(&error));
+        }
+    };
+    if doctor.network { doctor.destinations(env) } else { doctor.examine(env) }
+}
+
+impl Doctor {
+    fn examine(&self, env: &Env) -> anyhow::Result<Exit> {
+        let settings = Resolved::load(&Places::of(env), &self.scope.request(), env, ProjectTrust::Full);
+        let mut findings = confinement::examine();
+        findings.extend(project::examine(env, &self.scope.request(), settings.as_ref()));
+        findings.extend(model::examine(env, settings.as_ref().ok()));
+        findings.extend(surroundings::examine(env));
+        let failed = findings.iter().any(|finding| finding.grade == Grade::Fail);
+        if self.json {
+            print(&json!({"confinement": confinement::facts(), "findings": findings}).to_string())?;
+        } else {
+            print(&finding::to_text(&findings))?;
+        }
+        Ok(if failed { Exit::Failure } else { Exit::Success })
+    }
+
+    fn destinations(&self, env: &Env) -> anyhow::Result<Exit> {
+        let destinations = network::destinations(env, &self.scope.load(env)?)?;
+        print(&match self.json {
+            true => json!({"destinations": destinations}).to_string(),
+            false => network::to_text(&destinations),
+        })?;
+        Ok(Exit::Success)
+    }
+}

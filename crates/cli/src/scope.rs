@@ -1,0 +1,56 @@
+//! Which settings count, for commands that look at things as a session would.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tiller_config::{CommandLine, Permissions, Places, ProjectTrust, Resolved, Settings, Sources};
+use tiller_protocol::env::Env;
+
+use crate::complain;
+
+/// The options that say so. They mean what they mean for a session.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct Scope {
+    /// Further settings: a file, or an object such as '{"model": "opus"}'
+    #[arg(long, value_name = "FILE-OR-JSON")]
+    settings: Option<String>,
+
+    /// The settings files that count: user, project, local; "" for none
+    #[arg(long, value_name = "SOURCES")]
+    setting_sources: Option<Sources>,
+
+    /// Leave out the settings that stand in the project
+    #[arg(long)]
+    no_project_settings: bool,
+
+    /// Further working directories
+    #[arg(long, value_name = "DIR")]
+    add_dir: Vec<PathBuf>,
+}
+
+impl Scope {
+    /// What these options say in the words of settings.
+    pub(crate) fn request(&self) -> CommandLine {
+        let sources = self.setting_sources.unwrap_or_default();
+        let additional_directories =
+            self.add_dir.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
+        CommandLine {
+            flags: Settings {
+                permissions: Permissions { additional_directories, ..Permissions::default() },
+                ..Settings::default()
+            },
+            settings: self.settings.clone(),
+            sources: if self.no_project_settings { sources.without_project() } else { sources },
+        }
+    }
+
+    /// The settings that count. As in a headless run, those of the project do.
+    pub(crate) fn load(&self, env: &Env) -> anyhow::Result<Resolved> {
+        let settings = Resolved::load(&Places::of(env), &self.request(), env, ProjectTrust::Full)?;
+        for warning in &settings.warnings {
+            complain(&format!("warning: {warning}"));
+        }
+        Ok(settings)
+    }
+}
