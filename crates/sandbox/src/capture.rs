@@ -68,6 +68,9 @@ impl Capture {
 
     /// Stores bytes that are about to be appended, and what came before if they are the first that do not fit.
     fn spool_before(&mut self, bytes: &[u8]) {
+        if self.spool.start == SpoolStart::Never {
+            return;
+        }
         let fits = self.total + bytes.len() as u64 <= MEMORY_PER_STREAM as u64;
         if self.spool.start == SpoolStart::WhenFull && self.spool.file.is_none() {
             if fits {
@@ -90,6 +93,11 @@ impl Capture {
             file: self.spool.location(),
             file_is_cut: self.spool.cut,
         }
+    }
+
+    /// The first bytes since the last time, at most `count`.
+    pub(crate) fn first(&self, count: usize) -> Vec<u8> {
+        self.head[..self.head.len().min(count)].to_vec()
     }
 
     /// The last bytes, at most `count`.
@@ -185,6 +193,16 @@ mod tests {
         assert_eq!(fs_err::read(&path).unwrap(), all);
         assert_eq!(fs_err::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(taken.file, Some(Ok(path)));
+    }
+
+    #[test]
+    fn output_that_nobody_wants_in_full_makes_no_file() {
+        let (_dir, path, mut capture) = capture(SpoolStart::Never);
+        (0..3).for_each(|_| capture.append(&vec![b'x'; MEMORY_PER_STREAM]));
+        assert_eq!(capture.first(3), b"xxx");
+        let taken = capture.take();
+        assert_eq!((taken.left_out(), taken.file), (2 * MEMORY_PER_STREAM as u64, None));
+        assert!(!path.exists());
     }
 
     #[test]

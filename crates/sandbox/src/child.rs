@@ -282,6 +282,12 @@ impl Output {
         (lock(&self.0.stdout).take(), lock(&self.0.stderr).take())
     }
 
+    /// The first bytes of standard output since [`Output::take`], at most `count`.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Vec<u8> {
+        lock(&self.0.stdout).first(count)
+    }
+
     /// The last bytes of standard output, or of standard error while there is no other output.
     #[must_use]
     pub fn last(&self, count: usize) -> Vec<u8> {

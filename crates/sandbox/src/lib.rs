@@ -92,6 +92,8 @@ pub enum SpoolStart {
     WhenFull,
     /// With the first byte, for commands whose output is read in pieces.
     AtOnce,
+    /// Not at all: what does not fit in memory is lost.
+    Never,
 }
 
 /// Starts the permitted command in a shell of its own, not confined. Must be called within a tokio runtime.

@@ -52,6 +52,25 @@ impl HookEvent {
         Self::Notification,
         Self::PermissionRequest,
     ];
+
+    /// The event's name, as settings have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::PostToolUseFailure => "PostToolUseFailure",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::SubagentStart => "SubagentStart",
+            Self::SubagentStop => "SubagentStop",
+            Self::Stop => "Stop",
+            Self::PreCompact => "PreCompact",
+            Self::Notification => "Notification",
+            Self::PermissionRequest => "PermissionRequest",
+        }
+    }
 }
 
 /// Reads names before they become events, so that what is wrong inside an event can be told by its name.

@@ -8,21 +8,42 @@
 //! prints what nobody understands has failed; it is always told to the user and blocks only where its configuration
 //! says so. No hook outlives the session.
 
+mod attachment;
+mod background;
+mod case;
+mod combine;
+mod document;
+mod execute;
+mod matcher;
+mod not_started;
 mod occasion;
 mod outcome;
+mod output;
+mod process;
+mod prompt;
 mod record;
+mod registered;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 use tiller_config::{HookEvent, HookGroup, OnFailure, Sourced};
+use tiller_protocol::entry::Level;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{CallId, SessionId};
 use tokio_util::sync::CancellationToken;
+
+use background::Background;
+use case::Case;
+use combine::combine;
+use execute::Surroundings;
+use output::can_block;
+use registered::{Registered, select};
 
 pub(crate) use occasion::{Agent, Ending, Moment, Occasion, StartSource, Trigger};
 pub(crate) use outcome::{
@@ -31,6 +52,9 @@ pub(crate) use outcome::{
 
 /// Hooks as settings have them.
 pub(crate) type HookSettings = BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>;
+
+/// The variables in which commands find the project.
+const PROJECT_VARS: [&str; 2] = ["TILLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
 
 /// What hooks need to know of the session.
 pub(crate) struct Parts {
@@ -81,44 +105,110 @@ pub(crate) trait Callbacks: Send + Sync {
 pub(crate) struct Hooks(Arc<Inner>);
 
 struct Inner {
-    settings: HookSettings,
+    settings: Vec<Registered>,
+    callbacks: RwLock<Vec<Registered>>,
+    session: String,
+    transcript: String,
+    vars: Arc<BTreeMap<String, String>>,
+    judge: Arc<dyn Judge>,
+    background: Arc<Background>,
 }
 
 impl Hooks {
     /// The hooks of these settings.
-    pub(crate) fn new(settings: &HookSettings, _parts: Parts) -> Self {
-        Self(Arc::new(Inner { settings: settings.clone() }))
+    pub(crate) fn new(settings: &HookSettings, parts: Parts) -> Self {
+        let groups = settings.iter().flat_map(|(event, groups)| groups.iter().map(|group| (*event, group)));
+        let settings = groups.flat_map(|(event, group)| Registered::of_group(event, group)).collect();
+        let mut vars = BTreeMap::clone(&parts.env.vars);
+        for name in PROJECT_VARS {
+            vars.insert(name.to_owned(), parts.project_dir.to_string_lossy().into_owned());
+        }
+        Self(Arc::new(Inner {
+            settings,
+            callbacks: RwLock::default(),
+            session: parts.session.to_string(),
+            transcript: parts.transcript.to_string_lossy().into_owned(),
+            vars: Arc::new(vars),
+            judge: parts.judge,
+            background: Arc::default(),
+        }))
     }
 
     /// Whether there is anything to run at this event.
     pub(crate) fn has(&self, event: HookEvent) -> bool {
-        self.0.settings.contains_key(&event)
+        self.0.settings.iter().chain(&*self.callbacks()).any(|entry| entry.event == event)
     }
 
-    /// Adds hooks of a host.
-    pub(crate) fn add_callbacks(
-        &self,
-        _groups: Vec<(HookEvent, CallbackGroup)>,
-        _caller: &Arc<dyn Callbacks>,
-    ) {
+    /// Adds hooks of a host. They run after those of the settings in all that depends on the order.
+    pub(crate) fn add_callbacks(&self, groups: Vec<(HookEvent, CallbackGroup)>, caller: &Arc<dyn Callbacks>) {
+        let added =
+            groups.into_iter().flat_map(|(event, group)| Registered::of_callbacks(event, group, caller));
+        self.0.callbacks.write().unwrap_or_else(PoisonError::into_inner).extend(added);
     }
 
     /// Runs all hooks that match, in parallel, and puts their answers together. When the token fires, they are ended
     /// and have no say: look at the token before acting on the outcome.
     pub(crate) async fn run(
         &self,
-        _occasion: Occasion<'_>,
-        _moment: &Moment,
-        _cancel: &CancellationToken,
+        occasion: Occasion<'_>,
+        moment: &Moment,
+        cancel: &CancellationToken,
     ) -> Outcome {
-        Outcome::default()
+        if !self.has(occasion.event()) {
+            return Outcome::default();
+        }
+        let case = Case::new(occasion, moment, (self.0.session.clone(), &self.0.transcript));
+        self.run_case(case, moment.cwd.clone(), cancel).await
     }
 
-    /// What asynchronous hooks have said since the last time.
+    async fn run_case(&self, case: Case, cwd: PathBuf, cancel: &CancellationToken) -> Outcome {
+        let problems = self.problems(case.event);
+        let selected = select(self.0.settings.iter().chain(&*self.callbacks()), &case);
+        let surroundings = Surroundings {
+            event: case.event,
+            input: case.value().to_string().into(),
+            case: Arc::new(case),
+            cwd,
+            vars: Arc::clone(&self.0.vars),
+            judge: Arc::clone(&self.0.judge),
+            background: Arc::clone(&self.0.background),
+            cancel: cancel.clone(),
+        };
+        let finished = join_all(selected.iter().map(|hook| surroundings.run(hook).boxed())).await;
+        let mut outcome = combine(&surroundings.case, finished);
+        outcome.notices.splice(0..0, problems);
+        outcome
+    }
+
+    /// Matchers that nobody understands, each told once. Where a hook may have been meant to prevent something, that
+    /// is an error.
+    fn problems(&self, event: HookEvent) -> Vec<(Level, String)> {
+        let level = if can_block(event) { Level::Error } else { Level::Warning };
+        let told = |entry: &Registered| {
+            let problem = entry.matcher.problem()?;
+            let source = &entry.hook.source;
+            Some((level, format!("{} hooks ({source}) never run: {problem}", event.name())))
+        };
+        self.0
+            .settings
+            .iter()
+            .chain(&*self.callbacks())
+            .filter(|entry| entry.event == event)
+            .filter_map(told)
+            .collect()
+    }
+
+    fn callbacks(&self) -> RwLockReadGuard<'_, Vec<Registered>> {
+        self.0.callbacks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What asynchronous hooks have said since the last time, each of them once.
     pub(crate) fn take_async_responses(&self) -> Vec<AsyncResponse> {
-        Vec::new()
+        self.0.background.take()
     }
 
     /// Ends every hook that still runs.
-    pub(crate) async fn end_all(&self) {}
+    pub(crate) async fn end_all(&self) {
+        self.0.background.end_all().await;
+    }
 }

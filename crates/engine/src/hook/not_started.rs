@@ -1,0 +1,153 @@
+//! Exit code 2 means that a hook objects, but shells and interpreters use it as well when they do not even begin.
+//! A command that never ran has no opinion.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tiller_policy::{Permit, Script};
+use tiller_protocol::id::CallId;
+use tiller_sandbox::{Spawn, Spool, SpoolStart, Status, Stdin, spawn};
+
+use super::process::Launch;
+
+/// Where the shell that checks a command finds it.
+const COMMAND_VAR: &str = "TILLER_HOOK_COMMAND";
+
+/// Interpreters that exit with 2 when the script is not there.
+const INTERPRETERS: [&str; 7] = ["python", "pypy", "perl", "sh", "dash", "uv", "Rscript"];
+/// Their options after which the script may follow.
+const OPTIONS: [&str; 6] = ["-u", "-B", "-q", "--quiet", "--script", "run"];
+
+/// Why a command that exited with 2 has not begun; nothing if it has.
+pub(super) async fn reason(launch: &Launch, complaint: &str) -> Option<String> {
+    if let Some(script) = missing_script(&launch.command, &launch.vars, &launch.cwd, complaint) {
+        return Some(format!("the script {script} does not exist"));
+    }
+    is_malformed(launch).await.then(|| "the shell does not understand the command".to_owned())
+}
+
+/// The script that an interpreter was told to run and did not find. Only a single command is looked at: after a `cd`
+/// nobody knows where the script would be. The interpreter has to have named it.
+fn missing_script(
+    command: &str,
+    vars: &BTreeMap<String, String>,
+    cwd: &Path,
+    complaint: &str,
+) -> Option<String> {
+    let words = words(command, vars)?;
+    let mut words =
+        words.iter().map(String::as_str).skip_while(|word| is_assignment(word) || *word == "exec");
+    let program = words.next()?.rsplit('/').next()?;
+    let is_version = |rest: &str| rest.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
+    if !INTERPRETERS.iter().any(|name| program.strip_prefix(name).is_some_and(is_version)) {
+        return None;
+    }
+    let script = words.find(|word| !OPTIONS.contains(word)).filter(|word| !word.starts_with('-'))?;
+    let name = Path::new(script).file_name()?.to_str()?;
+    (complaint.contains(name) && !cwd.join(script).exists()).then(|| script.to_owned())
+}
+
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+/// The words of a single command, variables put in; nothing for anything less simple.
+fn words(command: &str, vars: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = command.trim().chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\'' | '"', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (letter, Some(open)) if letter == open => quote = None,
+            ('\\' | '`', None | Some('"')) => return None,
+            ('$', None | Some('"')) => {
+                let braced = letters.next_if_eq(&'{').is_some();
+                let mut name = String::new();
+                while let Some(part) = letters.next_if(|part| part.is_ascii_alphanumeric() || *part == '_') {
+                    name.push(part);
+                }
+                if name.is_empty() || (braced && letters.next() != Some('}')) {
+                    return None;
+                }
+                word.get_or_insert_default().push_str(vars.get(&name).map_or("", String::as_str));
+            }
+            (' ' | '\t', None) => words.extend(word.take()),
+            (
+                ';' | '&' | '|' | '<' | '>' | '(' | ')' | '{' | '}' | '\n' | '*' | '?' | '[' | '~' | '#',
+                None,
+            ) => {
+                return None;
+            }
+            (letter, _) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+/// Lets the shell read the command without running it.
+async fn is_malformed(launch: &Launch) -> bool {
+    let mut vars = BTreeMap::clone(&launch.vars);
+    vars.insert(COMMAND_VAR.to_owned(), launch.command.clone());
+    let script = Script { command: format!("\"$0\" -n -c \"${COMMAND_VAR}\""), cwd: launch.cwd.clone() };
+    let started = tokio::task::spawn_blocking(move || {
+        let spool = Spool { dir: std::path::PathBuf::new(), start: SpoolStart::Never };
+        let call = CallId::from("hook");
+        let spec = Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool };
+        spawn(&Permit::for_users_own_command(script), &spec)
+    });
+    match started.await {
+        Ok(Ok(child)) => {
+            let (exit, _) = child.finish(std::future::pending::<()>()).await;
+            matches!(exit.status, Status::Code(1..))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vars() -> BTreeMap<String, String> {
+        [("DIR".to_owned(), "/nowhere at all".to_owned())].into()
+    }
+
+    #[test]
+    fn a_script_that_is_not_there_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        fs_err::write(dir.path().join("here.py"), "").unwrap();
+        for (command, complaint, found) in [
+            ("python3 gone.py", "can't open file 'gone.py'", Some("gone.py")),
+            ("/usr/bin/python3.12 -u \"$DIR/gone.py\" --x", "… gone.py …", Some("/nowhere at all/gone.py")),
+            ("A=b exec perl '${DIR}'/gone.pl", "gone.pl", Some("${DIR}/gone.pl")),
+            ("uv run --script ${DIR}/gone.py", "gone.py", Some("/nowhere at all/gone.py")),
+            ("python3 gone.py", "no such rule", None),
+            ("python3 here.py", "here.py says no", None),
+            ("python3 -c gone.py", "gone.py", None),
+            ("python3 -m gone.py", "gone.py", None),
+            ("cd sub && python3 gone.py", "gone.py", None),
+            ("pythonic gone.py", "gone.py", None),
+            ("./guard gone.py", "gone.py", None),
+            ("python3 \"$(which gone.py)\"", "gone.py", None),
+            ("python3 'gone.py", "gone.py", None),
+        ] {
+            let script = missing_script(command, &vars(), dir.path(), complaint);
+            assert_eq!(script.as_deref(), found, "{command}");
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_shell_or_none() {
+        assert_eq!(words(" a  'b c'\"$DIR\"d '' ", &vars()).unwrap(), ["a", "b c/nowhere at alld", ""]);
+        for strange in ["a; b", "a | b", "a $(b)", "a `b`", "a \\b", "a > b", "a *", "${a:-b}", "'a", "a $"] {
+            assert_eq!(words(strange, &vars()), None, "{strange}");
+        }
+    }
+}
