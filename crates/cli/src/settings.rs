@@ -44,7 +44,7 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
 }
 
 /// Settings that this version understands but does not act on. Nobody should rely on one in silence.
-const WITHOUT_EFFECT: [&str; 4] = ["hooks", "sandbox", "secrets", "web"];
+const WITHOUT_EFFECT: [&str; 2] = ["hooks", "sandbox"];
 
 /// Says which of them are used.
 pub(crate) fn without_effect(settings: &Resolved) -> Vec<String> {
@@ -141,7 +141,7 @@ pub(crate) fn understood(settings: &Resolved) -> anyhow::Result<(Rules, Vec<Stri
     let permissions = &settings.permissions;
     let mut doubts = Vec::new();
     let rules = Rules {
-        allow: parsed("allow", &permissions.allow, &mut doubts)?,
+        allow: [parsed("allow", &permissions.allow, &mut doubts)?, domains(settings, &mut doubts)].concat(),
         ask: parsed("ask", &permissions.ask, &mut doubts)?,
         deny: parsed("deny", &permissions.deny, &mut doubts)?,
     };
@@ -165,6 +165,21 @@ fn parsed(list: &str, rules: &[Sourced<String>], doubts: &mut Vec<String>) -> an
         }
     }
     Ok(understood)
+}
+
+/// What `web.allowedDomains` says, as rules.
+fn domains(settings: &Resolved, doubts: &mut Vec<String>) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for Sourced { value, origin } in &settings.web.allowed_domains {
+        let is_domain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '*' | '[' | ']' | ':');
+        match value.chars().all(is_domain).then(|| format!("WebFetch(domain:{value})").parse::<Rule>()) {
+            Some(Ok(rule)) => rules.push(rule.from_origin(spoken_by(origin))),
+            _ => doubts.push(format!(
+                "{origin}: web.allowedDomains: \"{value}\" is not a domain such as example.org; it is ignored"
+            )),
+        }
+    }
+    rules
 }
 
 /// Whom policy names as the one who said it.
@@ -210,8 +225,9 @@ pub(crate) fn mode(settings: &Resolved, named: Option<Mode>) -> anyhow::Result<M
 /// Whether the session may be switched to the mode that asks nothing.
 pub(crate) fn bypass_is_available(args: &Args, settings: &Resolved) -> bool {
     let permissions = &settings.permissions;
-    let wanted =
-        permissions.default_mode.value == Mode::BypassPermissions || args.allow_dangerously_skip_permissions;
+    let wanted = permissions.default_mode.value == Mode::BypassPermissions
+        || args.allow_dangerously_skip_permissions
+        || args.dangerously_skip_permissions;
     wanted && !permissions.disable_bypass_permissions_mode.value
 }
 

@@ -45,7 +45,10 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
             "warning: {main_model} has a window of {window} tokens; [1m] has no effect on it"
         ));
     }
-    let client = anthropic::Anthropic::new(anthropic::Config::from_env(env)?, catalog.clone(), env.clone())?;
+    let offline = args.offline || env.flag("TILLER_OFFLINE");
+    let config = anthropic::Config::from_env(env)?;
+    let config = if offline { config.offline()? } else { config };
+    let client = anthropic::Anthropic::new(config, catalog.clone(), env.clone())?;
     let facts = SessionFacts {
         cwd: env.cwd.clone(),
         model: main_model,
@@ -80,7 +83,10 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         hooks: settings.hooks.clone(),
         mode,
         default_mode,
+        bypass_available: terms.bypass,
         interactive,
+        mask_secrets: settings.secrets.mask.value,
+        offline,
         prompt,
         user_context: true,
         limits: Limits {

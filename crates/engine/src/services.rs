@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tiller_model::Model;
 use tiller_policy::Context;
 use tiller_protocol::env::Env;
-use tiller_tools::{Registry, Shells};
+use tiller_tools::{Registry, Shells, Vault};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::executor::{Asked, Classifier};
 use crate::hook::Hooks;
 use crate::session::Aside;
 
@@ -19,8 +20,13 @@ pub(crate) struct Services {
     pub(crate) env: Env,
     pub(crate) registry: Registry,
     pub(crate) shells: Arc<Shells>,
+    pub(crate) secrets: Arc<Vault>,
     /// Mode and rules as they are at this moment.
     pub(crate) policy: watch::Receiver<Arc<Context>>,
+    /// Compares commands with rules in words.
+    pub(crate) classifier: Arc<Classifier>,
+    /// What was no matter of course so far.
+    pub(crate) asked: Arc<Asked>,
     /// Whether somebody can answer a question.
     pub(crate) interactive: bool,
     pub(crate) model: Arc<dyn Model>,

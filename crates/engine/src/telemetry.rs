@@ -12,6 +12,7 @@ pub(crate) enum Telemetry<'a> {
     StreamingToolsNotUsed { tool_count: usize },
     QueryBeforeAttachments { messages: usize, assistants: usize, results: usize },
     QueryAfterAttachments { total: usize, changed_files: usize },
+    ModeCycled { to: &'a str },
     ResponseKeyword,
     SteeringAnswered { count: usize },
 }
@@ -57,6 +58,9 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
         }
         Telemetry::SteeringAnswered { count } => {
             event!("tiller_steering_answered", count = count);
+        }
+        Telemetry::ModeCycled { to } => {
+            event!("tiller_mode_cycle", to = to);
         }
         Telemetry::ResponseKeyword => {
             event!("tiller_response_keyword", is_overly_agreeable = true);

@@ -41,6 +41,21 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// The mode that holds after it, if it sets one.
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Self::SetMode { mode } => Some(*mode),
+            Self::Permissions { updates } => updates.iter().rev().find_map(|update| match update {
+                Update::SetMode { mode, .. } => Some(*mode),
+                _ => None,
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// What the model has seen of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSeen {

@@ -32,10 +32,11 @@ impl Behavior {
 }
 
 /// Where a change counts, and how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Destination {
     /// In this session; no settings file is touched.
+    #[default]
     #[serde(alias = "cliArg")]
     Session,
     /// In the user's settings for this project.
@@ -77,6 +78,7 @@ pub enum Update {
         /// The mode.
         mode: Mode,
         /// Where it counts.
+        #[serde(default)]
         destination: Destination,
     },
     /// Further rules.
@@ -86,6 +88,7 @@ pub enum Update {
         /// What they do.
         behavior: Behavior,
         /// Where they count.
+        #[serde(default)]
         destination: Destination,
     },
     /// These rules instead of all that do the same in the same place.
@@ -95,6 +98,7 @@ pub enum Update {
         /// What they do.
         behavior: Behavior,
         /// Where they count.
+        #[serde(default)]
         destination: Destination,
     },
     /// These rules no longer.
@@ -104,6 +108,7 @@ pub enum Update {
         /// What they did.
         behavior: Behavior,
         /// Where they counted.
+        #[serde(default)]
         destination: Destination,
     },
     /// Further working directories.
@@ -111,6 +116,7 @@ pub enum Update {
         /// The directories, absolute.
         directories: Vec<PathBuf>,
         /// Where they count.
+        #[serde(default)]
         destination: Destination,
     },
     /// These working directories no longer.
@@ -118,6 +124,7 @@ pub enum Update {
         /// The directories, absolute.
         directories: Vec<PathBuf>,
         /// Where they counted.
+        #[serde(default)]
         destination: Destination,
     },
 }
@@ -238,7 +245,7 @@ mod tests {
             {"type": "addRules", "behavior": "deny", "destination": "session", "rules": rules(&["D"])},
             {"type": "removeRules", "behavior": "allow", "destination": "session", "rules": rules(&["A", "D"])},
             {"type": "replaceRules", "behavior": "allow", "destination": "cliArg", "rules": rules(&["C"])},
-            {"type": "addDirectories", "destination": "session", "directories": ["/a", "/b"]},
+            {"type": "addDirectories", "directories": ["/a", "/b"]},
             {"type": "removeDirectories", "destination": "session", "directories": ["/a"]},
             {"type": "setMode", "mode": "plan", "destination": "session"},
         ])));

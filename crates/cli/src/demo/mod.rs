@@ -98,7 +98,10 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         hooks: BTreeMap::new(),
         mode: Some(Mode::AcceptEdits),
         default_mode: Mode::Default,
+        bypass_available: false,
         interactive: false,
+        mask_secrets: true,
+        offline: false,
         prompt: PromptChoice::default(),
         user_context: true,
         limits: Limits {

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tiller_model::name::Names;
-use tiller_protocol::ask::{Answer, Ask, Then};
+use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Delivery, Entry};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::Update;
 
 use super::initialize::initialize;
 use super::tally::Tally;
@@ -46,6 +47,8 @@ pub(crate) struct Control {
 pub(crate) struct Reaction {
     pub(crate) frames: Vec<Value>,
     pub(crate) commands: Vec<Command>,
+    /// What the host should know went wrong.
+    pub(crate) warning: Option<String>,
     /// Why the run cannot go on.
     pub(crate) failure: Option<String>,
 }
@@ -101,9 +104,7 @@ impl Control {
             Event::Asked(id, Ask::Permission(ask)) if self.terms.asks => {
                 let request_id = id.to_string();
                 self.pending.insert(request_id.clone(), *id);
-                let request = json!({"subtype": "can_use_tool", "tool_name": ask.tool, "display_name": ask.tool,
-                    "description": ask.reason, "input": ask.input, "tool_use_id": ask.call,
-                    "permission_suggestions": []});
+                let request = can_use_tool(ask);
                 vec![json!({"type": "control_request", "request_id": request_id, "request": request})]
             }
             Event::Asked(id, Ask::Hook(ask)) => {
@@ -174,10 +175,14 @@ impl Control {
         }
         let Some(id) = self.pending.remove(request) else { return Reaction::default() };
         let body = &response["response"];
+        let (updates, warning) = match updates(body) {
+            Ok(updates) => (updates, None),
+            Err(problem) => (Vec::new(), Some(problem)),
+        };
         let answer = match (response["subtype"].as_str(), body["behavior"].as_str()) {
             (Some("success"), Some("allow")) => Answer::Allow {
                 updated_input: body.get("updatedInput").filter(|input| input.is_object()).cloned(),
-                updates: Vec::new(),
+                updates,
             },
             (Some("success"), _) => {
                 let then = if body["interrupt"] == true { Then::EndTurn } else { Then::GoOn };
@@ -189,7 +194,7 @@ impl Control {
                 Answer::Refuse { feedback: Some(error.to_owned()), then: Then::GoOn }
             }
         };
-        Reaction { commands: vec![Command::Answer(id, answer)], ..Reaction::default() }
+        Reaction { commands: vec![Command::Answer(id, answer)], warning, ..Reaction::default() }
     }
 
     fn request(&self, frame: &Value, tally: &Tally) -> Reaction {
@@ -208,14 +213,14 @@ impl Control {
         match answered {
             Ok((response, commands)) => {
                 let frames = answer(json!({"subtype": "success", "request_id": id, "response": response}));
-                Reaction { frames, commands, failure: None }
+                Reaction { frames, commands, ..Reaction::default() }
             }
             Err(error) => {
                 let frames = answer(json!({"subtype": "error", "request_id": id, "error": error}));
                 // Hosts send their first message before they have read the answer: without what they asked for, it
                 // must not run.
                 let failure = (subtype == "initialize").then_some(error);
-                Reaction { frames, commands: Vec::new(), failure }
+                Reaction { frames, failure, ..Reaction::default() }
             }
         }
     }
@@ -254,6 +259,29 @@ impl Control {
         let setting = chosen.or(self.terms.model_setting.as_deref()).unwrap_or("sonnet");
         (json!({"model": self.terms.names.resolve(setting)}), vec![Command::SetModel(setting.to_owned())])
     }
+}
+
+fn can_use_tool(ask: &PermissionAsk) -> Value {
+    let mut request = json!({"subtype": "can_use_tool", "tool_name": ask.tool, "display_name": ask.tool,
+        "description": ask.reason, "input": ask.input, "tool_use_id": ask.call,
+        "permission_suggestions": ask.suggestions});
+    if let Some(path) = &ask.blocked_path {
+        request["blocked_path"] = json!(path);
+    }
+    if !ask.would_cover.is_empty() {
+        request["suggestions_would_cover"] = json!(ask.would_cover);
+    }
+    request
+}
+
+/// What a yes changes for later calls. All of it has to be understood.
+fn updates(answer: &Value) -> Result<Vec<Update>, String> {
+    let Some(updates) = answer.get("updatedPermissions").filter(|updates| !updates.is_null()) else {
+        return Ok(Vec::new());
+    };
+    serde_json::from_value(updates.clone()).map_err(|error| {
+        format!("Permissions stay as they are: updatedPermissions are not understood: {error}.")
+    })
 }
 
 fn refuse(id: AskId) -> Command {

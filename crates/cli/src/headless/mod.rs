@@ -71,6 +71,7 @@ pub(crate) async fn run(
         stopped_at: None,
         exit: Exit::Success,
         streaming,
+        caught_up: false,
         session,
         tally,
         output,
@@ -108,6 +109,8 @@ struct Run {
     stopped_at: Option<Instant>,
     exit: Exit,
     streaming: bool,
+    /// What comes now is news, and not how the session was opened.
+    caught_up: bool,
 }
 
 impl Run {
@@ -116,6 +119,7 @@ impl Run {
         while let Ok(event) = self.session.events.try_recv() {
             self.on_event(event).await?;
         }
+        self.caught_up = true;
         Ok(())
     }
 
@@ -154,6 +158,9 @@ impl Run {
             _ => {}
         }
         self.output.event(&event, &self.tally)?;
+        if self.caught_up && matches!(&event, Event::Appended(entry) if sets_mode(&entry.body)) {
+            self.output.mode_changed(self.tally.state.mode)?;
+        }
         let reaction = self.control.on_event(&event);
         self.react(reaction).await
     }
@@ -162,10 +169,10 @@ impl Run {
         for frame in reaction.frames {
             self.output.frame(&frame)?;
         }
+        if let Some(warning) = &reaction.warning {
+            self.output.warn("permission_update", warning)?;
+        }
         for command in reaction.commands {
-            if let Command::SetMode(mode) = &command {
-                self.output.mode_changed(*mode)?;
-            }
             self.send(command).await;
         }
         if let Some(problem) = reaction.failure {
@@ -244,6 +251,15 @@ impl Run {
             (None, false) => self.exit,
         }
     }
+}
+
+fn sets_mode(body: &Body) -> bool {
+    let effects = match body {
+        Body::Effect(effect) => std::slice::from_ref(effect),
+        Body::Result(result) => &result.effects,
+        _ => return false,
+    };
+    effects.iter().any(|effect| effect.mode().is_some())
 }
 
 async fn next_line(lines: Option<&mut Lines>) -> Option<input::Line> {

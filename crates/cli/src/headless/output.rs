@@ -77,7 +77,19 @@ impl Output {
 
     /// Says that the permission mode was changed.
     pub(crate) fn mode_changed(&self, mode: Mode) -> anyhow::Result<()> {
+        if self.format != OutputFormat::StreamJson {
+            return Ok(());
+        }
         self.frame(&self.frames.system("status", json!({"status": null, "permissionMode": mode})))
+    }
+
+    /// Says that something the host wanted was not done.
+    pub(crate) fn warn(&self, subtype: &str, text: &str) -> anyhow::Result<()> {
+        if self.format != OutputFormat::StreamJson {
+            self.complain(text);
+            return Ok(());
+        }
+        self.frame(&self.frames.system(subtype, json!({"level": "warning", "content": text})))
     }
 
     /// Prints one JSON line.

@@ -6,6 +6,7 @@ mod change;
 mod concurrent;
 mod documentation;
 mod layers;
+mod recent;
 mod switches;
 mod trust;
 mod world;

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::hooked::Hooked;
-use super::permission::Permission;
+use super::permission::{Permission, Permitted};
 use crate::hook::Outcome;
 use crate::services::Services;
 
@@ -196,7 +196,10 @@ impl Run<'_> {
         }
         let (view, services, line) = (&self.view, &self.services, self.line);
         let permission = Permission { call: &call, view, services, line, hook: before.decision };
-        let (prepared, permit) = permission.seek(prepared, self.cancel).await?;
+        let Permitted { prepared, permit, changed } = permission.seek(prepared, self.cancel).await?;
+        if let Some(input) = changed {
+            call.input = input;
+        }
         Ok((call, prepared, permit))
     }
 

@@ -1,6 +1,9 @@
 //! Runs the calls of one response: as soon as the model has written them, beside each other where they are safe.
 
+mod asked;
 mod call;
+mod changed;
+mod classifier;
 mod hooked;
 mod permission;
 mod schedule;
@@ -17,7 +20,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use asked::Asked;
 pub(crate) use call::{Ended, Line, News, Order, Settled, Verdict};
+pub(crate) use classifier::Classifier;
 use schedule::{Safety, Schedule};
 
 use crate::services::Services;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tiller_policy::{Context, Decision, Permit, Reason, Request, approve};
+use tiller_policy::{
+    Behavior, Context, Decision, Finding, Permit, Reason, Request, approve, open_question, suggest,
+};
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::ToolUse;
 use tiller_protocol::entry::DecisionRecord;
@@ -12,8 +14,9 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::call::{Line, News, Verdict};
+use super::changed::Changed;
 use super::hooked::judged;
-use crate::hook::PreDecision;
+use crate::hook::{self, PreDecision};
 use crate::services::Services;
 
 /// Seeks permission for one call.
@@ -26,8 +29,20 @@ pub(crate) struct Permission<'a> {
     pub(crate) hook: Option<PreDecision>,
 }
 
+/// A call that only the user can decide, and what it was judged by.
+struct Open {
+    request: Request,
+    policy: Arc<Context>,
+    reason: Reason,
+}
+
 /// A call and what it may do.
-pub(crate) type Permitted = (Box<dyn PreparedCall>, Permit);
+pub(crate) struct Permitted {
+    pub(crate) prepared: Box<dyn PreparedCall>,
+    pub(crate) permit: Permit,
+    /// The input that the user has put in place of the model's.
+    pub(crate) changed: Option<Value>,
+}
 
 impl Permission<'_> {
     /// Decides, asking the user if need be.
@@ -37,14 +52,24 @@ impl Permission<'_> {
         cancel: &CancellationToken,
     ) -> Result<Permitted, Verdict> {
         let request = self.request(prepared.as_ref());
-        match judged(&request, &self.policy(), self.hook.as_ref()) {
+        let policy =
+            self.informed(&request, Vec::new(), |behavior| !self.hook_settles(behavior), cancel).await?;
+        match judged(&request, &policy, self.hook.as_ref()) {
             Decision::Allow(permit, reason) => {
                 self.record("allow", &reason, Value::Null);
-                Ok((prepared, permit))
+                Ok(Permitted { prepared, permit, changed: None })
             }
-            Decision::Deny(reason) => Err(self.deny(&reason)),
-            Decision::Ask(reason) if self.services.interactive => self.ask(prepared, reason, cancel).await,
-            Decision::Ask(reason) => Err(self.nobody_to_ask(&reason)),
+            Decision::Ask(reason) if self.services.interactive => {
+                self.ask(prepared, Open { request, policy, reason }, cancel).await
+            }
+            Decision::Ask(reason) => {
+                self.services.asked.note(&request);
+                Err(self.nobody_to_ask(&reason))
+            }
+            Decision::Deny(reason) => {
+                self.services.asked.note(&request);
+                Err(self.deny(&reason))
+            }
         }
     }
 
@@ -56,71 +81,137 @@ impl Permission<'_> {
         }
     }
 
-    fn policy(&self) -> Arc<Context> {
-        Arc::clone(&self.services.policy.borrow())
+    /// What decides at this moment, with what a model finds about rules in words: as far as that is wanted, and not known
+    /// already.
+    async fn informed(
+        &self,
+        request: &Request,
+        mut findings: Vec<Finding>,
+        wanted: impl Fn(Behavior) -> bool,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Context>, Verdict> {
+        loop {
+            let mut policy = Arc::clone(&self.services.policy.borrow());
+            if !findings.is_empty() {
+                policy = Arc::new(Context { findings: findings.clone(), ..Context::clone(&policy) });
+            }
+            let Some(question) = open_question(request, &policy).filter(|open| wanted(open.behavior)) else {
+                return Ok(policy);
+            };
+            let (model, name) = (self.services.model.as_ref(), self.services.small_model.as_str());
+            let spent = |response| self.line.tell(News::Spent(response));
+            let found = tokio::select! {
+                () = cancel.cancelled() => return Err(Verdict::Cancelled),
+                found = self.services.classifier.compare(&question, model, name, spent) => found,
+            };
+            findings.push(Finding { question, found });
+        }
+    }
+
+    /// Whether what hooks say makes rules in words superfluous.
+    fn hook_settles(&self, behavior: Behavior) -> bool {
+        match self.hook.as_ref().map(|hook| hook.verdict) {
+            Some(hook::Verdict::Deny) => true,
+            Some(hook::Verdict::Allow) => behavior == Behavior::Allow,
+            Some(hook::Verdict::Ask) | None => false,
+        }
     }
 
     async fn ask(
         &self,
         prepared: Box<dyn PreparedCall>,
-        reason: Reason,
+        open: Open,
         cancel: &CancellationToken,
     ) -> Result<Permitted, Verdict> {
         let (sender, answer) = oneshot::channel();
-        let ask = Ask::Permission(PermissionAsk {
-            call: self.call.id.clone(),
-            tool: self.call.name.clone(),
-            input: self.call.input.clone(),
-            reason: reason.explain(),
-            blocked_path: None,
-            suggestions: Vec::new(),
-            would_cover: Vec::new(),
-            agent: None,
-        });
-        self.line.tell(News::Ask(ask, sender));
+        self.line.tell(News::Ask(Ask::Permission(self.question(&open)), sender));
         let answer = tokio::select! {
             () = cancel.cancelled() => return Err(Verdict::Cancelled),
             answer = answer => answer,
         };
         match answer {
-            Ok(Answer::Allow { updated_input, .. }) => self.allowed_by_user(prepared, updated_input),
-            Ok(Answer::Refuse { feedback, then }) => {
-                self.record("deny", &Reason::User, self.call.input.clone());
-                let text = match feedback {
-                    Some(feedback) => format!("The user refused this call and said: {feedback}"),
-                    None => "The user refused this call. Nothing was done.".to_owned(),
-                };
-                Err(match then {
-                    Then::GoOn => Verdict::error(&text),
-                    Then::EndTurn => Verdict::Rejected(text),
-                })
+            // What shall be permitted from now on is permitted already: the session sees to that before it passes the
+            // answer on.
+            Ok(Answer::Allow { updated_input, .. }) => {
+                self.allowed_by_user(prepared, updated_input, &open, cancel).await
             }
-            Ok(Answer::Hook { .. }) | Err(_) => Err(self.nobody_to_ask(&reason)),
+            Ok(Answer::Refuse { feedback, then }) => Err(self.refused(feedback, then)),
+            Ok(Answer::Hook { .. }) | Err(_) => Err(self.nobody_to_ask(&open.reason)),
         }
     }
 
-    /// The user said yes, perhaps to other input: that is parsed and judged anew, and a deny rule still holds.
-    fn allowed_by_user(
+    fn question(&self, open: &Open) -> PermissionAsk {
+        let Open { request, policy, reason } = open;
+        let suggestions = match reason {
+            Reason::Hook { .. } | Reason::NeedsUser => Vec::new(),
+            _ => suggest(request, policy),
+        };
+        let would_cover = self.services.asked.covered_by(&suggestions, policy);
+        self.services.asked.note(request);
+        let blocked_path = match reason {
+            Reason::WorkingDir { path } | Reason::Guarded { path } => Some(path.clone()),
+            _ => None,
+        };
+        PermissionAsk {
+            call: self.call.id.clone(),
+            tool: self.call.name.clone(),
+            input: self.call.input.clone(),
+            reason: reason.explain(),
+            blocked_path,
+            suggestions,
+            would_cover,
+            agent: None,
+        }
+    }
+
+    /// The user said yes, perhaps to other input: that is parsed and judged anew, and what forbids it still holds.
+    async fn allowed_by_user(
         &self,
         prepared: Box<dyn PreparedCall>,
         updated: Option<Value>,
+        open: &Open,
+        cancel: &CancellationToken,
     ) -> Result<Permitted, Verdict> {
-        let changed = updated.clone().filter(|input| *input != self.call.input);
-        let prepared = match updated {
+        let changed = updated.filter(|input| *input != self.call.input);
+        let prepared = match &changed {
             None => prepared,
-            Some(input) => {
-                let parsed = self.services.registry.prepare(&self.call.name, Input::Json(&input));
-                let parsed = parsed.map_err(|error| Verdict::error(&error.to_string()))?;
-                parsed.validate(self.view).map_err(|problem| Verdict::error(&problem))?;
-                parsed
-            }
+            Some(input) => self.prepared_anew(input)?,
         };
-        match approve(&self.request(prepared.as_ref()), &self.policy()) {
+        let request = self.request(prepared.as_ref());
+        let (known, forbids) = (open.policy.findings.clone(), |behavior| behavior == Behavior::Deny);
+        let policy = self.informed(&request, known, forbids, cancel).await?;
+        match approve(&request, &policy) {
             Decision::Allow(permit, reason) => {
-                self.record("allow", &reason, changed.unwrap_or_default());
-                Ok((prepared, permit))
+                self.record("allow", &reason, changed.clone().unwrap_or_default());
+                let prepared = match &changed {
+                    // Other input for a call that is a question to the user is the answer to it.
+                    Some(input) if open.reason != Reason::NeedsUser => {
+                        Box::new(Changed::new(prepared, input))
+                    }
+                    _ => prepared,
+                };
+                Ok(Permitted { prepared, permit, changed })
             }
             Decision::Deny(reason) | Decision::Ask(reason) => Err(self.deny(&reason)),
+        }
+    }
+
+    fn prepared_anew(&self, input: &Value) -> Result<Box<dyn PreparedCall>, Verdict> {
+        let parsed = self.services.registry.prepare(&self.call.name, Input::Json(input));
+        let parsed = parsed.map_err(|error| Verdict::error(&error.to_string()))?;
+        parsed.validate(self.view).map_err(|problem| Verdict::error(&problem))?;
+        Ok(parsed)
+    }
+
+    fn refused(&self, feedback: Option<String>, then: Then) -> Verdict {
+        self.record("deny", &Reason::User, self.call.input.clone());
+        let text = match feedback {
+            Some(feedback) => format!("The user refused this call and said: {feedback}"),
+            None => "The user refused this call. Nothing was done.".to_owned(),
+        };
+        match then {
+            Then::GoOn => Verdict::error(&text),
+            Then::EndTurn => Verdict::Rejected(text),
         }
     }
 

@@ -1,8 +1,5 @@
 //! What commands do, whether a turn is running or not.
 
-use std::sync::Arc;
-
-use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Queued};
@@ -11,7 +8,6 @@ use tiller_tools::todo_file;
 
 use super::{PromptChoice, Task};
 use crate::next::Abort;
-use crate::policy::confines;
 use crate::store::StoreError;
 
 impl Task {
@@ -19,24 +15,13 @@ impl Task {
     pub(super) fn on_command(&mut self, command: Option<Command>) -> Result<(), StoreError> {
         match command {
             Some(Command::Submit(input)) => self.queue(input)?,
-            Some(Command::Answer(id, answer)) => {
-                if let Some(waiting) = self.asks.remove(&id) {
-                    // The call may have been stopped meanwhile; then nobody waits for the answer.
-                    let _ = waiting.send(answer);
-                    self.journal.tell(Event::Resolved(id));
-                }
-            }
+            Some(Command::Answer(id, answer)) => self.answer(id, answer)?,
             Some(Command::Interrupt) => {
                 self.queue_held = true;
                 self.turn.stop(Abort::Interrupted);
             }
-            Some(Command::SetMode(mode)) => {
-                self.append(Body::Effect(Effect::SetMode { mode }))?;
-            }
-            Some(Command::CycleMode) => {
-                let now = Arc::clone(&self.policy.borrow());
-                self.append(Body::Effect(Effect::SetMode { mode: now.mode.next(now.bypass_available) }))?;
-            }
+            Some(Command::SetMode(mode)) => self.set_mode(mode)?,
+            Some(Command::CycleMode) => self.cycle_mode()?,
             Some(Command::SetModel(setting)) => {
                 let model = self.fixed.names.resolve(&setting);
                 self.model_setting = Some(setting);
@@ -78,17 +63,8 @@ impl Task {
         };
         for effect in effects {
             match effect {
-                Effect::SetMode { mode } => {
-                    self.policy.send_modify(|context| {
-                        let confined = confines(*mode);
-                        *context = Arc::new(Context { mode: *mode, confined, ..Context::clone(context) });
-                    });
-                }
-                Effect::Permissions { updates } => self.policy.send_modify(|context| {
-                    if let Ok(changed) = tiller_policy::apply(context, updates) {
-                        *context = Arc::new(changed);
-                    }
-                }),
+                Effect::SetMode { mode } => self.follow_mode(*mode),
+                Effect::Permissions { updates } => self.follow_updates(updates),
                 Effect::SetModel { model } => self.main_model.clone_from(model),
                 Effect::SetTodos { todos } => {
                     if let Some(path) = &self.fixed.todo_file

@@ -11,6 +11,7 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Attachment, Body, Dequeued, Level, Response};
 use tiller_protocol::id::{AskId, CallId, EntryId};
+use tiller_protocol::permission::Update;
 use tokio::sync::oneshot;
 
 use super::Task;
@@ -30,6 +31,13 @@ pub(crate) enum Aside {
     Hooks(Box<Outcome>),
     /// A model request was made on behalf of a hook.
     Spent(Response),
+    /// A change of permissions that is to last could not be written to its settings file.
+    Unsaved {
+        /// All that was to be changed.
+        updates: Vec<Update>,
+        /// Why not.
+        problem: String,
+    },
 }
 
 /// A prompt that hooks have seen.
@@ -89,6 +97,7 @@ impl Task {
             }
             Aside::Hooks(outcome) => self.record_hooks(&outcome, None),
             Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
+            Aside::Unsaved { updates, problem } => self.unsaved(updates, &problem),
         }
     }
 

@@ -6,6 +6,7 @@ mod epoch;
 mod hooks;
 mod host_hooks;
 mod open;
+mod permissions;
 mod sample;
 mod settle;
 mod steering;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tiller_config::{HookEvent, HookGroup, Sourced};
+use tiller_config::{HookEvent, HookGroup, Places, Sourced};
 use tiller_model::name::Names;
 use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
@@ -30,8 +31,9 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
-use tiller_tools::Registry;
+use tiller_tools::{Registry, Vault};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use crate::cache_watch::CacheWatch;
 use crate::hook::StartSource;
@@ -76,8 +78,14 @@ pub struct Setup {
     pub mode: Option<Mode>,
     /// The mode of a session for which none was named and that was not left while planning.
     pub default_mode: Mode,
+    /// Whether the session may be switched to asking nothing.
+    pub bypass_available: bool,
     /// Whether somebody can answer questions.
     pub interactive: bool,
+    /// Whether credentials in what tools give out are masked.
+    pub mask_secrets: bool,
+    /// Whether only this machine may be contacted.
+    pub offline: bool,
     /// Changes to the system prompt.
     pub prompt: PromptChoice,
     /// Whether instruction files and git status are told to the model.
@@ -138,6 +146,8 @@ pub struct Session {
     pub id: SessionId,
     /// Its files.
     pub paths: SessionPaths,
+    /// What masks stand for, for front ends that show the user more than the model and the log get to see.
+    pub secrets: Arc<Vault>,
     /// The state the session had before it was opened this time; events tell what has happened since.
     pub history: State,
     /// Takes commands.
@@ -156,8 +166,9 @@ impl Session {
         let (sender, events) = mpsc::unbounded_channel();
         let (task, history) = Task::open(setup, inbox, sender)?;
         let (id, paths) = (task.journal.session, task.paths.clone());
+        let secrets = Arc::clone(&task.services.secrets);
         tokio::spawn(task.run());
-        Ok(Self { id, paths, history, commands, events })
+        Ok(Self { id, paths, secrets, history, commands, events })
     }
 }
 
@@ -176,7 +187,8 @@ struct Fixed {
     effort: Option<Effort>,
     betas: Vec<String>,
     todo_file: Option<PathBuf>,
-    roots: Vec<PathBuf>,
+    /// Where settings are written to.
+    places: Places,
 }
 
 /// The task that owns a session.
@@ -212,6 +224,8 @@ struct Task {
     asked_about: HashSet<String>,
     cache_watch: CacheWatch,
     asks: HashMap<AskId, oneshot::Sender<Answer>>,
+    /// The last of the changes to files of the user that are made beside the session.
+    writing: Option<JoinHandle<()>>,
     turn: Turn,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tempfile::TempDir;
+use tiller_config::Places;
 use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
@@ -17,7 +18,7 @@ use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
-use tiller_tools::{Shells, todo_file};
+use tiller_tools::{Shells, Vault, todo_file};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -68,12 +69,15 @@ impl Task {
             Mode::Plan => Mode::Plan,
             _ => setup.default_mode,
         });
+        // What the log says of mode and permissions is followed from where it ended.
+        let was = opening.history.state.mode;
         let context = Context {
+            bypass_available: setup.bypass_available,
             readable: vec![resolved(&opening.paths.dir)],
             unattended: !setup.interactive,
-            ..context(&setup.env, &setup.additional_dirs, setup.rules, mode)
+            offline: setup.offline,
+            ..context(&setup.env, &setup.additional_dirs, setup.rules, was)
         };
-        let roots = context.roots.clone();
         let (policy, policy_now) = watch::channel(Arc::new(context));
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
         let (aside, asides) = mpsc::unbounded_channel();
@@ -96,7 +100,10 @@ impl Task {
             env: setup.env.clone(),
             registry: setup.registry,
             shells: Arc::new(Shells::new(setup.env.clone())),
+            secrets: Arc::new(if setup.mask_secrets { Vault::new(&setup.env) } else { Vault::off() }),
             policy: policy_now,
+            classifier: Arc::default(),
+            asked: Arc::default(),
             interactive: setup.interactive,
             model: setup.model,
             small_model: setup.names.small_fast.clone(),
@@ -107,6 +114,7 @@ impl Task {
             ended: CancellationToken::new(),
         };
         let todos = setup.persist.then(|| todo_file::path(&setup.config_dir, opening.id));
+        let places = Places { config_dir: setup.config_dir.clone(), ..Places::of(&setup.env) };
         let fixed = Fixed {
             env: setup.env.clone(),
             config_dir: setup.config_dir,
@@ -121,7 +129,7 @@ impl Task {
             effort: setup.effort,
             betas: setup.betas,
             todo_file: todos,
-            roots,
+            places,
         };
         let History { state, conversation, epoch, damage, drop_thinking } = opening.history;
         let journal = Journal::new(setup.env, opening.id, (state, conversation), opening.writer, events);
@@ -152,6 +160,7 @@ impl Task {
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             asks: HashMap::new(),
+            writing: None,
             turn: Turn::default(),
         };
         if let Some(epoch) = epoch {
@@ -178,6 +187,9 @@ impl Task {
         }))?;
         if self.journal.state.mode != mode {
             self.append(Body::Effect(Effect::SetMode { mode }))?;
+        }
+        for update in self.journal.state.permissions.updates() {
+            self.follow_updates(&[update]);
         }
         Ok(())
     }

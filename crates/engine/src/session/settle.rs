@@ -127,10 +127,11 @@ impl Task {
         View {
             cwd: nearest_existing(&state.cwd),
             home: self.fixed.env.home.clone(),
-            roots: self.fixed.roots.clone(),
+            roots: self.policy.borrow().roots.clone(),
             files: std::sync::Arc::clone(&state.files),
             todos: state.todos.clone(),
             spill_dir: self.paths.spill_dir(),
+            secrets: std::sync::Arc::clone(&self.services.secrets),
         }
     }
 }

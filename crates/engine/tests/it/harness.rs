@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller_config::{HookEvent, HookGroup, Layer, Origin, Sourced};
 use tiller_engine::{Limits, PromptChoice, Session, Setup, Start};
 use tiller_model::name::{Names, Provider};
 use tiller_model::{Catalog, Thinking, anthropic};
@@ -205,7 +206,10 @@ impl Lab {
             hooks: BTreeMap::default(),
             mode: Some(Mode::BypassPermissions),
             default_mode: Mode::Default,
+            bypass_available: true,
             interactive: false,
+            mask_secrets: true,
+            offline: false,
             prompt: PromptChoice::default(),
             user_context: false,
             limits: Limits { max_turns: None, max_budget_usd: None, concurrency: 10 },
@@ -366,6 +370,14 @@ fn json_type(json: &str) -> String {
 /// Input for a probe that only says something, beside others.
 pub(crate) fn says(text: &str) -> Value {
     json!({"say": text, "safe": true, "read_only": true})
+}
+
+/// Hooks as settings have them.
+pub(crate) fn hooks(settings: Value) -> BTreeMap<HookEvent, Vec<Sourced<HookGroup>>> {
+    let groups: BTreeMap<HookEvent, Vec<HookGroup>> = serde_json::from_value(settings).unwrap();
+    let origin = Origin { layer: Layer::User, file: Some("/home/user/.tiller/settings.json".into()) };
+    let sourced = |value: HookGroup| Sourced { value, origin: origin.clone() };
+    groups.into_iter().map(|(event, groups)| (event, groups.into_iter().map(sourced).collect())).collect()
 }
 
 /// The log of the only session below a configuration directory.

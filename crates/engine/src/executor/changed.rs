@@ -1,0 +1,67 @@
+//! A call that runs with other input than the model has written.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tiller_policy::Access;
+use tiller_protocol::block::RawBlock;
+use tiller_tools::{Done, PreparedCall, ToolCx, ToolError, View};
+
+/// Characters of the input that the model is shown.
+const SHOWN: usize = 2_000;
+
+/// A call whose result begins by saying what it ran with: the model would take it for the result of what it wrote.
+pub(crate) struct Changed {
+    call: Box<dyn PreparedCall>,
+    note: String,
+}
+
+impl Changed {
+    pub(crate) fn new(call: Box<dyn PreparedCall>, input: &Value) -> Self {
+        let whole = input.to_string();
+        let mut shown: String = whole.chars().take(SHOWN).collect();
+        if shown.len() < whole.len() {
+            shown.push('…');
+        }
+        Self { call, note: format!("[The user changed the input before it ran: {shown}]") }
+    }
+}
+
+impl PreparedCall for Changed {
+    fn parallel(&self) -> bool {
+        self.call.parallel()
+    }
+
+    fn read_only(&self) -> bool {
+        self.call.read_only()
+    }
+
+    fn validate(&self, view: &View) -> Result<(), String> {
+        self.call.validate(view)
+    }
+
+    fn access(&self, view: &View) -> Vec<Access> {
+        self.call.access(view)
+    }
+
+    fn result_limit(&self) -> usize {
+        self.call.result_limit()
+    }
+
+    fn run(self: Box<Self>, cx: ToolCx) -> BoxFuture<'static, Result<Done, ToolError>> {
+        let Self { call, note } = *self;
+        let noted = move |mut done: Done| {
+            done.content.insert(0, RawBlock::text(&note));
+            done
+        };
+        async move {
+            match call.run(cx).await {
+                Ok(done) => Ok(noted(done)),
+                Err(ToolError::Failed(done)) => Err(ToolError::Failed(noted(done))),
+                Err(ToolError::Model(text)) => Err(ToolError::Failed(noted(Done::text(&text)))),
+                Err(ToolError::Cancelled) => Err(ToolError::Cancelled),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,160 @@
+//! Changes of mode and of what is permitted, whoever asks for them.
+
+use std::sync::Arc;
+
+use tiller_config::{Feature, note_use, write_updates};
+use tiller_policy::{Context, Destination, Update, apply};
+use tiller_protocol::ask::Answer;
+use tiller_protocol::command::Event;
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, Level};
+use tiller_protocol::id::AskId;
+use tiller_protocol::mode::Mode;
+
+use super::{Aside, Task};
+use crate::policy::confines;
+use crate::store::StoreError;
+use crate::telemetry::Telemetry;
+
+/// What notices about changes of permissions are called.
+const NOTICE: &str = "permission_update";
+
+impl Task {
+    /// Passes an answer on. What it permits holds before the call goes on.
+    pub(super) fn answer(&mut self, id: AskId, answer: Answer) -> Result<(), StoreError> {
+        let Some(waiting) = self.asks.remove(&id) else { return Ok(()) };
+        if let Answer::Allow { updates, .. } = &answer {
+            self.permit(updates.clone())?;
+        }
+        // The call may have been stopped meanwhile; then nobody waits for the answer.
+        let _ = waiting.send(answer);
+        self.journal.tell(Event::Resolved(id));
+        Ok(())
+    }
+
+    /// Changes what is permitted: all of it, in order and at once, or nothing. What is meant to last is also written to
+    /// its settings file.
+    pub(super) fn permit(&mut self, updates: Vec<Update>) -> Result<(), StoreError> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let problem = apply(&self.policy.borrow(), &updates).err();
+        if let Some(problem) = problem {
+            return self.notice(NOTICE, Level::Warning, format!("Permissions stay as they are: {problem}."));
+        }
+        self.append(Body::Effect(Effect::Permissions { updates: updates.clone() }))?;
+        if updates.iter().any(|update| update.destination() != Destination::Session) {
+            self.save(updates);
+        }
+        Ok(())
+    }
+
+    /// Changes the mode for this session.
+    pub(super) fn set_mode(&mut self, mode: Mode) -> Result<(), StoreError> {
+        let update = Update::SetMode { mode, destination: Destination::Session };
+        let problem = apply(&self.policy.borrow(), &[update]).err();
+        match problem {
+            Some(problem) => self.journal.tell(Event::Rejected(problem.to_string())),
+            None => drop(self.append(Body::Effect(Effect::SetMode { mode }))?),
+        }
+        Ok(())
+    }
+
+    /// What the mode key does.
+    pub(super) fn cycle_mode(&mut self) -> Result<(), StoreError> {
+        let now = Arc::clone(&self.policy.borrow());
+        let next = now.mode.next(now.bypass_available);
+        self.measure(&Telemetry::ModeCycled { to: next.name() });
+        self.set_mode(next)
+    }
+
+    /// Lets decisions follow a mode that is in the log.
+    pub(super) fn follow_mode(&mut self, mode: Mode) {
+        let changed = Context { mode, ..Context::clone(&self.policy.borrow()) };
+        self.decide_by(changed);
+    }
+
+    /// Lets decisions follow changes that are in the log.
+    pub(super) fn follow_updates(&mut self, updates: &[Update]) {
+        let changed = apply(&self.policy.borrow(), updates);
+        match changed {
+            Ok(changed) => self.decide_by(changed),
+            Err(problem) => tracing::error!("a change of permissions was not followed: {problem}"),
+        }
+    }
+
+    fn decide_by(&mut self, changed: Context) {
+        let (before, after) = (self.policy.borrow().mode, changed.mode);
+        self.policy.send_replace(Arc::new(Context { confined: confines(after), ..changed }));
+        if before != after {
+            self.note_use_of(after);
+        }
+    }
+
+    /// Remembers in the user's own files that a mode was entered.
+    fn note_use_of(&mut self, mode: Mode) {
+        let feature = match mode {
+            Mode::Plan => Feature::PlanMode,
+            Mode::AcceptEdits => Feature::AcceptEdits,
+            Mode::Default | Mode::BypassPermissions | Mode::DontAsk => return,
+        };
+        let (dir, now) = (self.fixed.places.config_dir.clone(), self.fixed.env.now().as_millisecond());
+        self.write_beside(move || {
+            if let Err(error) = note_use(&dir, feature, now) {
+                tracing::warn!("the use of {mode} was not noted: {error}");
+            }
+        });
+    }
+
+    fn save(&mut self, updates: Vec<Update>) {
+        let (places, asides) = (self.fixed.places.clone(), self.services.asides.clone());
+        self.write_beside(move || {
+            if let Err(error) = write_updates(&places, &updates) {
+                tracing::warn!("a change of permissions was not saved: {error}");
+                // The session may be over; then there is nobody to tell.
+                let _ = asides.send(Aside::Unsaved { updates, problem: error.to_string() });
+            }
+        });
+    }
+
+    /// What could not be saved holds for the session at least, also when it is opened again.
+    pub(super) fn unsaved(&mut self, updates: Vec<Update>, problem: &str) -> Result<(), StoreError> {
+        let text =
+            format!("A change of permissions could not be saved and holds for this session only: {problem}");
+        self.notice(NOTICE, Level::Warning, text)?;
+        let lasting = updates.into_iter().filter(|update| update.destination() != Destination::Session);
+        let updates: Vec<Update> = lasting.filter_map(for_the_session).collect();
+        if !updates.is_empty() {
+            self.append(Body::Effect(Effect::Permissions { updates }))?;
+        }
+        Ok(())
+    }
+
+    /// Does something to files of the user beside the session, one thing after the other: another process may hold a
+    /// lock.
+    fn write_beside(&mut self, work: impl FnOnce() + Send + 'static) {
+        let before = self.writing.take();
+        self.writing = Some(self.services.tasks.spawn(async move {
+            if let Some(before) = before {
+                // Whatever became of the work before, this is the next.
+                let _ = before.await;
+            }
+            if tokio::task::spawn_blocking(work).await.is_err() {
+                tracing::error!("writing files of the user failed unexpectedly");
+            }
+        }));
+    }
+}
+
+/// What adds something, as a change of the session alone. The mode is in force already, and what was taken away is gone.
+fn for_the_session(update: Update) -> Option<Update> {
+    match update {
+        Update::AddRules { rules, behavior, .. } | Update::ReplaceRules { rules, behavior, .. } => {
+            Some(Update::AddRules { rules, behavior, destination: Destination::Session })
+        }
+        Update::AddDirectories { directories, .. } => {
+            Some(Update::AddDirectories { directories, destination: Destination::Session })
+        }
+        Update::SetMode { .. } | Update::RemoveRules { .. } | Update::RemoveDirectories { .. } => None,
+    }
+}

@@ -1,0 +1,52 @@
+//! Who adds to a conversation.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::entry::Attachment;
+
+/// Who made an addition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Source {
+    /// A hook.
+    Hook {
+        /// The event it ran for.
+        event: String,
+        /// Its command or name.
+        name: String,
+    },
+    /// The user, while the agent worked; Tiller put it into a reminder.
+    User,
+    /// The beginning of an epoch: instruction files, the state of the repository.
+    Epoch,
+    /// The loop itself.
+    Loop,
+    /// A generator of attachments, named like the kind.
+    Generator,
+}
+
+impl Source {
+    pub(super) fn of(attachment: &Attachment) -> Self {
+        let field = |name: &str| attachment.attachment.get(name).and_then(Value::as_str);
+        match (field("hookName"), attachment.kind()) {
+            (Some(name), _) => {
+                Self::Hook { event: field("hookEvent").unwrap_or_default().to_owned(), name: name.to_owned() }
+            }
+            (None, "queued_command") => Self::User,
+            (None, _) => Self::Generator,
+        }
+    }
+
+    /// The word for it, without details.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Hook { .. } => "hook",
+            Self::User => "user",
+            Self::Epoch => "epoch",
+            Self::Loop => "loop",
+            Self::Generator => "generator",
+        }
+    }
+}
