@@ -26,8 +26,8 @@ Examples:
   tiller sandbox run --profile workspace --network deny -- sh -c 'make && ./run'
 
 The command has standard input and output through pipes, and no terminal. Its exit code
-is passed on, 128 and the number of the signal if one ended it; 125 means that it was not
-run at all.";
+is passed on, 128 and the number of the signal if one ended it; 125 means that it could
+not be started or not be confined.";
 
 /// Try how commands are confined.
 #[derive(Debug, Parser)]
@@ -66,7 +66,7 @@ struct Run {
     scope: Scope,
 
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required = true, trailing_var_arg = true)]
     command: Vec<String>,
 }
 
@@ -179,7 +179,7 @@ impl Run {
         };
         complain(&format!("the command is held by {}{why_not_more}", means(level)));
         for gap in confinement.profile.gaps(level) {
-            complain(&format!("not promised: {gap}"));
+            complain(&format!("gap: {gap}"));
         }
     }
 }

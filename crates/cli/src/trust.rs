@@ -44,7 +44,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
             return Ok(args::exit_for(&error));
         }
     };
-    let project = env.cwd.join(trust.dir.unwrap_or_default());
+    let project = trust.dir.map_or_else(|| env.cwd.clone(), |dir| env.cwd.join(dir));
     let config_dir = tiller_config::config_dir(env);
     if trust.list {
         return list(&config_dir, env);

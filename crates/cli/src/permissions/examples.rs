@@ -35,6 +35,7 @@ pub(super) struct Test {
 
 /// How an example came out.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Outcome {
     passed: bool,
     tool: String,

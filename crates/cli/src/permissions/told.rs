@@ -70,7 +70,7 @@ impl Told {
             lines.push(beside("a run that has nobody to ask denies it"));
         }
         if self.parts.len() > 1 || self.parts.iter().any(|part| part.reason != self.reason) {
-            lines.push("\nparts".to_owned());
+            lines.push("\nparts, each by itself".to_owned());
             lines.extend(self.parts.iter().map(Part::to_text));
         }
         lines.join("\n")
