@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 pub use place::Place;
-pub use share::{Context, Share, block_size, tokens};
+pub use share::{Sent, Share, block_size, tokens};
 pub use source::Source;
 
 use crate::block::RawBlock;
@@ -85,7 +85,7 @@ impl KindTotal {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     progress: Progress,
-    context: Context,
+    sent: Sent,
     kinds: IndexMap<String, KindTotal>,
     /// Digests of kind and text, with the position of the first.
     said: HashMap<u64, u64>,
@@ -95,9 +95,8 @@ pub struct Ledger {
 impl Ledger {
     /// Folds one more entry in. Returns what Tiller added with it, if it did.
     pub fn apply(&mut self, entry: &Entry) -> Option<Addition> {
-        // A request is made of what stood before its answer.
         self.progress.apply(entry);
-        self.context.apply(entry);
+        self.sent.apply(entry);
         if let Body::Response(response) = &entry.body
             && !response.side
         {
@@ -116,14 +115,14 @@ impl Ledger {
 
     /// What the next request is made of.
     #[must_use]
-    pub fn context(&self) -> &Context {
-        &self.context
+    pub fn sent(&self) -> &Sent {
+        &self.sent
     }
 
     /// How much of the next request is steering.
     #[must_use]
     pub fn share(&self) -> Share {
-        self.context.share()
+        self.sent.share()
     }
 
     /// Totals by kind, in order of first appearance.

@@ -73,7 +73,7 @@ impl Share {
 
 /// What the next request is made of, in bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Context {
+pub struct Sent {
     /// The system prompt.
     pub system: u64,
     /// The definitions of the tools.
@@ -96,7 +96,7 @@ struct Weight {
     thinking: u64,
 }
 
-impl Context {
+impl Sent {
     /// How much of it is steering.
     #[must_use]
     pub fn share(&self) -> Share {

@@ -33,8 +33,8 @@ impl Log {
 
     fn attach(&mut self, attachment: Value, text: &str) -> (EntryId, Addition) {
         let rendered = vec![RawBlock::text(text)];
-        let (id, addition) =
-            self.push(Body::Attachment(Attachment { attachment, why: "because".to_owned(), rendered }));
+        let attachment = Attachment::new(attachment, "", "because".to_owned(), rendered);
+        let (id, addition) = self.push(Body::Attachment(attachment));
         (id, addition.unwrap())
     }
 
@@ -50,11 +50,11 @@ impl Log {
         .1
     }
 
-    fn block(&mut self, id: &str, block: Value) -> EntryId {
+    fn block(&mut self, id: &str, block: &Value) -> EntryId {
         let block = AssistantBlock {
             message_id: id.into(),
             model: "m".to_owned(),
-            block: RawBlock::from_value(&block),
+            block: RawBlock::from_value(block),
             invalid_input: None,
             api_error: None,
             aborted: false,
@@ -63,7 +63,7 @@ impl Log {
     }
 
     fn text(&mut self, id: &str, text: &str) -> EntryId {
-        self.block(id, json!({"type": "text", "text": text}))
+        self.block(id, &json!({"type": "text", "text": text}))
     }
 
     fn response(&mut self, id: &str, stop: &str) {
@@ -99,7 +99,7 @@ fn place(addition: &Addition) -> (u32, u32, u32) {
 fn every_addition_is_told_with_kind_source_reason_size_and_place() {
     let mut log = Log::default();
     let lead = log.epoch("start", Some("context")).unwrap();
-    assert_eq!((lead.kind.as_str(), lead.source, place(&lead)), (USER_CONTEXT, Source::Epoch, (1, 1, 1)));
+    assert_eq!((lead.kind.as_str(), &lead.source, place(&lead)), (USER_CONTEXT, &Source::Epoch, (1, 1, 1)));
     assert_eq!((lead.why.as_str(), lead.bytes), ("an epoch began (start)", 7));
     log.say("go");
     let hook = json!({"type": "hook_success", "hookName": "lint.sh", "hookEvent": "UserPromptSubmit"});
@@ -109,7 +109,10 @@ fn every_addition_is_told_with_kind_source_reason_size_and_place() {
     log.text("a", "cut");
     log.response("a", "max_tokens");
     let hidden = log.hide("go on");
-    assert_eq!((hidden.kind.as_str(), hidden.source, place(&hidden)), (HIDDEN_MESSAGE, Source::Loop, (1, 2, 1)));
+    assert_eq!(
+        (hidden.kind.as_str(), &hidden.source, place(&hidden)),
+        (HIDDEN_MESSAGE, &Source::Loop, (1, 2, 1))
+    );
     assert_eq!((hidden.why.as_str(), hidden.tokens()), ("the answer before it ended with max_tokens", 2));
     assert_eq!(log.attach(json!({"type": "todo_reminder"}), "x").1.source, Source::Generator);
 }
@@ -180,7 +183,7 @@ fn a_new_epoch_has_its_own_head_and_no_reasoning() {
     let mut log = Log::default();
     log.epoch("start", Some("12345"));
     log.say("12345");
-    log.block("a", json!({"type": "thinking", "thinking": "long", "signature": "s"}));
+    log.block("a", &json!({"type": "thinking", "thinking": "long", "signature": "s"}));
     assert!(log.ledger.share().sent > 20);
     log.epoch("model switched", None);
     assert_eq!(log.ledger.share(), Share { steering: 0, sent: 15 });
