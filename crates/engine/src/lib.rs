@@ -6,7 +6,6 @@
 mod cache_watch;
 mod executor;
 pub mod git;
-#[cfg_attr(not(test), expect(dead_code, reason = "the session does not run hooks yet"))]
 mod hook;
 mod host;
 mod journal;
@@ -18,5 +17,6 @@ mod session;
 pub mod store;
 mod telemetry;
 
+pub use hook::{HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 pub use journal::VERSION;
 pub use session::{Limits, PromptChoice, Session, Setup, Start};

@@ -7,6 +7,8 @@ use tiller_protocol::entry::Attachment;
 use tiller_protocol::id::CallId;
 use tiller_steering::reminder::{neutralise, wrap};
 
+/// Whom the log names as the source; what is attached names the hook itself.
+const SOURCE: &str = "hook";
 /// Characters of a command that identify it well enough.
 const LONGEST_NAME: usize = 80;
 
@@ -58,13 +60,13 @@ impl Speaker<'_> {
             rendered.push(self.render("adds for your information", &context));
             attachment["additionalContext"] = context.into();
         }
-        Attachment { attachment, why: self.why("it has finished in the background"), rendered }
+        Attachment::new(attachment, SOURCE, self.why("it has finished in the background"), rendered)
     }
 
     fn attach(&self, kind: &str, field: &str, value: Value, why: &str, verb: &str, text: &str) -> Attachment {
         let mut attachment = self.typed(kind);
         attachment[field] = value;
-        Attachment { attachment, why: self.why(why), rendered: vec![self.render(verb, text)] }
+        Attachment::new(attachment, SOURCE, self.why(why), vec![self.render(verb, text)])
     }
 
     fn typed(&self, kind: &str) -> Value {
@@ -91,14 +93,11 @@ impl Speaker<'_> {
 
 /// The beginning of a command, on one line.
 pub(super) fn short(name: &str) -> String {
-    let mut letters = name.split_whitespace().flat_map(|word| word.chars().chain([' ']));
-    let mut text: String = letters.by_ref().take(LONGEST_NAME).collect();
-    if letters.next().is_some() {
-        text.truncate(text.trim_end().len());
-        text.push('…');
+    let line = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
     }
-    text.truncate(text.trim_end().len());
-    text
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tiller_protocol::entry::Level;
 
 use super::attachment::{Speaker, short};
 use super::case::Case;
-use super::outcome::{Conclusion, HookRun, Outcome, PermissionAnswer, PreDecision, Verdict};
+use super::outcome::{HookRun, Outcome, PermissionAnswer, PreDecision, Verdict};
 use super::output::{Ended, Said, interpret};
 
 /// A hook that has come to its end.
@@ -20,17 +20,24 @@ pub(super) struct Finished {
 /// Puts together what hooks say at a case. The result does not depend on who finished first.
 pub(super) fn combine(case: &Case, finished: Vec<Finished>) -> Outcome {
     let mut outcome = Outcome::default();
-    for Finished { mut run, ended, on_failure } in finished {
-        let (conclusion, said) = interpret(ended, case, on_failure);
-        run.suppressed = said.suppressed;
-        run.conclusion = conclusion;
-        outcome.add(said, &run, case);
+    for finished in finished {
+        let run = outcome.take(case, finished);
         outcome.runs.push(run);
     }
     outcome
 }
 
 impl Outcome {
+    /// Adds what one hook says; gives its final record.
+    pub(super) fn take(&mut self, case: &Case, finished: Finished) -> HookRun {
+        let Finished { mut run, ended, on_failure } = finished;
+        let (conclusion, said) = interpret(ended, case, on_failure);
+        run.suppressed = said.suppressed;
+        run.conclusion = conclusion;
+        self.add(said, &run, case);
+        run
+    }
+
     fn add(&mut self, said: Said, run: &HookRun, case: &Case) {
         let from = Speaker {
             event: run.event,
@@ -140,9 +147,5 @@ pub(super) fn meaning(outcome: &Outcome) -> Vec<String> {
     });
     says.extend(context.map(|attachment| format!("tells the model ({})", attachment.kind())));
     says.extend(outcome.notices.iter().map(|(_, text)| format!("tells the user: {text}")));
-    let quiet = outcome.runs.iter().all(|run| run.conclusion == Conclusion::Success);
-    if says.is_empty() && quiet {
-        says.push("has no objection".to_owned());
-    }
     says
 }

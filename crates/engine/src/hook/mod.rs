@@ -23,6 +23,7 @@ mod process;
 mod prompt;
 mod record;
 mod registered;
+mod trial;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,13 +46,13 @@ use execute::Surroundings;
 use output::can_block;
 use registered::{Registered, select};
 
-pub(crate) use occasion::{Agent, Ending, Moment, Occasion, StartSource, Trigger};
-pub(crate) use outcome::{
-    AsyncResponse, Conclusion, HookRun, Outcome, PermissionAnswer, PreDecision, Verdict,
-};
+pub(crate) use occasion::{Ending, Moment, Occasion, StartSource};
+pub(crate) use outcome::{AsyncResponse, Conclusion, HookRun, Outcome, PreDecision, Verdict};
+
+pub use trial::{HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 
 /// Hooks as settings have them.
-pub(crate) type HookSettings = BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>;
+pub type HookSettings = BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>;
 
 /// The variables in which commands find the project.
 const PROJECT_VARS: [&str; 2] = ["TILLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
@@ -71,7 +72,7 @@ pub(crate) struct Parts {
 }
 
 /// A small model that is asked by prompt hooks.
-pub trait Judge: Send + Sync {
+pub(crate) trait Judge: Send + Sync {
     /// The model's answer, or why there is none.
     fn ask(&self, prompt: String) -> BoxFuture<'static, Result<String, String>>;
 }
@@ -164,7 +165,15 @@ impl Hooks {
     async fn run_case(&self, case: Case, cwd: PathBuf, cancel: &CancellationToken) -> Outcome {
         let problems = self.problems(case.event);
         let selected = select(self.0.settings.iter().chain(&*self.callbacks()), &case);
-        let surroundings = Surroundings {
+        let surroundings = self.surroundings(case, cwd, cancel);
+        let finished = join_all(selected.iter().map(|hook| surroundings.run(hook).boxed())).await;
+        let mut outcome = combine(&surroundings.case, finished);
+        outcome.notices.splice(0..0, problems);
+        outcome
+    }
+
+    fn surroundings(&self, case: Case, cwd: PathBuf, cancel: &CancellationToken) -> Surroundings {
+        Surroundings {
             event: case.event,
             input: case.value().to_string().into(),
             case: Arc::new(case),
@@ -173,11 +182,7 @@ impl Hooks {
             judge: Arc::clone(&self.0.judge),
             background: Arc::clone(&self.0.background),
             cancel: cancel.clone(),
-        };
-        let finished = join_all(selected.iter().map(|hook| surroundings.run(hook).boxed())).await;
-        let mut outcome = combine(&surroundings.case, finished);
-        outcome.notices.splice(0..0, problems);
-        outcome
+        }
     }
 
     /// Matchers that nobody understands, each told once. Where a hook may have been meant to prevent something, that
@@ -212,3 +217,6 @@ impl Hooks {
         self.0.background.end_all().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

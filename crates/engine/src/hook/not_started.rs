@@ -34,7 +34,11 @@ fn missing_script(
     cwd: &Path,
     complaint: &str,
 ) -> Option<String> {
-    let words = words(command, vars)?;
+    let in_shell = |name: &str| match name {
+        "PWD" => cwd.to_str().map(str::to_owned),
+        name => vars.get(name).cloned(),
+    };
+    let words = words(command, in_shell)?;
     let mut words =
         words.iter().map(String::as_str).skip_while(|word| is_assignment(word) || *word == "exec");
     let program = words.next()?.rsplit('/').next()?;
@@ -43,8 +47,7 @@ fn missing_script(
         return None;
     }
     let script = words.find(|word| !OPTIONS.contains(word)).filter(|word| !word.starts_with('-'))?;
-    let name = Path::new(script).file_name()?.to_str()?;
-    (complaint.contains(name) && !cwd.join(script).exists()).then(|| script.to_owned())
+    (complaint.contains(script) && !cwd.join(script).exists()).then(|| script.to_owned())
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -53,7 +56,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// The words of a single command, variables put in; nothing for anything less simple.
-fn words(command: &str, vars: &BTreeMap<String, String>) -> Option<Vec<String>> {
+fn words(command: &str, value: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -75,7 +78,7 @@ fn words(command: &str, vars: &BTreeMap<String, String>) -> Option<Vec<String>> 
                 if name.is_empty() || (braced && letters.next() != Some('}')) {
                     return None;
                 }
-                word.get_or_insert_default().push_str(vars.get(&name).map_or("", String::as_str));
+                word.get_or_insert_default().push_str(&value(&name).unwrap_or_default());
             }
             (' ' | '\t', None) => words.extend(word.take()),
             (
@@ -125,10 +128,16 @@ mod tests {
         fs_err::write(dir.path().join("here.py"), "").unwrap();
         for (command, complaint, found) in [
             ("python3 gone.py", "can't open file 'gone.py'", Some("gone.py")),
-            ("/usr/bin/python3.12 -u \"$DIR/gone.py\" --x", "… gone.py …", Some("/nowhere at all/gone.py")),
-            ("A=b exec perl '${DIR}'/gone.pl", "gone.pl", Some("${DIR}/gone.pl")),
-            ("uv run --script ${DIR}/gone.py", "gone.py", Some("/nowhere at all/gone.py")),
+            (
+                "/usr/bin/python3.12 -u \"$DIR/gone.py\" --x",
+                "'/nowhere at all/gone.py'",
+                Some("/nowhere at all/gone.py"),
+            ),
+            ("A=b exec perl '${DIR}'/gone.pl", "${DIR}/gone.pl", Some("${DIR}/gone.pl")),
+            ("uv run --script ${DIR}/gone.py", "/nowhere at all/gone.py", Some("/nowhere at all/gone.py")),
+            ("python3 $UNSET/gone.py", "can't open file '/gone.py'", Some("/gone.py")),
             ("python3 gone.py", "no such rule", None),
+            ("python3 \"$PWD/here.py\"", "here.py", None),
             ("python3 here.py", "here.py says no", None),
             ("python3 -c gone.py", "gone.py", None),
             ("python3 -m gone.py", "gone.py", None),
@@ -145,9 +154,10 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_shell_or_none() {
-        assert_eq!(words(" a  'b c'\"$DIR\"d '' ", &vars()).unwrap(), ["a", "b c/nowhere at alld", ""]);
+        let value = |name: &str| vars().get(name).cloned();
+        assert_eq!(words(" a  'b c'\"$DIR\"d '' ", value).unwrap(), ["a", "b c/nowhere at alld", ""]);
         for strange in ["a; b", "a | b", "a $(b)", "a `b`", "a \\b", "a > b", "a *", "${a:-b}", "'a", "a $"] {
-            assert_eq!(words(strange, &vars()), None, "{strange}");
+            assert_eq!(words(strange, value), None, "{strange}");
         }
     }
 }

@@ -65,6 +65,7 @@ pub(crate) enum Occasion<'a> {
 /// Why a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(test), expect(dead_code, reason = "a session cannot be cleared or compacted yet"))]
 pub(crate) enum StartSource {
     /// It is new.
     Startup,
@@ -79,6 +80,7 @@ pub(crate) enum StartSource {
 /// Why a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(test), expect(dead_code, reason = "a session ends in one way so far"))]
 pub(crate) enum Ending {
     /// It was cleared.
     Clear,
@@ -93,9 +95,26 @@ pub(crate) enum Ending {
 /// Who wants to compact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(test), expect(dead_code, reason = "nothing is compacted yet"))]
 pub(crate) enum Trigger {
     /// The user.
     Manual,
     /// Tiller, because the window is filling up.
     Auto,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sources_reasons_and_triggers_have_fixed_names() {
+        let sources = [StartSource::Startup, StartSource::Resume, StartSource::Clear, StartSource::Compact];
+        assert_eq!(json!(sources), json!(["startup", "resume", "clear", "compact"]));
+        let reasons = [Ending::Clear, Ending::Logout, Ending::PromptInputExit, Ending::Other];
+        assert_eq!(json!(reasons), json!(["clear", "logout", "prompt_input_exit", "other"]));
+        assert_eq!(json!([Trigger::Manual, Trigger::Auto]), json!(["manual", "auto"]));
+    }
 }

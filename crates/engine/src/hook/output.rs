@@ -60,7 +60,7 @@ pub(super) struct Said {
 pub(super) fn interpret(ended: Ended, case: &Case, on_failure: OnFailure) -> (Conclusion, Said) {
     let mut said = Said::default();
     let told = match ended {
-        Ended::Printed(printed) => said.take_printed(printed, case, on_failure),
+        Ended::Printed(printed) => said.take_printed(&printed, case, on_failure),
         Ended::Answered(value) => said.take_document(value, case),
         Ended::Objected(text) => said.object(case.event, text),
         Ended::Failed(why) => Err(why),
@@ -89,9 +89,9 @@ impl Said {
             || matches!(self.answer, Some(PermissionAnswer::Deny { .. }))
     }
 
-    fn take_printed(&mut self, printed: Printed, case: &Case, on_failure: OnFailure) -> Result<(), String> {
+    fn take_printed(&mut self, printed: &Printed, case: &Case, on_failure: OnFailure) -> Result<(), String> {
         if !printed.text.trim_start().starts_with('{') {
-            self.take_text(printed.text, case.event);
+            self.take_text(&printed.text, case.event);
             return Ok(());
         }
         if printed.is_cut {
@@ -106,13 +106,13 @@ impl Said {
                 }
                 tracing::warn!(event = case.event.name(), "a hook's output is taken as plain text: {error}");
                 self.notices.push((Level::Warning, format!("{why}; it is taken as plain text")));
-                self.take_text(printed.text, case.event);
+                self.take_text(&printed.text, case.event);
                 Ok(())
             }
         }
     }
 
-    fn take_text(&mut self, text: String, event: HookEvent) {
+    fn take_text(&mut self, text: &str, event: HookEvent) {
         let means_something =
             matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::PreCompact);
         self.text = Some(text.trim().to_owned()).filter(|text| means_something && !text.is_empty());

@@ -123,7 +123,7 @@ impl Runnable {
         self.timeout.unwrap_or(DEFAULT_LIMIT)
     }
 
-    fn is_the_same_as(&self, other: &Self) -> bool {
+    pub(super) fn is_the_same_as(&self, other: &Self) -> bool {
         self.kind() == other.kind() && self.name() == other.name()
     }
 

@@ -1,0 +1,8 @@
+//! Hooks with real commands.
+
+mod answers;
+mod asynchronous;
+mod bench;
+mod custody;
+mod failures;
+mod others;
