@@ -5,6 +5,7 @@ use serde::Serialize;
 use tiller_config::Resolved;
 use tiller_model::anthropic::Config;
 use tiller_protocol::env::Env;
+use tiller_protocol::host::is_loopback;
 use tiller_protocol::mode::Mode;
 
 use super::model::shown;
@@ -42,6 +43,12 @@ pub(super) fn destinations(env: &Env, settings: &Resolved) -> anyhow::Result<Vec
         shown(&config),
         format!("the model, also when it searches the web ({said_by})"),
     )];
+    if env.flag("TILLER_OFFLINE") {
+        found.retain(|_| config.base_url.host_str().is_some_and(is_loopback));
+        let reason = "WebFetch, only after you were asked and said yes (TILLER_OFFLINE is set)";
+        found.push(Destination::new("this machine", reason));
+        return Ok(found);
+    }
     found.extend(proxies(&config));
     found.extend(web(settings)?);
     Ok(found)
@@ -88,6 +95,8 @@ fn web(settings: &Resolved) -> anyhow::Result<Vec<Destination>> {
         let reason = format!("WebFetch, without a question (the rule {rule}{place})");
         let host = rule.content.as_deref().and_then(|content| content.strip_prefix("domain:"));
         match (host, &rule.content) {
+            // The domains of the setting are rules, too.
+            (Some(host), _) if found.iter().any(|known| known.destination == host.trim()) => {}
             (Some(host), _) => found.push(Destination::new(host.trim(), reason)),
             (None, None) => found.push(Destination::new("any host", reason)),
             (None, Some(_)) => {}

@@ -57,6 +57,5 @@ fn answer(judge: &Judge, line: &str) -> anyhow::Result<Told> {
     let parsed = |rules: &[String]| rules.iter().map(|rule| rule.parse()).collect::<Result<Vec<Rule>, _>>();
     let rules = Rules { allow: parsed(&line.allow)?, ask: parsed(&line.ask)?, deny: parsed(&line.deny)? };
     let rules = given(&rules).then_some(rules);
-    let (mode, explanation) = judge.explain(&line.tool, &Value::Object(line.input), mode, rules)?;
-    Ok(Told::new(&line.tool, mode, &explanation))
+    Ok(Told::new(&judge.explain(&line.tool, &Value::Object(line.input), mode, rules)?))
 }

@@ -81,8 +81,8 @@ impl Outcome {
         let expect = test.expect;
         let input = Value::Object(test.input.clone());
         let got = match judge.explain(&test.tool, &input, test.mode, None) {
-            Ok((mode, explanation)) => {
-                let Told { decision, reason, rule, source, .. } = Told::new(&test.tool, mode, &explanation);
+            Ok(judged) => {
+                let Told { decision, reason, rule, source, .. } = Told::new(&judged);
                 Got::Decision { decision, reason, rule, source }
             }
             Err(error) => Got::Error { error: error.to_string() },

@@ -75,8 +75,7 @@ impl Explain {
             return batch::run(&judge);
         };
         let input = input::typed(&tool, &input)?;
-        let (mode, explanation) = judge.explain(&tool, &input, None, None)?;
-        let told = Told::new(&tool, mode, &explanation);
+        let told = Told::new(&judge.explain(&tool, &input, None, None)?);
         text::print(&if self.json { serde_json::to_string(&told)? } else { told.to_text() })?;
         Ok(Exit::Success)
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tiller_config::Resolved;
 use tiller_engine::policy;
-use tiller_policy::{Context, Explanation, Request, Rules, explain};
+use tiller_policy::{Context, Explanation, Question, Request, Rules, explain, open_question};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_tools::{Input, InputError, Registry, View};
+use tiller_tools::{Input, InputError, Registry, Vault, View};
 
 use super::input;
 use crate::settings;
@@ -22,6 +22,17 @@ pub(crate) struct Judge {
     pub(super) rules: Rules,
     /// The mode of calls for which none is named.
     mode: Mode,
+    bypass_available: bool,
+    offline: bool,
+}
+
+/// What is thought of a call.
+pub(super) struct Judged {
+    pub(super) tool: String,
+    pub(super) mode: Mode,
+    pub(super) explanation: Explanation,
+    /// What a session would ask a model before it decides otherwise, perhaps.
+    pub(super) question: Option<Question>,
 }
 
 impl Judge {
@@ -38,6 +49,9 @@ impl Judge {
             dirs: settings::additional_dirs(settings)?,
             rules: rules.map_or_else(|| settings::rules(settings), Ok)?,
             mode: settings::mode(settings, mode)?,
+            bypass_available: settings::mode(settings, None)
+                .is_ok_and(|mode| mode == Mode::BypassPermissions),
+            offline: env.flag("TILLER_OFFLINE"),
         })
     }
 
@@ -48,12 +62,15 @@ impl Judge {
         input: &Value,
         mode: Option<Mode>,
         rules: Option<Rules>,
-    ) -> Result<(Mode, Explanation), InputError> {
+    ) -> Result<Judged, InputError> {
         let mode = mode.unwrap_or(self.mode);
         let rules = rules.unwrap_or_else(|| self.rules.clone());
-        let context = policy::context(&self.env, &self.dirs, rules, mode);
+        let mut context = policy::context(&self.env, &self.dirs, rules, mode);
+        context.bypass_available |= self.bypass_available;
+        context.offline = self.offline;
         let request = self.request(tool, input, &context)?;
-        Ok((mode, explain(&request, &context)))
+        let (explanation, question) = (explain(&request, &context), open_question(&request, &context));
+        Ok(Judged { tool: tool.to_owned(), mode, explanation, question })
     }
 
     fn request(&self, tool: &str, input: &Value, context: &Context) -> Result<Request, InputError> {
@@ -69,6 +86,7 @@ impl Judge {
             files: Arc::default(),
             todos: Vec::new(),
             spill_dir: PathBuf::new(),
+            secrets: Arc::new(Vault::off()),
         };
         Ok(Request { tool: tool.to_owned(), access: prepared.access(&view), read_only: prepared.read_only() })
     }

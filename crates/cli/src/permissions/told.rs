@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
-use tiller_policy::{Behavior, ExplainedPart, Explanation, Reason, Source};
+use tiller_policy::{Behavior, ExplainedPart, Reason, Source};
 use tiller_protocol::mode::Mode;
 
+use super::judge::Judged;
 use crate::text::hanging;
 
 /// A decision and why.
@@ -25,6 +26,9 @@ pub(super) struct Told {
     confined: bool,
     /// What it rests on, in the words that hosts know.
     decision_reason: Reason,
+    /// Descriptions of rules in words that a session would have a model compare the command with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asks_model: Vec<String>,
     parts: Vec<Part>,
 }
 
@@ -39,16 +43,18 @@ struct Part {
 }
 
 impl Told {
-    pub(super) fn new(tool: &str, mode: Mode, explanation: &Explanation) -> Self {
+    pub(super) fn new(judged: &Judged) -> Self {
+        let Judged { tool, mode, explanation, question } = judged;
         Self {
             decision: explanation.decision,
             reason: explanation.because.clone(),
             rule: explanation.rule.clone(),
             source: explanation.source.map(|source| place(source, explanation.file.as_deref())),
-            tool: tool.to_owned(),
-            mode,
+            tool: tool.clone(),
+            mode: *mode,
             confined: explanation.confined,
             decision_reason: explanation.reason.clone(),
+            asks_model: question.as_ref().map(|question| question.descriptions.clone()).unwrap_or_default(),
             parts: explanation.parts.iter().map(Part::new).collect(),
         }
     }
@@ -65,6 +71,10 @@ impl Told {
         }
         if self.confined {
             lines.push(beside("it runs where the kernel lets it change nothing"));
+        }
+        if !self.asks_model.is_empty() {
+            let described = self.asks_model.join("; ");
+            lines.push(beside(&format!("a session first asks a model whether it does this: {described}")));
         }
         if self.decision == Behavior::Ask {
             lines.push(beside("a run that has nobody to ask denies it"));

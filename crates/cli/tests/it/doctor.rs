@@ -166,6 +166,17 @@ fn every_destination_is_listed_and_no_other() {
     assert_eq!(world.server.requests().len(), 0);
 }
 
+// NET-01, NET-02
+#[test]
+fn offline_nothing_but_this_machine_is_listed() {
+    let world = World::new().var("TILLER_OFFLINE", "1").var("HTTPS_PROXY", "http://proxy.example:3128");
+    let places: Vec<String> = destinations(&world, &[]).into_iter().map(|(place, _)| place).collect();
+    assert_eq!(places, [world.server.url(), "this machine"]);
+    let world = world.var("ANTHROPIC_BASE_URL", "https://api.anthropic.com");
+    let places: Vec<String> = destinations(&world, &[]).into_iter().map(|(place, _)| place).collect();
+    assert_eq!(places, ["this machine"]);
+}
+
 // NET-01
 #[test]
 fn the_list_needs_no_key() {

@@ -133,6 +133,21 @@ fn input_may_be_typed_as_it_comes_to_mind() {
     assert_eq!((&mcp["decision"], &mcp["rule"]), (&json!("allow"), &json!("mcp__srv")));
 }
 
+// RULE-02, PERM-12
+#[test]
+fn what_only_a_model_can_tell_is_said_to_be_open() {
+    let world = World::new();
+    let rule = "Bash(prompt: run the tests)";
+    let answer = explain(&world, &["--allow", rule, "Bash", "cargo test"]);
+    assert_eq!((&answer["decision"], &answer["asksModel"]), (&json!("ask"), &json!(["run the tests"])));
+    let answer = explain(&world, &["--deny", rule, "Bash", "cargo test"]);
+    assert_eq!((&answer["decision"], &answer["rule"]), (&json!("ask"), &json!(rule)));
+    let text = world.run(&["permissions", "explain", "--allow", rule, "Bash", "cargo test"]).ok().stdout;
+    assert!(text.contains("a session first asks a model whether it does this: run the tests"), "{text}");
+    assert_eq!(explain(&world, &["--allow", rule, "Bash", "ls"]).get("asksModel"), None);
+    assert_eq!(world.server.requests().len(), 0);
+}
+
 // RULE-02, PERM-01
 #[test]
 fn a_question_that_makes_no_sense_is_refused() {
