@@ -53,7 +53,35 @@ async fn the_users_changed_input_is_what_runs() {
         ))
         .await;
     watch.until_turn_ends().await;
-    assert_eq!(watch.result("a").text(), "other");
+    let note = r#"[The user changed the input before it ran: {"say":"other"}]"#;
+    assert_eq!(watch.result("a").text(), format!("{note}\nother"));
+    lab.server.assert_clean();
+}
+
+// The model is told what ran, but not at any length; and not if what ran is what it wrote.
+#[tokio::test]
+async fn the_model_is_told_of_changed_input_in_short() {
+    for (input, is_told) in [
+        (json!({"say": "x".repeat(10_000)}), true),
+        (json!({"fail": true, "say": "failed"}), true),
+        (serde_json::Value::Null, false),
+    ] {
+        let lab = Lab::new();
+        lab.server.replies([Reply::new().tool_with_id("a", "Probe", write(&lab)), Reply::text("done")]);
+        let mut watch = lab.begin(asking(&lab), "go").await;
+        let (id, ask) = asked(&mut watch).await;
+        let Ask::Permission(ask) = ask else { panic!("{ask:?}") };
+        let input = if input.is_null() { ask.input } else { input };
+        let answer = Answer::Allow { updated_input: Some(input.clone()), updates: Vec::new() };
+        watch.send(Command::Answer(id, answer)).await;
+        watch.until_turn_ends().await;
+        let result = watch.result("a");
+        let note = result.content[0].as_text().unwrap();
+        assert_eq!(note.starts_with("[The user changed the input"), is_told, "{note}");
+        assert!(note.len() < 2_200);
+        assert_eq!(result.is_error, input["fail"] == true);
+        lab.server.assert_clean();
+    }
 }
 
 // PERM-16, LOOP-30

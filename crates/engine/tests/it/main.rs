@@ -8,7 +8,12 @@
 )]
 
 mod asks;
+mod call_hooks;
 mod executor;
 mod harness;
+mod mode_key;
+mod permissions;
+mod prompt_rules;
 mod sessions;
+mod turn_hooks;
 mod turns;

@@ -1,0 +1,247 @@
+//! Hooks around prompts, turns and sessions.
+
+use serde_json::{Value, json};
+use tiller_engine::{Setup, Start};
+use tiller_protocol::command::{Command, UserInput};
+use tiller_protocol::entry::{Body, Outcome};
+use tiller_testkit::Reply;
+
+use crate::harness::{Lab, Watch, hooks, says};
+
+fn runs(command: &str) -> Value {
+    json!([{"hooks": [{"type": "command", "command": command}]}])
+}
+
+fn with(lab: &Lab, hooked: Value) -> Setup {
+    Setup { hooks: hooks(hooked), ..lab.setup() }
+}
+
+/// A hook that writes its input to a file, one line each time.
+fn notes(lab: &Lab) -> (Value, std::path::PathBuf) {
+    let file = lab.project().join("noted.jsonl");
+    (runs(&format!("cat >> {0}; echo >> {0}", file.display())), file)
+}
+
+fn noted(file: &std::path::Path) -> Vec<Value> {
+    let text = fs_err::read_to_string(file).unwrap_or_default();
+    text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn wire_text(lab: &Lab, request: usize) -> String {
+    lab.server.messages()[request].body()["messages"].to_string()
+}
+
+fn user_messages(watch: &Watch) -> usize {
+    watch.entries().iter().filter(|entry| matches!(entry.body, Body::User(_))).count()
+}
+
+// HOOK-09
+#[tokio::test]
+async fn a_blocked_prompt_is_neither_sent_nor_kept() {
+    for hook in [
+        "echo 'no secrets here' >&2; exit 2",
+        "echo '{\"decision\":\"block\",\"reason\":\"no secrets here\"}'",
+    ] {
+        let lab = Lab::new();
+        let watch = lab.turn(with(&lab, json!({"UserPromptSubmit": runs(hook)})), "my password").await;
+        assert_eq!(watch.outcome(), Outcome::HookStopped { message: "no secrets here".into() });
+        assert!(lab.server.messages().is_empty());
+        assert_eq!(user_messages(&watch), 0);
+        let kept: Vec<String> = watch.entries().iter().map(|entry| format!("{:?}", entry.body)).collect();
+        assert!(!kept.iter().any(|body| body.contains("my password")), "{kept:#?}");
+    }
+}
+
+// HOOK-08: context of a prompt follows it directly, that of a session's start comes before.
+#[tokio::test]
+async fn prompts_and_starts_get_context_at_their_place() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("hi"));
+    let context = |event: &str, text: &str| {
+        runs(&format!(
+            "echo '{}'",
+            json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+        ))
+    };
+    let hooked = json!({
+        "SessionStart": context("SessionStart", "from the start"),
+        "UserPromptSubmit": context("UserPromptSubmit", "about the prompt"),
+    });
+    lab.turn(with(&lab, hooked), "the prompt").await;
+    let text = wire_text(&lab, 0);
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in {text}"));
+    assert!(at("from the start") < at("the prompt\"") && at("the prompt\"") < at("about the prompt"));
+    lab.server.assert_clean();
+}
+
+#[tokio::test]
+async fn plain_output_reaches_the_model_at_prompts_and_starts_only() {
+    let lab = Lab::new();
+    lab.server.replies([Reply::new().tool_with_id("a", "Probe", says("x")), Reply::text("done")]);
+    let hooked = json!({
+        "SessionStart": runs("echo plain-start"),
+        "UserPromptSubmit": runs("echo plain-prompt"),
+        "PostToolUse": runs("echo plain-post"),
+        "Stop": runs("echo plain-stop"),
+    });
+    lab.turn(with(&lab, hooked), "go").await;
+    let text = wire_text(&lab, 1);
+    assert!(text.contains("plain-start") && text.contains("plain-prompt"), "{text}");
+    assert!(!text.contains("plain-post") && !text.contains("plain-stop"), "{text}");
+}
+
+#[tokio::test]
+async fn a_hook_may_reword_the_prompt() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("hi"));
+    let output =
+        json!({"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "updatedPrompt": "better words"}});
+    lab.turn(with(&lab, json!({"UserPromptSubmit": runs(&format!("echo '{output}'"))})), "bad words").await;
+    let text = wire_text(&lab, 0);
+    assert!(text.contains("better words") && !text.contains("bad words"), "{text}");
+}
+
+// HOOK-10
+#[tokio::test]
+async fn a_start_says_how_it_came_about() {
+    let lab = Lab::new();
+    let (hook, file) = notes(&lab);
+    lab.server.replies([Reply::text("1"), Reply::text("2"), Reply::text("3")]);
+    let mut watch = lab.turn(with(&lab, json!({"SessionStart": hook})), "go").await;
+    watch.send(Command::Submit(UserInput::text("again"))).await;
+    watch.until_turn_ends().await;
+    let id = watch.session.id;
+    watch.close().await;
+    let resumed = Setup { start: Start::Resume(id), ..with(&lab, json!({"SessionStart": hook})) };
+    lab.turn(resumed, "go on").await;
+    let sources: Vec<Value> = noted(&file).into_iter().map(|input| input["source"].clone()).collect();
+    assert_eq!(sources, ["startup", "resume"]);
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_is_heard_once() {
+    let lab = Lab::new();
+    let (hook, file) = notes(&lab);
+    lab.server.reply(Reply::text("1"));
+    let mut watch = lab.turn(with(&lab, json!({"SessionEnd": hook})), "go").await;
+    watch.close().await;
+    let reasons: Vec<Value> = noted(&file).into_iter().map(|input| input["reason"].clone()).collect();
+    assert_eq!(reasons, ["other"]);
+}
+
+// LOOP-39, LOOP-40, HOOK-12
+#[tokio::test]
+async fn a_stop_hook_makes_the_agent_go_on_and_knows_that_it_did() {
+    let lab = Lab::new();
+    let (note, file) = notes(&lab);
+    let state = lab.project().join("blocked-once");
+    let block =
+        format!("test -e {0} || {{ touch {0}; echo 'tests are missing' >&2; exit 2; }}", state.display());
+    let hooked = json!({"Stop": [note[0], runs(&block)[0]]});
+    lab.server.replies([
+        Reply::text("finished"),
+        Reply::new().tool_with_id("a", "Probe", says("tested")),
+        Reply::text("really finished"),
+    ]);
+    let watch = lab.turn(with(&lab, hooked), "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert!(wire_text(&lab, 1).contains("tests are missing"));
+    let active: Vec<Value> =
+        noted(&file).into_iter().map(|input| input["stop_hook_active"].clone()).collect();
+    assert_eq!(active, [false, true]);
+    lab.server.assert_clean();
+}
+
+// LOOP-42
+#[tokio::test]
+async fn stop_hooks_cannot_hold_a_turn_open_for_ever() {
+    let lab = Lab::new();
+    lab.server.respond_with(|_| Reply::text("finished"));
+    let watch = lab.turn(with(&lab, json!({"Stop": runs("echo more >&2; exit 2")})), "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert_eq!(lab.server.messages().len(), 11);
+    assert!(watch.sketch().contains(&"notice stop_hooks".to_owned()));
+}
+
+// LOOP-41
+#[tokio::test]
+async fn errors_and_interruptions_run_no_stop_hooks() {
+    let lab = Lab::new();
+    let (hook, file) = notes(&lab);
+    lab.server.reply(Reply::status(400, "invalid_request_error", "no"));
+    let watch = lab.turn(with(&lab, json!({"Stop": hook})), "go").await;
+    assert!(matches!(watch.outcome(), Outcome::Error { .. }));
+    assert!(noted(&file).is_empty());
+
+    let lab = Lab::new();
+    let (hook, file) = notes(&lab);
+    lab.server.reply(Reply::new().tool_with_id("a", "Probe", json!({"wait": "never", "safe": true})));
+    let mut watch = lab.begin(with(&lab, json!({"Stop": hook})), "go").await;
+    watch.until_started("a").await;
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    assert!(noted(&file).is_empty());
+}
+
+// HOOK-20
+#[tokio::test]
+async fn an_asynchronous_hook_is_heard_once_at_the_next_boundary() {
+    let lab = Lab::new();
+    let done = lab.project().join("done");
+    let late = json!({"systemMessage": "checked", "hookSpecificOutput":
+        {"hookEventName": "UserPromptSubmit", "additionalContext": "late news"}});
+    let command = format!(
+        "echo '{{\"async\":true}}'; while ! test -e {}; do sleep 0.01; done; echo '{late}'",
+        done.display()
+    );
+    lab.server.replies([
+        Reply::new().tool_with_id("a", "Probe", json!({"wait": "gate", "safe": true, "read_only": true})),
+        Reply::text("1"),
+        Reply::text("2"),
+    ]);
+    let mut watch = lab.begin(with(&lab, json!({"UserPromptSubmit": runs(&command)})), "go").await;
+    watch.until_started("a").await;
+    assert!(!wire_text(&lab, 0).contains("late news"));
+    fs_err::write(&done, "").unwrap();
+    let ended = |lab: &Lab| fs_err::read_dir(lab.project()).is_ok();
+    assert!(ended(&lab));
+    lab.gates.open("gate");
+    watch.until_turn_ends().await;
+    // It may end just before or just after the second request; by the next turn it has been heard.
+    while !heard(&watch) {
+        lab.server.reply(Reply::text("more"));
+        watch.send(Command::Submit(UserInput::text("again"))).await;
+        watch.until_turn_ends().await;
+    }
+    let heard = watch.sketch().iter().filter(|line| *line == "attachment async_hook_response").count();
+    assert!((1..=2).contains(&heard), "{:?}", watch.sketch());
+}
+
+fn heard(watch: &Watch) -> bool {
+    watch.sketch().iter().any(|line| line == "attachment async_hook_response")
+}
+
+// HOOK-09: what was queued meets the same hooks when it is delivered.
+#[tokio::test]
+async fn queued_prompts_pass_the_hooks_when_they_are_delivered() {
+    let lab = Lab::new();
+    let hook = "grep -q forbidden && { echo 'not that' >&2; exit 2; } || exit 0";
+    lab.server.replies([
+        Reply::new().tool_with_id("a", "Probe", json!({"wait": "gate", "safe": true, "read_only": true})),
+        Reply::text("done"),
+    ]);
+    let mut watch = lab.begin(with(&lab, json!({"UserPromptSubmit": runs(hook)})), "go").await;
+    watch.until_started("a").await;
+    watch.send(Command::Submit(UserInput::text("something forbidden"))).await;
+    watch.send(Command::Submit(UserInput::text("something fine"))).await;
+    watch
+        .until(|event| matches!(event, tiller_protocol::command::Event::Appended(entry)
+            if matches!(&entry.body, Body::Queued(queued) if format!("{:?}", queued.content).contains("fine"))))
+        .await;
+    lab.gates.open("gate");
+    watch.until_turn_ends().await;
+    let text = wire_text(&lab, 1);
+    assert!(text.contains("something fine") && !text.contains("forbidden"), "{text}");
+    assert!(watch.sketch().contains(&"notice prompt_blocked".to_owned()));
+    lab.server.assert_clean();
+}
