@@ -54,15 +54,21 @@ pub enum Source {
 
 /// A rule that cannot be understood.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not a rule; write Tool or Tool(content), for example Bash(git log:*)")]
-pub struct RuleError(String);
+pub enum RuleError {
+    /// It is not written like a rule.
+    #[error("\"{0}\" is not a rule; write Tool or Tool(content), for example Bash(git log:*)")]
+    Form(String),
+    /// It is in words, but of a tool whose calls are not compared with words.
+    #[error("\"{0}\" is not a rule: only commands can be described in words, as in Bash(prompt: run the tests)")]
+    Words(String),
+}
 
 impl FromStr for Rule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
-        let error = || RuleError(text.to_owned());
+        let error = || RuleError::Form(text.to_owned());
         let (tool, content) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or_else(error)?)),
@@ -72,11 +78,10 @@ impl FromStr for Rule {
             return Err(error());
         }
         let content = content.filter(|content| !content.is_empty() && *content != "*");
-        if content
-            .and_then(|content| content.strip_prefix("prompt:"))
-            .is_some_and(|words| words.trim().is_empty())
-        {
-            return Err(error());
+        match content.and_then(|content| content.strip_prefix("prompt:")) {
+            Some(words) if words.trim().is_empty() => return Err(error()),
+            Some(_) if tool != COMMANDS => return Err(RuleError::Words(text.to_owned())),
+            _ => {}
         }
         Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned), origin: Origin::default() })
     }
@@ -129,6 +134,8 @@ pub(crate) enum Reading {
     Touches,
 }
 
+/// The tool that runs commands.
+const COMMANDS: &str = "Bash";
 /// Tools that read files.
 const READERS: &[&str] = &["Read", "Grep", "Glob", "LS", "NotebookRead"];
 /// Tools that change files.
@@ -224,7 +231,7 @@ mod tests {
         ] {
             assert_eq!(rule(text).to_string(), text);
         }
-        for text in ["", "(x)", "Bash(git", "Ba sh", "Bash(prompt: )"] {
+        for text in ["", "(x)", "Bash(git", "Ba sh", "Bash(prompt: )", "Read(prompt: x)"] {
             assert!(text.parse::<Rule>().is_err(), "{text}");
         }
     }
