@@ -22,6 +22,7 @@ Commands:
   tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
   tiller -p PROMPT       Do one task and print the answer
   tiller config          Look at settings and change them
+  tiller hooks           See which hooks there are, and try them out
   tiller permissions     Ask what would be allowed and why; test rules
   tiller sandbox run     Try how a command is confined
   tiller trust           Trust the settings of a project
@@ -169,6 +170,10 @@ pub(crate) struct Args {
     /// Keep no session on disk
     #[arg(long)]
     pub(crate) no_session_persistence: bool,
+
+    /// Contact nothing but this machine: a local model, no web
+    #[arg(long)]
+    pub(crate) offline: bool,
 
     /// Beta features of the provider to ask for
     #[arg(long, value_delimiter = ',')]

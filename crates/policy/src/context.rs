@@ -31,6 +31,8 @@ pub struct Context {
     pub bypass_available: bool,
     /// Whether nobody is there to be asked.
     pub unattended: bool,
+    /// Whether only this machine may be contacted, whatever rules, modes and users say.
+    pub offline: bool,
     /// What a model found about commands and rules in words.
     pub findings: Vec<Finding>,
     /// Finds where paths really lead.

@@ -12,6 +12,7 @@ use tiller_protocol::id::CallId;
 use tiller_protocol::state::Files;
 use tokio_util::sync::CancellationToken;
 
+use crate::secret::Vault;
 use crate::shells::Shells;
 
 /// The session as a call sees it: a snapshot taken when the call starts.
@@ -29,6 +30,8 @@ pub struct View {
     pub todos: Vec<Todo>,
     /// Where output too long for the conversation is stored.
     pub spill_dir: PathBuf,
+    /// The credentials that tools have come across, masked for the model.
+    pub secrets: Arc<Vault>,
 }
 
 impl View {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
-    Done, Host, Input, PreparedCall, Registry, ToolCx, ToolError, View, WebSearchRequest, file_tools,
+    Done, Host, Input, PreparedCall, Registry, ToolCx, ToolError, Vault, View, WebSearchRequest, file_tools,
 };
 
 /// A directory with a session in it.
@@ -30,6 +30,7 @@ pub(crate) struct Bench {
     pub(crate) cancel: CancellationToken,
     pub(crate) clock: Arc<StepClock>,
     registry: Registry,
+    secrets: Arc<Vault>,
 }
 
 /// A clock that moves on by a fixed step each time it is asked.
@@ -87,12 +88,20 @@ impl Permitted {
 
 impl Bench {
     pub(crate) fn new() -> Self {
+        let mut bench = Self::unmasked();
+        bench.secrets = Arc::new(Vault::new(&bench.env()));
+        bench
+    }
+
+    /// A session in which nothing is masked.
+    pub(crate) fn unmasked() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
             state: State::default(),
             cancel: CancellationToken::new(),
             clock: Arc::default(),
             registry: file_tools(Registry::default()),
+            secrets: Arc::new(Vault::off()),
         }
     }
 
@@ -124,6 +133,7 @@ impl Bench {
             files: Arc::clone(&self.state.files),
             todos: Vec::new(),
             spill_dir: cwd.join("spill"),
+            secrets: Arc::clone(&self.secrets),
         }
     }
 

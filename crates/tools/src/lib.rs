@@ -24,6 +24,7 @@ mod notebook;
 mod notebook_edit;
 mod read;
 mod search;
+mod secret;
 mod seen;
 mod workspace;
 mod write;
@@ -50,6 +51,7 @@ pub use grep::{Grep, GrepInput};
 pub use lenient::Integer;
 pub use notebook_edit::{NotebookEdit, NotebookEditInput};
 pub use read::{Read, ReadInput};
+pub use secret::{Masked, Vault};
 pub use write::{Write, WriteInput};
 
 pub use bash::{Bash, BashInput};

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tiller_policy::Access;
 
 use crate::cx::{ToolCx, View};
+use crate::secret::Concealing;
 use crate::tool::{Description, Done, Tool, ToolError};
 
 /// What the provider is told about a tool, and what lists show.
@@ -133,7 +134,7 @@ impl Registry {
         self.tools.iter().map(|tool| tool.spec()).collect()
     }
 
-    /// Finds the tool and parses the input.
+    /// Finds the tool and parses the input. Whatever the call says will have its credentials masked.
     ///
     /// # Errors
     /// When there is no such tool or the input does not fit.
@@ -141,7 +142,8 @@ impl Registry {
         let tool = self.tools.iter().find(|tool| tool.name() == name);
         let unknown =
             || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
-        tool.ok_or_else(unknown)?.prepare(input)
+        let call = tool.ok_or_else(unknown)?.prepare(input)?;
+        Ok(Box::new(Concealing(call)))
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) enum Echo {
 }
 
 impl Written {
-    /// Writes the file and makes the result.
+    /// Writes the file and makes the result, which shows of it what reading would show.
     pub(crate) fn write(mut self, cx: &ToolCx) -> Result<Done, ToolError> {
         if cx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
@@ -57,6 +57,9 @@ impl Written {
         };
         let effect = seen::written(&self.path, &self.bytes, &replaced, lines);
         self.remarks.extend(replaced.remarks);
+        for text in [&mut self.old_text, &mut self.new_text] {
+            *text = cx.view.secrets.mask_file(text, &self.path).into_owned();
+        }
         let done = Done::text(&self.report()).with_detail(self.detail());
         Ok(match self.knowledge {
             Knowledge::Whole | Knowledge::Part(_) => done.with_effect(effect),

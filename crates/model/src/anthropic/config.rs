@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use tiller_protocol::env::Env;
+use tiller_protocol::host::is_loopback;
 use url::Url;
 
 use crate::error::ModelError;
@@ -29,6 +30,8 @@ pub struct Config {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Proxies. `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case.
     pub proxies: Proxies,
+    /// How far requests may go.
+    pub reach: Reach,
     /// Certificates to trust instead of the system's. `SSL_CERT_FILE`.
     pub only_certificates: Option<PathBuf>,
     /// Certificates to trust besides. `NODE_EXTRA_CA_CERTS`.
@@ -39,6 +42,16 @@ pub struct Config {
     pub request_timeout: Duration,
     /// When to try again.
     pub retry: RetryPolicy,
+}
+
+/// How far requests may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// To wherever the provider is.
+    #[default]
+    Anywhere,
+    /// Not beyond this machine. Names are not looked up.
+    ThisMachine,
 }
 
 /// How often and how soon a failed request is sent again.
@@ -120,6 +133,7 @@ impl Config {
             betas: list(env.var("ANTHROPIC_BETAS").unwrap_or_default()),
             headers: headers(env.var("ANTHROPIC_CUSTOM_HEADERS").unwrap_or_default())?,
             proxies: Proxies::from_env(env),
+            reach: Reach::Anywhere,
             only_certificates: env.var("SSL_CERT_FILE").map(PathBuf::from),
             extra_certificates: env.var("NODE_EXTRA_CA_CERTS").map(PathBuf::from),
             idle_timeout: millis(env, "TILLER_STREAM_IDLE_TIMEOUT_MS", Duration::from_secs(90))?,
@@ -132,6 +146,21 @@ impl Config {
         };
         config.check_credential()?;
         Ok(config)
+    }
+
+    /// The same for a run that must not leave this machine: directly, past every proxy.
+    ///
+    /// # Errors
+    /// When the model is elsewhere.
+    pub fn offline(self) -> Result<Self, ModelError> {
+        if !self.base_url.host_str().is_some_and(is_loopback) {
+            return Err(ModelError::Setup(format!(
+                "this run is offline, but the model is at {}; set ANTHROPIC_BASE_URL to a model on this machine, such as \
+                 http://localhost:8080, or leave out --offline (and TILLER_OFFLINE)",
+                self.base_url.origin().ascii_serialization()
+            )));
+        }
+        Ok(Self { proxies: Proxies::default(), reach: Reach::ThisMachine, ..self })
     }
 
     fn check_credential(&self) -> Result<(), ModelError> {

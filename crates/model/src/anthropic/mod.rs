@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use tiller_protocol::env::{Env, Ids};
 
-pub use config::{Config, Proxies, RetryPolicy, Secret};
+pub use config::{Config, Proxies, Reach, RetryPolicy, Secret};
 
 pub(crate) use assembly::{Assembly, StreamFault};
 

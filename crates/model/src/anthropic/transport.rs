@@ -1,5 +1,6 @@
 //! HTTP: one client, made when it is first needed, whose connections are kept between requests.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, RequestBuilder
 use tiller_protocol::env::Env;
 use tokio::sync::OnceCell;
 
-use super::config::Config;
+use super::config::{Config, Reach};
 use super::failure::{Advice, Failure};
 use crate::error::ModelError;
 
@@ -180,6 +181,11 @@ fn certificates(path: &Path, variable: &str) -> Result<Vec<Certificate>, ModelEr
 }
 
 fn finish(config: &Config, mut builder: ClientBuilder) -> Result<Client, ModelError> {
+    if let (Reach::ThisMachine, Some(name)) = (config.reach, config.base_url.domain()) {
+        // Whatever the system makes of the name. The port is that of the address.
+        let addresses = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+        builder = builder.resolve_to_addrs(name, &addresses.map(|address| SocketAddr::new(address, 0)));
+    }
     let except = config.proxies.except.as_deref().and_then(NoProxy::from_string);
     let proxies = [
         (config.proxies.http.as_deref().map(Proxy::http), "HTTP_PROXY"),

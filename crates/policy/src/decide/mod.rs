@@ -7,6 +7,7 @@ mod plan;
 mod reason;
 mod script;
 
+use tiller_protocol::host::is_loopback;
 use tiller_protocol::mode::Mode;
 
 use crate::access::{Access, Request};
@@ -195,6 +196,9 @@ fn parts(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Vec<Pa
 
 fn net(request: &Request, cx: &Context, host: &str) -> Part {
     let what = format!("contact {host}");
+    if cx.offline && !is_loopback(host) {
+        return Part::deny(&what, Reason::Offline { host: host.to_owned() });
+    }
     let rule = |behavior| cx.rules.of(behavior).iter().find(|rule| rule.matches_host(&request.tool, host));
     if let Some(rule) = rule(Behavior::Deny) {
         return Part::deny(&what, Reason::rule(rule));

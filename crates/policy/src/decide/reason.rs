@@ -52,6 +52,11 @@ pub enum Reason {
     ReadOnly,
     /// The user said yes.
     User,
+    /// The run may contact this machine only.
+    Offline {
+        /// What would be contacted.
+        host: String,
+    },
     /// A hook said so.
     Hook {
         /// The hook.
@@ -116,6 +121,9 @@ impl Reason {
             Self::WorkingDir { path } => format!("{} is outside the working directories", path.display()),
             Self::ReadOnly => "it changes nothing".to_owned(),
             Self::User => "the user allowed it".to_owned(),
+            Self::Offline { host } => {
+                format!("this run is offline and may contact this machine only, not {host}")
+            }
             Self::Hook { name, reason } if reason.is_empty() => format!("the hook {name} says so"),
             Self::Hook { name, reason } => format!("the hook {name} says: {reason}"),
             Self::NeedsUser => "it is a question to the user".to_owned(),

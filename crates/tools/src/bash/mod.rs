@@ -77,9 +77,15 @@ impl Tool for Bash {
         !input.run_in_background && is_read_only_command(&input.command)
     }
 
-    fn validate(&self, input: &BashInput, _view: &View) -> Result<(), String> {
+    fn validate(&self, input: &BashInput, view: &View) -> Result<(), String> {
         if input.command.trim().is_empty() {
             return Err("The command is empty. Give a command to run.".to_owned());
+        }
+        if let Some(mask) = view.secrets.mentioned(&input.command) {
+            return Err(format!(
+                "{mask} stands for a secret, and commands do not get the real value. Let the command take it from \
+                 where it is (a file, a variable), or use Edit or Write to change the file that holds it."
+            ));
         }
         Ok(())
     }
@@ -191,7 +197,7 @@ struct Outcome {
 impl Outcome {
     async fn told(self, cx: &ToolCx) -> Result<Done, ToolError> {
         let (stdout, stderr) = self.output.take();
-        let shown = Shown::new(&stdout, &stderr, &cx.view.spill_dir, &cx.call);
+        let shown = Shown::new(&stdout, &stderr, &cx.view, &cx.call);
         let moved = self.new_dir(cx).await;
         let mut lines = vec![shown.text()];
         lines.extend(self.remarks());

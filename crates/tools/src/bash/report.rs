@@ -1,17 +1,21 @@
 //! What the model is told about a command's output, within the bound on results.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{Captured, SPOOL_LIMIT};
 
 use super::clean::clean;
 use crate::bound::{cut, file_stem, join, note, store};
+use crate::cx::View;
+use crate::secret::Vault;
 
 /// Characters of output that a result may hold.
 pub(crate) const LIMIT: usize = 30_000;
 /// Characters of it that are set aside for notes.
 const NOTES: usize = 1_500;
+/// Longer words are data, and are shown as far as they are there.
+const LONGEST_WORD: usize = 4_096;
 
 /// Both streams, cut to the bound.
 pub(crate) struct Shown {
@@ -24,14 +28,14 @@ pub(crate) struct Shown {
 impl Shown {
     /// Cuts both streams so that together they fit. Standard error is usually short and telling: it gets at least a
     /// third of the room if it needs that.
-    pub(crate) fn new(stdout: &Captured, stderr: &Captured, spill_dir: &Path, call: &CallId) -> Self {
-        let (out, err) = (Stream::new(stdout), Stream::new(stderr));
+    pub(crate) fn new(stdout: &Captured, stderr: &Captured, view: &View, call: &CallId) -> Self {
+        let (out, err) = (Stream::new(stdout, &view.secrets), Stream::new(stderr, &view.secrets));
         let room = LIMIT - NOTES;
         let err_room = err.length().min((room / 3).max(room.saturating_sub(out.length())));
         let mut files = Vec::new();
         let mut fit = |stream: &Stream<'_>, name: &str, room| {
             let file = format!("{}.{name}.txt", file_stem(call));
-            stream.fit(room, |bytes| store(spill_dir, &file, bytes), &mut files)
+            stream.fit(room, |bytes| store(&view.spill_dir, &file, bytes), &mut files)
         };
         let stderr = fit(&err, "stderr", err_room);
         let stdout = fit(&out, "stdout", room - err_room);
@@ -53,11 +57,14 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn new(captured: &'a Captured) -> Self {
+    /// Masked before anything is cut: half a credential is not recognised.
+    fn new(captured: &'a Captured, secrets: &Vault) -> Self {
+        let shown = |bytes: &[u8]| secrets.mask(&clean(bytes)).into_owned();
         if captured.left_out() > 0 {
-            return Self { captured, head: clean(&captured.head), tail: clean(&captured.tail) };
+            let (head, tail) = (without_last_word(&captured.head), without_first_word(&captured.tail));
+            return Self { captured, head: shown(head), tail: shown(tail) };
         }
-        let head = clean(&[captured.head.as_slice(), &captured.tail].concat());
+        let head = shown(&[captured.head.as_slice(), &captured.tail].concat());
         Self { captured, head, tail: String::new() }
     }
 
@@ -102,9 +109,23 @@ impl<'a> Stream<'a> {
     }
 }
 
+/// Output up to the word that the end of memory may have cut in two.
+fn without_last_word(bytes: &[u8]) -> &[u8] {
+    let longest = bytes.len().saturating_sub(LONGEST_WORD);
+    let blank = bytes[longest..].iter().rposition(u8::is_ascii_whitespace);
+    blank.map_or(bytes, |blank| &bytes[..=longest + blank])
+}
+
+/// Output after the word that the end of memory may have cut in two.
+fn without_first_word(bytes: &[u8]) -> &[u8] {
+    let blank = bytes.iter().take(LONGEST_WORD).position(u8::is_ascii_whitespace);
+    blank.map_or(bytes, |blank| &bytes[blank..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::Bench;
 
     fn captured(text: &str) -> Captured {
         Captured { head: text.as_bytes().to_vec(), total: text.len() as u64, ..Captured::default() }
@@ -112,7 +133,8 @@ mod tests {
 
     fn show(stdout: &str, stderr: &str) -> (tempfile::TempDir, Shown) {
         let dir = tempfile::tempdir().unwrap();
-        let shown = Shown::new(&captured(stdout), &captured(stderr), dir.path(), &CallId::from("c"));
+        let view = View { spill_dir: dir.path().to_owned(), ..Bench::new().view() };
+        let shown = Shown::new(&captured(stdout), &captured(stderr), &view, &CallId::from("c"));
         (dir, shown)
     }
 

@@ -65,7 +65,7 @@ impl Tool for BashOutput {
         let Some((info, stdout, stderr)) = cx.shells.read(&input.bash_id) else {
             return Err(ToolError::Model(unknown(&input.bash_id, &cx)));
         };
-        let mut shown = Shown::new(&stdout, &stderr, &cx.view.spill_dir, &cx.call);
+        let mut shown = Shown::new(&stdout, &stderr, &cx.view, &cx.call);
         if let Some(matcher) = matcher {
             shown.stdout = matching_lines(&shown.stdout, &matcher);
             shown.stderr = matching_lines(&shown.stderr, &matcher);

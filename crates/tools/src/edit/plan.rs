@@ -1,5 +1,6 @@
 //! Working out an edit without making it. Done before permission is sought and again before writing.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,9 @@ pub(super) fn plan(input: &EditInput, view: &View) -> Result<Plan, String> {
     }
     let opened = match workspace::open(&path) {
         Ok(opened) => opened,
-        Err(FileError::Missing) if input.old_string.is_empty() => return create(path, input, Before::Absent),
+        Err(FileError::Missing) if input.old_string.is_empty() => {
+            return create(path, input, view, Before::Absent);
+        }
         Err(error) => return Err(error.explain(&path, view)),
     };
     if opened.size > 0 {
@@ -51,7 +54,7 @@ pub(super) fn plan(input: &EditInput, view: &View) -> Result<Plan, String> {
     let loaded = workspace::load(opened).map_err(|error| error.explain(&path, view))?;
     if input.old_string.is_empty() {
         return match loaded.bytes.is_empty() {
-            true => create(path, input, Before::Content(loaded.fingerprint)),
+            true => create(path, input, view, Before::Content(loaded.fingerprint)),
             false => Err(format!(
                 "{} is not empty: an empty old_string only creates files. Give the text to replace.",
                 path.display()
@@ -61,8 +64,9 @@ pub(super) fn plan(input: &EditInput, view: &View) -> Result<Plan, String> {
     change(path, input, view, loaded)
 }
 
-fn create(path: PathBuf, input: &EditInput, before: Before) -> Result<Plan, String> {
-    let (new_text, bytes) = (input.new_string.clone(), input.new_string.clone().into_bytes());
+fn create(path: PathBuf, input: &EditInput, view: &View, before: Before) -> Result<Plan, String> {
+    let new_text = view.secrets.restore(&input.new_string, &path, "")?.into_owned();
+    let bytes = new_text.clone().into_bytes();
     Ok(Plan {
         path,
         before,
@@ -83,7 +87,8 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
     }
     let seen = seen::required(&view.files, &path)?;
     let standing = seen::standing(seen, &loaded.fingerprint);
-    let located = find(&path, &text, input, seen, standing)?;
+    let input = &with_secrets(input, view, &path, &text)?;
+    let located = find(&path, &text, input, view, seen, standing)?;
     let new_text = splice(&text, &located, &input.old_string, &input.new_string);
     if new_text == text {
         return Err(refuse("the file already has it that way".to_owned()));
@@ -108,11 +113,19 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
     })
 }
 
+/// What the model means where it wrote the mask of a credential.
+fn with_secrets(input: &EditInput, view: &View, path: &Path, text: &str) -> Result<EditInput, String> {
+    let restore = |written: &str| view.secrets.restore(written, path, text).map(Cow::into_owned);
+    let (old_string, new_string) = (restore(&input.old_string)?, restore(&input.new_string)?);
+    Ok(EditInput { old_string, new_string, ..input.clone() })
+}
+
 /// The places to replace, if what the model has seen of the file allows it.
 fn find(
     path: &Path,
     text: &str,
     input: &EditInput,
+    view: &View,
     seen: &FileSeen,
     standing: Standing,
 ) -> Result<Located, String> {
@@ -126,7 +139,11 @@ fn find(
     let located = match locate(text, &input.old_string, wanted) {
         Ok(located) => located,
         Err(_) if standing == Standing::Changed => return Err(seen::changed(path)),
-        Err(missed) => return Err(explain(path, text, &input.old_string, &missed)),
+        Err(missed) => {
+            // The model is shown of the file what it is always shown.
+            let (text, old) = (view.secrets.mask(text), view.secrets.mask(&input.old_string));
+            return Err(explain(path, &text, &old, &missed));
+        }
     };
     if let Some(range) = seen.lines {
         let shown = line_span(text, range);

@@ -6,7 +6,7 @@ mod report;
 mod sink;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::DirEntry;
 use ignore::types::{Types, TypesBuilder};
@@ -16,13 +16,15 @@ use tiller_policy::Access;
 
 use crate::blocking::blocking;
 use crate::cx::{ToolCx, View};
+use crate::encoding::{Decoded, decode};
 use crate::lenient::Integer;
 use crate::search::{Filter, Scope, Stop, walk};
+use crate::secret::{Vault, is_armoured};
 use crate::tool::{Description, Done, Tool, ToolError};
 use crate::workspace::{self, FileError};
 
 use found::Found;
-use sink::Collector;
+use sink::{Collector, Outcome};
 
 /// Entries shown when no limit is given.
 const DEFAULT_LIMIT: usize = 250;
@@ -135,6 +137,7 @@ fn grep(input: &GrepInput, cx: &ToolCx) -> Result<Done, ToolError> {
         stop: Stop::new(cx),
         found: Mutex::new(Found::new(settings)),
         settings,
+        secrets: Arc::clone(&cx.view.secrets),
     };
     let scope = Scope::new(cx, root.clone(), input.include_ignored.unwrap_or(false));
     let mut left_out = walk(&scope, &search.stop, &|entry| search.visit(entry));
@@ -204,6 +207,13 @@ struct Search {
     stop: Stop,
     found: Mutex<Found>,
     settings: Settings,
+    secrets: Arc<Vault>,
+}
+
+/// The text of a file in which something was found.
+fn whole(path: &Path) -> Option<Decoded> {
+    let loaded = workspace::open(path).and_then(workspace::load).ok()?;
+    decode(&loaded.bytes).ok()
 }
 
 impl Search {
@@ -218,9 +228,26 @@ impl Search {
             return;
         }
         let mut searcher = matcher::searcher(self.settings);
-        let hits =
-            Collector::new(&self.matcher, self.settings).search(&mut searcher, entry.path(), &self.stop);
-        self.found().add(entry.path(), hits);
+        let hits = Collector::new(&self.matcher, self.settings, &self.secrets).search(
+            &mut searcher,
+            entry.path(),
+            &self.stop,
+        );
+        self.found().add(entry.path(), self.concealed(entry.path(), hits));
+    }
+
+    /// Masks lines of a private key that are shown without its frame: they are known by the file.
+    fn concealed(&self, path: &Path, outcome: Outcome) -> Outcome {
+        let Outcome::Searched(mut hits) = outcome else { return outcome };
+        if hits.lines.iter().any(|line| is_armoured(&line.text))
+            && let Some(Decoded { text, .. }) = whole(path)
+        {
+            self.secrets.mask_file(&text, path);
+            for line in &mut hits.lines {
+                line.text = self.secrets.mask(&line.text).into_owned();
+            }
+        }
+        Outcome::Searched(hits)
     }
 
     fn found(&self) -> std::sync::MutexGuard<'_, Found> {

@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::{OutputMode, Settings};
 use crate::search::Stop;
+use crate::secret::Vault;
 
 /// Characters shown of a line.
 const LINE_CHARS: usize = 500;
@@ -58,13 +59,14 @@ pub(super) enum Outcome {
 pub(super) struct Collector<'a> {
     matcher: &'a RegexMatcher,
     settings: Settings,
+    secrets: &'a Vault,
     hits: Hits,
     binary: bool,
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, settings: Settings) -> Self {
-        Self { matcher, settings, hits: Hits::default(), binary: false }
+    pub(super) fn new(matcher: &'a RegexMatcher, settings: Settings, secrets: &'a Vault) -> Self {
+        Self { matcher, settings, secrets, hits: Hits::default(), binary: false }
     }
 
     pub(super) fn search(mut self, searcher: &mut Searcher, path: &Path, stop: &Stop) -> Outcome {
@@ -95,7 +97,7 @@ impl<'a> Collector<'a> {
             LineKind::Match => self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start()),
             LineKind::Context | LineKind::Gap => 0,
         };
-        let (text, cut) = shown(bytes, at);
+        let (text, cut) = shown(bytes, at, self.secrets);
         self.hits.cut += usize::from(cut);
         self.hits.lines.push(Line { number, text, kind });
     }
@@ -116,16 +118,17 @@ fn is_binary(file: &mut File) -> io::Result<bool> {
     Ok(!marked && head.contains(&0))
 }
 
-/// A line as text, cut around a position if it is long.
-fn shown(bytes: &[u8], at: usize) -> (String, bool) {
+/// A line as text, cut around a position if it is long. Credentials are masked before they could be cut in two.
+fn shown(bytes: &[u8], at: usize, secrets: &Vault) -> (String, bool) {
     let decode = |bytes: &[u8]| match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
     };
     let text = decode(bytes);
+    let text = secrets.mask(&text);
     let length = text.chars().count();
     if length <= LINE_CHARS {
-        return (text, false);
+        return (text.into_owned(), false);
     }
     let position = decode(bytes.get(..at).unwrap_or_default()).chars().count();
     let start = position.saturating_sub(LEAD_CHARS).min(length - LINE_CHARS);

@@ -2,6 +2,7 @@
 
 mod splice;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -107,6 +108,9 @@ fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Writte
     let Decoded { text, encoding } = decode(&loaded.bytes).map_err(|error| refuse(error.to_string()))?;
     let notebook =
         Notebook::parse(&text).map_err(|error| refuse(format!("it is not a valid notebook ({error})")))?;
+    let restored =
+        input.new_source.as_deref().map(|source| view.secrets.restore(source, &path, &text)).transpose()?;
+    let input = &NotebookEditInput { new_source: restored.map(Cow::into_owned), ..input.clone() };
     let (new_text, headline) = change(input, &notebook, seen, &path, fresh_id)?;
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let before = Before::Content(loaded.fingerprint);

@@ -64,6 +64,7 @@ pub(super) fn show(source: &Source<'_>, bytes: &[u8]) -> Result<Option<Done>, To
         }
         page.add(cell, &notebook.language, TEXT_BUDGET - page.text.len());
     }
+    page.text = source.cx.view.secrets.mask_file(&page.text, source.path).into_owned();
     Ok(Some(finish(source, page, first, total)))
 }
 

@@ -1,5 +1,6 @@
 //! Text with line numbers. What is left out is said at the end, with the way to get it (SRCH-01).
 
+use std::borrow::Cow;
 use std::io::{Read, Seek};
 
 use serde_json::json;
@@ -8,7 +9,7 @@ use tiller_protocol::effect::LineRange;
 use super::lines::{LINE_CHARS, Lines};
 use super::{Source, TEXT_BUDGET, amount};
 use crate::change::numbered;
-use crate::encoding::{Encoding, Extent, NotText, detect};
+use crate::encoding::{Encoding, Extent, NotText, decode, detect};
 use crate::kind;
 use crate::tool::{Done, ToolError};
 
@@ -43,7 +44,10 @@ pub(super) fn show(source: &Source<'_>, mut content: Content<'_>) -> Result<Done
     if source.size > WHOLE_UP_TO && source.part.offset.is_none() && source.part.limit.is_none() {
         return Err(too_large(source, &mut content, encoding));
     }
-    let shown = content.shown(source, encoding)?;
+    let shown = match content.concealed(source) {
+        Some(masked) => Content::Memory(masked.as_bytes()).shown(source, Encoding::Utf8)?,
+        None => content.shown(source, encoding)?.concealed(source),
+    };
     let Some(last) = (shown.first + shown.lines.len()).checked_sub(1).filter(|last| *last >= shown.first)
     else {
         return nothing(source, &shown);
@@ -60,6 +64,20 @@ pub(super) fn show(source: &Source<'_>, mut content: Content<'_>) -> Result<Done
 }
 
 impl Content<'_> {
+    /// The whole text with credentials masked, if it is in memory and has any. What is shown of it may be a part that
+    /// does not tell by itself.
+    fn concealed(&self, source: &Source<'_>) -> Option<String> {
+        let Self::Memory(bytes) = self else { return None };
+        let text = match decode(bytes) {
+            Ok(decoded) => decoded.text,
+            Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+        };
+        match source.cx.view.secrets.mask_file(&text, source.path) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(masked) => Some(masked),
+        }
+    }
+
     fn encoding(&self, source: &Source<'_>) -> Result<Encoding, ToolError> {
         let (bytes, extent) = match self {
             Self::Memory(bytes) => (*bytes, Extent::Whole),
@@ -105,6 +123,17 @@ impl Content<'_> {
         };
         let count_all = matches!(self, Self::Memory(_));
         self.with_lines(source, encoding, |lines| collect(lines, first, limit, count_all))
+    }
+}
+
+impl Shown {
+    /// Masks credentials in lines of a file that is too large to be looked through.
+    fn concealed(mut self, source: &Source<'_>) -> Self {
+        let text = self.lines.join("\n");
+        if let Cow::Owned(masked) = source.cx.view.secrets.mask_file(&text, source.path) {
+            self.lines = masked.split('\n').map(str::to_owned).collect();
+        }
+        self
     }
 }
 
@@ -173,7 +202,7 @@ fn notes(source: &Source<'_>, shown: &Shown, last: usize, encoding: Encoding) ->
             LINE_CHARS + 1,
         ));
     }
-    if shown.lossy {
+    if shown.lossy || shown.lines.iter().any(|line| line.contains('\u{FFFD}')) {
         notes.push("Bytes that are not valid text are shown as \u{FFFD}.".to_owned());
     }
     if !matches!(encoding, Encoding::Utf8 | Encoding::Utf8Bom) {

@@ -1,13 +1,13 @@
 //! One page over HTTP, within limits.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use futures::StreamExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, StatusCode};
 use tiller_policy::Permit;
-use url::{Host, Url};
+use tiller_protocol::host;
+use url::Url;
 
 /// Bytes a page may have.
 const MAX_BYTES: usize = 10 * 1024 * 1024;
@@ -65,13 +65,9 @@ fn upgraded(mut url: Url) -> Url {
     url
 }
 
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => IpAddr::from(ip).is_loopback(),
-        Some(Host::Ipv6(ip)) => IpAddr::from(ip).is_loopback(),
-        None => false,
-    }
+/// Whether an address is on this machine.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(host::is_loopback)
 }
 
 /// Fetches a page. The error is a text for the model.

@@ -3,16 +3,18 @@
 mod get;
 mod page;
 
-use std::sync::OnceLock;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
 
-use reqwest::Client;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tiller_policy::Access;
 
-use self::get::{Found, Page, address, get};
+use self::get::{Found, Page, address, get, is_loopback};
 use crate::cx::{ToolCx, View};
 use crate::tool::{Description, Done, Tool, ToolError};
 
@@ -23,8 +25,10 @@ const DIGEST: &str = include_str!("digest.md");
 /// Reads web pages.
 #[derive(Debug, Default)]
 pub struct WebFetch {
-    /// Made when it is first needed: loading certificates takes time.
-    client: OnceLock<Result<Client, String>>,
+    /// For other machines. Made when it is first needed: loading certificates takes time.
+    outside: OnceLock<Result<Client, String>>,
+    /// For this machine.
+    inside: OnceLock<Result<Client, String>>,
 }
 
 /// What `WebFetch` needs to know.
@@ -75,8 +79,12 @@ impl Tool for WebFetch {
 
 impl WebFetch {
     async fn fetch(&self, input: &WebFetchInput, cx: &ToolCx) -> Result<Done, String> {
-        let client = self.client.get_or_init(client).as_ref().map_err(String::clone)?;
-        match get(client, address(&input.url)?, &cx.permit).await? {
+        let url = address(&input.url)?;
+        let client = match is_loopback(&url) {
+            true => self.inside.get_or_init(inside),
+            false => self.outside.get_or_init(outside),
+        };
+        match get(client.as_ref().map_err(String::clone)?, url, &cx.permit).await? {
             Found::Page(page) => digest(page, &input.prompt, cx).await,
             Found::Elsewhere { from, to, status } => {
                 let text = format!(
@@ -90,12 +98,36 @@ impl WebFetch {
     }
 }
 
-fn client() -> Result<Client, String> {
+fn outside() -> Result<Client, String> {
+    finish(builder())
+}
+
+/// What is meant for this machine is not shown to a proxy, nor is the name looked up.
+fn inside() -> Result<Client, String> {
+    finish(builder().no_proxy().dns_resolver(Arc::new(Loopback)))
+}
+
+fn builder() -> ClientBuilder {
     // An error means that a provider is installed already.
     _ = rustls::crypto::ring::default_provider().install_default();
     let agent = concat!("tiller/", env!("CARGO_PKG_VERSION"));
-    let client = Client::builder().redirect(Policy::none()).user_agent(agent).build();
-    client.map_err(|error| format!("No connection can be made: {error}"))
+    Client::builder().redirect(Policy::none()).user_agent(agent)
+}
+
+fn finish(builder: ClientBuilder) -> Result<Client, String> {
+    builder.build().map_err(|error| format!("No connection can be made: {error}"))
+}
+
+/// Every name is this machine.
+struct Loopback;
+
+impl Resolve for Loopback {
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+        // The port is that of the address.
+        let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
+        Box::pin(std::future::ready(Ok(addresses)))
+    }
 }
 
 async fn digest(page: Page, task: &str, cx: &ToolCx) -> Result<Done, String> {

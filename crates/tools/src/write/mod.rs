@@ -55,12 +55,12 @@ fn plan(input: &WriteInput, view: &View) -> Result<Written, String> {
     let path = workspace::resolve(view, &input.file_path);
     let opened = match workspace::open(&path) {
         Ok(opened) => opened,
-        Err(FileError::Missing) => return Ok(create(path, input, Before::Absent)),
+        Err(FileError::Missing) => return create(path, input, view, Before::Absent),
         Err(error) => return Err(error.explain(&path, view)),
     };
     if opened.size == 0 {
         let loaded = workspace::load(opened).map_err(|error| error.explain(&path, view))?;
-        return Ok(create(path, input, Before::Content(loaded.fingerprint)));
+        return create(path, input, view, Before::Content(loaded.fingerprint));
     }
     let seen = seen::required(&view.files, &path)?;
     if let Some(lines) = seen.lines {
@@ -75,25 +75,26 @@ fn plan(input: &WriteInput, view: &View) -> Result<Written, String> {
     if seen::standing(seen, &loaded.fingerprint) == Standing::Changed {
         return Err(seen::changed(&path));
     }
-    replace(path, input, loaded)
+    replace(path, input, view, loaded)
 }
 
-fn create(path: PathBuf, input: &WriteInput, before: Before) -> Written {
-    Written {
+fn create(path: PathBuf, input: &WriteInput, view: &View, before: Before) -> Result<Written, String> {
+    let content = view.secrets.restore(&input.content, &path, "")?.into_owned();
+    Ok(Written {
         echo: Echo::Excerpt,
         knowledge: Knowledge::Whole,
-        headline: format!("Wrote {} ({} lines).", path.display(), input.content.lines().count()),
+        headline: format!("Wrote {} ({} lines).", path.display(), content.lines().count()),
         path,
         before,
         old_text: String::new(),
-        new_text: input.content.clone(),
-        bytes: input.content.clone().into_bytes(),
+        new_text: content.clone(),
+        bytes: content.into_bytes(),
         remarks: Vec::new(),
-    }
+    })
 }
 
 /// A replacement keeps the encoding and the line endings, neither of which the model sees.
-fn replace(path: PathBuf, input: &WriteInput, loaded: Loaded) -> Result<Written, String> {
+fn replace(path: PathBuf, input: &WriteInput, view: &View, loaded: Loaded) -> Result<Written, String> {
     let refuse = |why: String| format!("{} was not written: {why}.", path.display());
     let Decoded { text: old_text, encoding } = match decode(&loaded.bytes) {
         Ok(decoded) => decoded,
@@ -103,8 +104,9 @@ fn replace(path: PathBuf, input: &WriteInput, loaded: Loaded) -> Result<Written,
             Decoded { text: String::from_utf8_lossy(&loaded.bytes).into_owned(), encoding: Encoding::Utf8 }
         }
     };
+    let content = view.secrets.restore(&input.content, &path, &old_text)?;
     let ending = LineEnding::of(&old_text);
-    let new_text = ending.adapt(encoding.without_mark(&input.content));
+    let new_text = ending.adapt(encoding.without_mark(&content));
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let mut remarks = Vec::new();
     if ending == LineEnding::CrLf {

@@ -15,7 +15,7 @@ use tiller_protocol::env::{Clock, Env, Ids};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_tools::{
-    Done, Host, Input, Registry, Shells, TodoWrite, ToolCx, ToolError, View, WebSearchRequest, bound,
+    Done, Host, Input, Registry, Shells, TodoWrite, ToolCx, ToolError, Vault, View, WebSearchRequest, bound,
     shell_tools, web_tools,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -114,6 +114,7 @@ impl Bench {
             files: Arc::default(),
             todos: Vec::new(),
             spill_dir: cwd.join("spill"),
+            secrets: Arc::new(Vault::new(&env)),
         };
         Self {
             dir,
