@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Usage,
     /// The work ended at a tool that was denied, or at a hook that said no.
     Denied,
+    /// A hook that was tried out failed.
+    HookFailed,
     /// The limit on model requests was reached.
     MaxTurns,
     /// The spending limit was reached.
@@ -50,6 +52,7 @@ impl Exit {
             Self::Failure => 1,
             Self::Usage => 2,
             Self::Denied => 3,
+            Self::HookFailed => 4,
             Self::MaxTurns => 5,
             Self::MaxBudget => 6,
             Self::NotRun => 125,

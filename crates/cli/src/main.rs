@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod headless;
+mod hooks;
 mod logging;
 mod permissions;
 mod sandbox;
@@ -52,6 +53,7 @@ fn run() -> anyhow::Result<Exit> {
         Some("demo") => return demo::main(&words[1..], &env),
         Some("config") => return config::main(&words[1..], &env),
         Some("doctor") => return doctor::main(&words[1..], &env),
+        Some("hooks") => return hooks::main(&words[1..], &env),
         Some("permissions") => return permissions::main(&words[1..], &env),
         Some("sandbox") => return sandbox::main(&words[1..], &env),
         Some("trust") => return trust::main(&words[1..], &env),

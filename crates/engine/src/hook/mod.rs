@@ -47,7 +47,9 @@ use output::can_block;
 use registered::{Registered, select};
 
 pub(crate) use occasion::{Ending, Moment, Occasion, StartSource};
-pub(crate) use outcome::{AsyncResponse, Conclusion, HookRun, Outcome, PreDecision, Verdict};
+pub(crate) use outcome::{
+    AsyncResponse, Conclusion, HookRun, Outcome, PermissionAnswer, PreDecision, Verdict,
+};
 
 pub use trial::{HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 

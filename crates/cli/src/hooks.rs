@@ -1,0 +1,186 @@
+//! `tiller hooks`: which hooks there are, and what they would do.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{Parser, Subcommand};
+use serde_json::{Map, Value};
+use tiller_config::HookEvent;
+use tiller_engine::{HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
+use tiller_model::name::{Names, Provider};
+use tiller_model::{Catalog, Model, anthropic};
+use tiller_protocol::env::Env;
+
+use crate::exit::Exit;
+use crate::scope::Scope;
+use crate::text::{hanging, print};
+use crate::{args, settings};
+
+const AFTER_HELP: &str = "\
+Exit codes of `tiller hooks test`:
+  0 every hook that ran behaved   1 bad value or settings   4 a hook failed, or its matcher is not understood";
+
+/// See which hooks there are, and try them out.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tiller hooks",
+    bin_name = "tiller hooks",
+    disable_help_subcommand = true,
+    after_help = AFTER_HELP
+)]
+struct Hooks {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print the hooks that count, with the file each comes from
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        scope: Scope,
+    },
+    /// Run the hooks of an event, really, on a made-up case, and say what they would mean
+    Test(Test),
+}
+
+#[derive(Debug, clap::Args)]
+struct Test {
+    /// The event, for example PreToolUse
+    #[arg(value_parser = event)]
+    event: HookEvent,
+
+    /// What matchers are compared with: a tool, a source, an agent type...
+    #[arg(long, value_name = "VALUE")]
+    matcher_value: Option<String>,
+
+    /// Fields of the hooks' input, for example '{"tool_input": {"command": "rm x"}}'
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    scope: Scope,
+}
+
+fn event(name: &str) -> Result<HookEvent, String> {
+    let names = HookEvent::ALL.map(HookEvent::name).join(", ");
+    let named = HookEvent::ALL.into_iter().find(|event| event.name() == name);
+    named.ok_or_else(|| format!("there is no such event; events are {names}"))
+}
+
+/// Runs `tiller hooks`.
+pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
+    let hooks = match Hooks::try_parse_from(words) {
+        Ok(hooks) => hooks,
+        Err(error) => {
+            error.print()?;
+            return Ok(args::exit_for(&error));
+        }
+    };
+    match hooks.action {
+        Action::List { json, scope } => {
+            let hooks = list_hooks(&scope.load(env)?.hooks);
+            match json {
+                true => print(&serde_json::to_string_pretty(&hooks)?)?,
+                false if hooks.is_empty() => print("there are no hooks")?,
+                false => hooks.iter().try_for_each(|hook| print(&described(hook)))?,
+            }
+            Ok(Exit::Success)
+        }
+        Action::Test(test) => crate::runtime()?.block_on(test.run(env)),
+    }
+}
+
+impl Test {
+    async fn run(self, env: &Env) -> anyhow::Result<Exit> {
+        let input = self.input.as_deref().map_or_else(|| Ok(Map::new()), fields)?;
+        let settings = self.scope.load(env)?;
+        let asks =
+            list_hooks(&settings.hooks).iter().any(|hook| hook.event == self.event && hook.kind == "prompt");
+        let model = if asks { Some(small_model(env)?) } else { None };
+        let trial = HookTrial {
+            settings: &settings.hooks,
+            event: self.event,
+            subject: self.matcher_value,
+            input,
+            env: &settings::variables(&settings, env),
+            model,
+        };
+        let report = trial.run().await;
+        match self.json {
+            true => print(&serde_json::to_string_pretty(&report)?)?,
+            false => print(&told(&report))?,
+        }
+        let behaved =
+            |hook: &TriedHook| hook.hook.problem.is_none() && hook.run.as_ref().is_none_or(|run| run.behaved);
+        Ok(if report.hooks.iter().all(behaved) { Exit::Success } else { Exit::HookFailed })
+    }
+}
+
+fn fields(text: &str) -> anyhow::Result<Map<String, Value>> {
+    match serde_json::from_str(text).context("--input is not JSON")? {
+        Value::Object(fields) => Ok(fields),
+        _ => {
+            bail!("--input has to be an object, for example '{{\"tool_input\": {{\"command\": \"rm x\"}}}}'")
+        }
+    }
+}
+
+/// Prompt hooks ask the model that a session would ask.
+fn small_model(env: &Env) -> anyhow::Result<(Arc<dyn Model>, String)> {
+    let client =
+        anthropic::Anthropic::new(anthropic::Config::from_env(env)?, Catalog::shipped()?, env.clone())?;
+    Ok((Arc::new(client), Names::new(Provider::FirstParty, env).small_fast))
+}
+
+fn described(hook: &ListedHook) -> String {
+    let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
+    let mut text = format!("{} {matcher}: {}\n({}, {}", hook.event.name(), hook.hook, hook.kind, hook.source);
+    if hook.detached {
+        text.push_str(", async");
+    }
+    if hook.on_failure == tiller_config::OnFailure::Block {
+        text.push_str(", blocks on failure");
+    }
+    text.push_str(&format!(", at most {} s)", hook.timeout));
+    if let Some(problem) = &hook.problem {
+        text.push_str(&format!("\nnever runs: {problem}"));
+    }
+    hanging("", &text).replace('\n', "\n  ")
+}
+
+/// A trial for people.
+fn told(report: &TrialReport) -> String {
+    if report.hooks.is_empty() {
+        return format!("there are no hooks for {}", report.event.name());
+    }
+    let mut lines = Vec::new();
+    for TriedHook { hook, matched, run } in &report.hooks {
+        lines.push(described(hook));
+        match (matched, run) {
+            (false, _) => lines.push("  does not match".to_owned()),
+            (true, None) => lines.push("  the same as one above; it runs once".to_owned()),
+            (true, Some(run)) => lines.extend(of_run(run)),
+        }
+    }
+    lines.join("\n")
+}
+
+fn of_run(run: &TriedRun) -> Vec<String> {
+    let code = run.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let mut lines = vec![format!("  {}{code}, {} ms", run.end, run.duration_ms)];
+    for (name, text) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
+        if !text.trim().is_empty() {
+            lines.push(hanging(&format!("  {name}: "), text.trim_end()));
+        }
+    }
+    lines.extend(run.meaning.iter().map(|meaning| hanging("  -> ", meaning)));
+    lines
+}
