@@ -11,6 +11,7 @@ use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, DecisionRecord, Response};
 use tiller_protocol::id::CallId;
+use tiller_protocol::permission::Update;
 use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,8 @@ pub(crate) enum News {
     Decided(DecisionRecord),
     /// The user has to be asked.
     Ask(Ask, oneshot::Sender<Answer>),
+    /// A hook changes what is permitted.
+    Permit(Vec<Update>),
     /// Hooks of the call have run.
     Hooks(Box<Outcome>),
     /// A model request was made on the call's behalf.

@@ -8,7 +8,7 @@ use tiller_tools::View;
 use tokio_util::sync::CancellationToken;
 
 use super::call::{Aftermath, Line, News, Settled};
-use crate::hook::{Moment, Occasion, Outcome, PreDecision, Verdict};
+use crate::hook::{Moment, Occasion, Outcome, PermissionAnswer, PreDecision, Verdict};
 use crate::services::Services;
 
 /// How the names of tools from outside begin.
@@ -85,6 +85,21 @@ impl Hooked<'_> {
         let occasion = Occasion::PostToolUseFailure { tool, input, call: &call.id, error, is_interrupt };
         let outcome = self.run(occasion, cancel).await;
         self.take(outcome, aftermath);
+    }
+
+    /// Hears the hooks that may answer in the user's place.
+    pub(crate) async fn asked(
+        &self,
+        call: &ToolUse,
+        suggestions: &Value,
+        cancel: &CancellationToken,
+    ) -> Option<PermissionAnswer> {
+        let (tool, input) = (&call.name, &call.input);
+        let mut outcome = self.run(Occasion::PermissionRequest { tool, input, suggestions }, cancel).await;
+        let answer = outcome.answer.take();
+        let end = outcome.stopped.take().map(|message| PermissionAnswer::Deny { message, interrupt: true });
+        self.line.tell(News::Hooks(Box::new(outcome)));
+        end.or(answer)
     }
 
     async fn run(&self, occasion: Occasion<'_>, cancel: &CancellationToken) -> Outcome {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tiller_config::HookEvent;
 use tiller_policy::{
     Behavior, Context, Decision, Finding, Permit, Reason, Request, approve, open_question, suggest,
 };
@@ -15,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{Line, News, Verdict};
 use super::changed::Changed;
-use super::hooked::judged;
-use crate::hook::{self, PreDecision};
+use super::hooked::{Hooked, judged};
+use crate::hook::{self, PermissionAnswer, PreDecision};
 use crate::services::Services;
 
 /// Seeks permission for one call.
@@ -59,13 +60,7 @@ impl Permission<'_> {
                 self.record("allow", &reason, Value::Null);
                 Ok(Permitted { prepared, permit, changed: None })
             }
-            Decision::Ask(reason) if self.services.interactive => {
-                self.ask(prepared, Open { request, policy, reason }, cancel).await
-            }
-            Decision::Ask(reason) => {
-                self.services.asked.note(&request);
-                Err(self.nobody_to_ask(&reason))
-            }
+            Decision::Ask(reason) => self.open(prepared, Open { request, policy, reason }, cancel).await,
             Decision::Deny(reason) => {
                 self.services.asked.note(&request);
                 Err(self.deny(&reason))
@@ -117,6 +112,43 @@ impl Permission<'_> {
         }
     }
 
+    /// Hooks may answer in the user's place; then it is the user's turn.
+    async fn open(
+        &self,
+        prepared: Box<dyn PreparedCall>,
+        open: Open,
+        cancel: &CancellationToken,
+    ) -> Result<Permitted, Verdict> {
+        let by_hook =
+            Reason::Hook { name: HookEvent::PermissionRequest.name().to_owned(), reason: String::new() };
+        match self.hooks_answer(&open, cancel).await {
+            Some(PermissionAnswer::Allow { updated_input, updated_permissions }) => {
+                self.line.tell(News::Permit(updated_permissions));
+                self.allowed_by(by_hook, prepared, updated_input, &open, cancel).await
+            }
+            Some(PermissionAnswer::Deny { message, interrupt }) => {
+                self.record("deny", &by_hook, self.call.input.clone());
+                let text = format!("A hook refused this call in the user's place: {message}");
+                Err(if interrupt { Verdict::Rejected(text) } else { Verdict::error(&text) })
+            }
+            None if self.services.interactive => self.ask(prepared, open, cancel).await,
+            None => {
+                self.services.asked.note(&open.request);
+                Err(self.nobody_to_ask(&open.reason))
+            }
+        }
+    }
+
+    /// What hooks say to a question, unless it is one that only the user can answer.
+    async fn hooks_answer(&self, open: &Open, cancel: &CancellationToken) -> Option<PermissionAnswer> {
+        if open.reason == Reason::NeedsUser || !self.services.hooks.has(HookEvent::PermissionRequest) {
+            return None;
+        }
+        let suggestions = serde_json::to_value(suggest(&open.request, &open.policy)).unwrap_or_default();
+        let hooked = Hooked { view: self.view, services: self.services, line: self.line };
+        hooked.asked(self.call, &suggestions, cancel).await
+    }
+
     async fn ask(
         &self,
         prepared: Box<dyn PreparedCall>,
@@ -133,7 +165,7 @@ impl Permission<'_> {
             // What shall be permitted from now on is permitted already: the session sees to that before it passes the
             // answer on.
             Ok(Answer::Allow { updated_input, .. }) => {
-                self.allowed_by_user(prepared, updated_input, &open, cancel).await
+                self.allowed_by(Reason::User, prepared, updated_input, &open, cancel).await
             }
             Ok(Answer::Refuse { feedback, then }) => Err(self.refused(feedback, then)),
             Ok(Answer::Hook { .. }) | Err(_) => Err(self.nobody_to_ask(&open.reason)),
@@ -164,9 +196,10 @@ impl Permission<'_> {
         }
     }
 
-    /// The user said yes, perhaps to other input: that is parsed and judged anew, and what forbids it still holds.
-    async fn allowed_by_user(
+    /// Somebody said yes, perhaps to other input: that is parsed and judged anew, and what forbids it still holds.
+    async fn allowed_by(
         &self,
+        who: Reason,
         prepared: Box<dyn PreparedCall>,
         updated: Option<Value>,
         open: &Open,
@@ -181,8 +214,8 @@ impl Permission<'_> {
         let (known, forbids) = (open.policy.findings.clone(), |behavior| behavior == Behavior::Deny);
         let policy = self.informed(&request, known, forbids, cancel).await?;
         match approve(&request, &policy) {
-            Decision::Allow(permit, reason) => {
-                self.record("allow", &reason, changed.clone().unwrap_or_default());
+            Decision::Allow(permit, _) => {
+                self.record("allow", &who, changed.clone().unwrap_or_default());
                 let prepared = match &changed {
                     // Other input for a call that is a question to the user is the answer to it.
                     Some(input) if open.reason != Reason::NeedsUser => {

@@ -100,6 +100,7 @@ impl Task {
                 self.append(Body::Response(response))?;
             }
             News::Ask(ask, answer) => self.put(ask, answer),
+            News::Permit(updates) => self.permit(updates)?,
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
             News::Finished(ended) => {
                 if attempt.executor.finish(call, ended) {
