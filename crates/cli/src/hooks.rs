@@ -18,7 +18,9 @@ use crate::{args, settings};
 
 const AFTER_HELP: &str = "\
 Exit codes of `tiller hooks test`:
-  0 every hook that ran behaved   1 bad value or settings   4 a hook failed, or its matcher is not understood";
+  0 every hook that ran behaved; blocking is behaving
+  1 a bad value, or settings that cannot be read
+  4 a hook failed, or its matcher is not understood";
 
 /// See which hooks there are, and try them out.
 #[derive(Debug, Parser)]
@@ -161,19 +163,18 @@ fn told(report: &TrialReport) -> String {
     if report.hooks.is_empty() {
         return format!("there are no hooks for {}", report.event.name());
     }
-    let mut lines = Vec::new();
-    for TriedHook { hook, matched, run } in &report.hooks {
-        lines.push(described(hook));
-        match (matched, run) {
-            (false, _) => lines.push("  does not match".to_owned()),
-            (true, None) => lines.push("  the same as one above; it runs once".to_owned()),
-            (true, Some(run)) => lines.extend(of_run(run)),
-        }
-    }
-    lines.join("\n")
+    let tried = |TriedHook { hook, matched, run }: &TriedHook| {
+        let came = match (matched, run) {
+            (false, _) => "  does not match".to_owned(),
+            (true, None) => "  the same as one above; it runs once".to_owned(),
+            (true, Some(run)) => of_run(run),
+        };
+        format!("{}\n{came}", described(hook))
+    };
+    report.hooks.iter().map(tried).collect::<Vec<_>>().join("\n\n")
 }
 
-fn of_run(run: &TriedRun) -> Vec<String> {
+fn of_run(run: &TriedRun) -> String {
     let code = run.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
     let mut lines = vec![format!("  {}{code}, {} ms", run.end, run.duration_ms)];
     for (name, text) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
@@ -182,5 +183,5 @@ fn of_run(run: &TriedRun) -> Vec<String> {
         }
     }
     lines.extend(run.meaning.iter().map(|meaning| hanging("  -> ", meaning)));
-    lines
+    lines.join("\n")
 }

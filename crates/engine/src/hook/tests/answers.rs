@@ -9,9 +9,8 @@ use super::bench::{Bench, SOURCE, notice, one, says};
 use crate::hook::case::Case;
 use crate::hook::combine::{Finished, combine};
 use crate::hook::occasion::Agent;
-use crate::hook::outcome::PermissionAnswer;
 use crate::hook::output::{Ended, Printed};
-use crate::hook::{Conclusion, HookRun, Occasion, Outcome, Verdict};
+use crate::hook::{Conclusion, HookRun, Occasion, Outcome, PermissionAnswer, Verdict};
 
 /// The kinds of what the model is told.
 fn kinds(outcome: &Outcome) -> Vec<&str> {

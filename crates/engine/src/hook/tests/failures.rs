@@ -5,8 +5,7 @@ use tiller_config::HookEvent;
 use tiller_protocol::entry::Level;
 
 use super::bench::{Bench, notice, one};
-use crate::hook::outcome::PermissionAnswer;
-use crate::hook::{Conclusion, Outcome, Verdict};
+use crate::hook::{Conclusion, Outcome, PermissionAnswer, Verdict};
 
 /// Ways not to do one's work; in each of them nothing has been decided.
 const FAILURES: [(&str, &str); 9] = [
