@@ -16,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::{Notify, watch};
 
 use crate::capture::{Capture, Captured};
-use crate::confine::placeholder::Placeholders;
+use crate::confine::plan::Held;
 use crate::confinement::Level;
 use crate::error::SandboxError;
 use crate::launch::{Launched, StdinPipe};
@@ -39,7 +39,7 @@ pub struct Child {
     dir: OwnedFd,
     output: Output,
     level: Level,
-    placeholders: Placeholders,
+    held: Held,
 }
 
 /// How a command ended.
@@ -71,7 +71,7 @@ impl Child {
         launched: Launched,
         mark: String,
         spec: &Spawn<'_>,
-        (level, placeholders): (Level, Placeholders),
+        (level, held): (Level, Held),
     ) -> Result<Self, SandboxError> {
         let Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir } = launched;
         let status = pipe::Receiver::from_owned_fd(status)?;
@@ -84,7 +84,7 @@ impl Child {
             dir,
             output: Output::new(spec),
             level,
-            placeholders,
+            held,
         })
     }
 
@@ -114,14 +114,13 @@ impl Child {
     /// Drains the output until the command and everything it started has ended; `stop` ends it early, and its value
     /// is given back if it came first. Dropping the future ends the command as well.
     pub async fn finish<T>(self, stop: impl Future<Output = T>) -> (Exit, Option<T>) {
-        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output, level: _, placeholders } =
-            self;
+        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output, level: _, held } = self;
         drop(stdin);
         let (status, survivors, stopped) = tokio::select! {
             ended = supervisor.watch(stop) => ended,
             never = output.drain(&mut stdout, &mut stderr) => match never {},
         };
-        drop(placeholders);
+        drop(held);
         output.drain_rest(&stdout, &stderr);
         (Exit { status, dir: last_dir(&dir), survivors }, stopped)
     }
@@ -134,7 +133,7 @@ impl Child {
         stderr: impl AsyncWrite + Unpin,
         stop: impl Future<Output = T>,
     ) -> (Exit, Option<T>) {
-        let Self { mut supervisor, stdin, stdout: from, stderr: from_stderr, dir, placeholders, .. } = self;
+        let Self { mut supervisor, stdin, stdout: from, stderr: from_stderr, dir, held, .. } = self;
         drop(stdin);
         let (over, ended) = watch::channel(false);
         let both =
@@ -150,7 +149,7 @@ impl Child {
                 }
             }
         };
-        drop(placeholders);
+        drop(held);
         over.send_replace(true);
         if stopped.is_none() && !handed_on {
             both.await;

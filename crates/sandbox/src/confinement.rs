@@ -42,8 +42,14 @@ pub struct Confinement {
     pub profile: Profile,
     /// The working directories.
     pub roots: Vec<PathBuf>,
-    /// Temporary directories and caches: writable in a workspace, throw-away when read-only.
+    /// Temporary directories, and what else may be written: for good in a workspace, throw-away when read-only.
     pub writable: Vec<PathBuf>,
+    /// Caches that belong to the user: what a command in a workspace writes there goes to a layer. Without namespaces
+    /// they are read-only.
+    pub caches: Vec<PathBuf>,
+    /// A directory in which the layers over caches are kept for the next command. Without one they last as long as the
+    /// command.
+    pub layers: Option<PathBuf>,
     /// Files and directories that stay as they are although they lie in a writable place, besides those that are
     /// protected in every root.
     pub protected: Vec<PathBuf>,
@@ -53,7 +59,7 @@ pub struct Confinement {
     pub network: Network,
     /// A directory that stays writable and keeps its contents whatever the profile, for build caches.
     pub scratch: Option<PathBuf>,
-    /// Variables that are passed on although their names look like credentials.
+    /// Variables that are passed on although their names look like credentials; sockets that they name can be reached.
     pub kept_vars: Vec<String>,
     /// No means beyond this are used. For tests, and for users whose namespaces misbehave.
     pub at_most: Level,
@@ -67,6 +73,8 @@ impl Confinement {
             profile,
             roots,
             writable: TEMPORARY.iter().map(PathBuf::from).collect(),
+            caches: Vec::new(),
+            layers: None,
             protected: Vec::new(),
             denied_reads: Vec::new(),
             network: Network::Allow,
@@ -104,9 +112,6 @@ impl Profile {
 
 /// Directories for temporary files.
 pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
-
-/// What no command may change below a working directory: it would run, or rule, outside of the confinement later.
-pub(crate) const PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".tiller", ".claude"];
 
 const READ_ONLY_GAPS: &[&str] = &[
     "commands that need to write fail",

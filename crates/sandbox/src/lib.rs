@@ -44,7 +44,8 @@ use std::path::PathBuf;
 use tiller_policy::Permit;
 use tiller_protocol::id::CallId;
 
-use crate::confine::plan::{Places, Plan, plan};
+use crate::confine::places::Places;
+use crate::confine::plan::{Plan, plan};
 
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
@@ -134,5 +135,5 @@ pub fn spawn_confined(
     let mark = program::mark(spec.call);
     let program = program::Program::shell(script, spec.vars, &mark, confinement)?;
     let launched = launch::launch(&program, &plan.steps, spec.stdin)?;
-    Child::new(launched, mark, spec, (level, plan.placeholders))
+    Child::new(launched, mark, spec, (level, plan.held))
 }

@@ -8,7 +8,8 @@ use tiller_policy::Script;
 
 use crate::Stdin;
 use crate::confine::grants::NEEDED_ALONE;
-use crate::confine::plan::{Places, plan};
+use crate::confine::places::Places;
+use crate::confine::plan::plan;
 use crate::confinement::{Confinement, Level, Profile};
 use crate::error::SandboxError;
 use crate::launch::launch;

@@ -81,7 +81,7 @@ impl Call {
                 step::IDS => map_ids(other.ok_or(Errno::SRCH)?, a, one, two),
                 step::OPEN => open_as(one, a as RawFd),
                 step::MOUNT => mount(one, two, self.text(2), a, self.text(3)),
-                step::OVERLAY => overlay(one, two, a != 0),
+                step::OVERLAY => overlay(one, [two, self.text(2)], a != 0),
                 step::MASK => match mount(one, two, c"".as_ptr(), libc::MS_BIND, c"".as_ptr()) {
                     Err(Errno::NOENT) => Ok(()),
                     result => result,
@@ -155,11 +155,24 @@ unsafe fn mount(
     done(unsafe { libc::mount(source, target, kind, flags, data.cast()) }.into())
 }
 
+/// Tries both sets of options, unless one is empty.
 #[expect(unsafe_code, reason = "a plain system call")]
-unsafe fn overlay(target: *const c_char, data: *const c_char, needed: bool) -> Result<(), Errno> {
+unsafe fn overlay(target: *const c_char, options: [*const c_char; 2], needed: bool) -> Result<(), Errno> {
     let kind = c"overlay".as_ptr();
-    // SAFETY: the caller vouches for the strings.
-    match unsafe { mount(kind, target, kind, libc::MS_NOSUID | libc::MS_NODEV, data) } {
+    let mut result = Err(Errno::INVAL);
+    for data in options {
+        // SAFETY: the caller vouches for the strings, which are terminated and thus not without a first byte.
+        result = unsafe {
+            if *data == 0 {
+                continue;
+            }
+            mount(kind, target, kind, libc::MS_NOSUID | libc::MS_NODEV, data)
+        };
+        if result.is_ok() {
+            break;
+        }
+    }
+    match result {
         // The kinds of lower layer that overlays refuse. What is there is read-only already.
         Err(Errno::INVAL | Errno::LOOP | Errno::OPNOTSUPP) if !needed => Ok(()),
         result => result,

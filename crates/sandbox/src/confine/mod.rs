@@ -4,9 +4,13 @@
 pub(crate) mod apply;
 pub(crate) mod filter;
 pub(crate) mod grants;
+pub(crate) mod kept;
+pub(crate) mod layer;
 pub(crate) mod mounts;
 pub(crate) mod namespace;
 pub(crate) mod placeholder;
+pub(crate) mod places;
 pub(crate) mod plan;
+pub(crate) mod repository;
 pub(crate) mod step;
 pub(crate) mod view;

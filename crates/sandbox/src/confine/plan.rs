@@ -1,16 +1,16 @@
 //! From what the caller states to the steps that bring it about.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-use tiller_policy::Script;
 
 use super::filter;
 use super::grants::{self, Grant, grant, right};
+use super::kept::Kept;
+use super::layer::Lease;
 use super::placeholder::Placeholders;
+use super::places::Places;
 use super::step::{Ids, Step, Steps, c_path};
 use super::view;
-use crate::confinement::{Confinement, Level, PROTECTED, Profile};
+use crate::confinement::{Confinement, Level, Profile};
 use crate::error::SandboxError;
 
 /// What root keeps: power over the user's files and processes, none over the machine.
@@ -20,61 +20,31 @@ const KEPT_CAPABILITIES: u64 = 0b101_1111_1011 | (1 << 31);
 /// Devices that hold nothing.
 const HARMLESS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// The paths of a confinement, resolved.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    pub(crate) roots: Vec<PathBuf>,
-    /// What may be written for good.
-    pub(crate) writable: Vec<PathBuf>,
-    /// Where a throw-away layer is laid.
-    pub(crate) layered: Vec<PathBuf>,
-    /// Directories that programs expect to exist.
-    pub(crate) expected: Vec<PathBuf>,
-    pub(crate) protected: Vec<PathBuf>,
-    pub(crate) denied: Vec<PathBuf>,
-    pub(crate) scratch: Option<PathBuf>,
-    /// Whether a directory over which no layer can be laid is an error.
-    pub(crate) must_layer: bool,
-}
-
-impl Places {
-    pub(crate) fn new(confinement: &Confinement, script: &Script, vars: &BTreeMap<String, String>) -> Self {
-        let var = |name| vars.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let roots = resolved(&confinement.roots);
-        let temporary: Vec<PathBuf> = var("TMPDIR").into_iter().collect();
-        let declared = resolved(confinement.writable.iter().chain(&temporary));
-        let scratch = confinement.scratch.as_ref().and_then(|dir| dir.canonicalize().ok());
-        let home = var("HOME");
-        let own = resolved(home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
-        let extra = confinement.protected.iter().filter_map(|path| path.canonicalize().ok());
-        let standard = roots.iter().flat_map(|root| PROTECTED.iter().map(|name| root.join(name)));
-        Self {
-            layered: [roots.clone(), declared.clone(), own].concat(),
-            writable: roots.iter().chain(&declared).chain(&scratch).cloned().collect(),
-            expected: temporary.into_iter().chain(var("XDG_RUNTIME_DIR")).collect(),
-            protected: standard.chain(extra).collect(),
-            denied: confinement.denied_reads.iter().filter_map(|path| path.canonicalize().ok()).collect(),
-            scratch,
-            must_layer: false,
-            roots,
-        }
-    }
-
-    /// Leaves out protected paths that do not exist, or that a link leads away from.
-    fn keep_existing(&mut self) {
-        self.protected.retain(|path| path.canonicalize().is_ok_and(|real| real == *path));
-    }
-}
-
-fn resolved<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()).collect()
-}
-
 /// What has to be done, and what is held while the command runs.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) steps: Steps,
-    pub(crate) placeholders: Placeholders,
+    pub(crate) held: Held,
+}
+
+/// What is held while a command runs, and settled when it has ended.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "what they do, they do when they are dropped")]
+pub(crate) struct Held {
+    names: Kept,
+    placeholders: Placeholders,
+    layers: Option<Lease>,
+}
+
+impl Held {
+    fn for_workspace(confinement: &Confinement, places: &mut Places) -> Self {
+        let placeholders = Placeholders::make(&places.mount_points);
+        let names = Kept::of(&places.protected);
+        places.look_again(confinement);
+        // Without a place to keep them there are still layers in memory.
+        let layers = places.layers.as_ref().and_then(|dir| Lease::take(dir).ok());
+        Self { names, placeholders, layers }
+    }
 }
 
 /// The plan for a confinement by the means of a level, with this version of Landlock.
@@ -90,12 +60,11 @@ pub(crate) fn plan(
     let mut plan = Plan::default();
     if level == Level::Namespaces {
         if confinement.profile == Profile::Workspace {
-            plan.placeholders = Placeholders::make(&places.protected);
+            plan.held = Held::for_workspace(confinement, &mut places);
         }
-        places.keep_existing();
         plan.steps.namespaces = namespaces(confinement);
         plan.steps.outside = vec![ids(Ids::Users)?, ids(Ids::Groups)?];
-        plan.steps.before = view::steps(confinement.profile, &places)?;
+        plan.steps.before = view::steps(confinement.profile, &places, plan.held.layers.as_ref())?;
         if confinement.denies_network() {
             plan.steps.before.push(Step::Loopback);
         }
@@ -167,7 +136,7 @@ fn inside_namespaces(confinement: &Confinement, places: &Places) -> Vec<Grant> {
         (PathBuf::from("/dev"), ALL),
         (PathBuf::from("/proc"), right::READING | right::WRITE_FILE),
     ];
-    given.extend(places.writable.iter().map(|dir| (dir.clone(), ALL)));
+    given.extend(places.writable.iter().chain(&places.caches).map(|dir| (dir.clone(), ALL)));
     given
 }
 

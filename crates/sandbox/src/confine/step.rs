@@ -16,9 +16,9 @@ pub(crate) enum Step {
     Open { path: CString, fd: i32 },
     /// `mount(2)`.
     Mount { source: CString, target: CString, kind: CString, flags: u64, data: CString },
-    /// An overlay; where the file system cannot be the lower layer, what is there stays read-only unless the layer is
-    /// needed.
-    Overlay { target: CString, data: CString, needed: bool },
+    /// An overlay, `otherwise` with other options; where the file system cannot be the lower layer, what is there
+    /// stays read-only unless the layer is needed.
+    Overlay { target: CString, data: CString, otherwise: CString, needed: bool },
     /// Puts something empty in the place of a path, if that is still there.
     Mask { empty: CString, path: CString },
     /// Sets and clears attributes of a mount. Failure to clear only is none: the mount stays closer than it need be.
@@ -143,8 +143,8 @@ impl Step {
             Self::Mount { source, target, kind, flags, data } => {
                 (MOUNT, [*flags, 0, 0], [source, target, kind, data])
             }
-            Self::Overlay { target, data, needed } => {
-                (OVERLAY, [u64::from(*needed), 0, 0], [target, data, none, none])
+            Self::Overlay { target, data, otherwise, needed } => {
+                (OVERLAY, [u64::from(*needed), 0, 0], [target, data, otherwise, none])
             }
             Self::Mask { empty, path } => (MASK, [0; 3], [empty, path, none, none]),
             Self::Attributes { path, set, clear, reach } => {

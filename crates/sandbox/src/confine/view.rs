@@ -1,13 +1,15 @@
 //! The file system as a command in namespaces sees it: everything read-only, with a few devices and its own processes,
 //! and on top of it either throw-away layers or the places that may be written.
 
+use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::apply::{FIRST_FD, LAST_FD, LAYERS_FD};
+use super::layer::Lease;
 use super::mounts::{self, Mount};
-use super::plan::Places;
+use super::places::Places;
 use super::step::{Reach, Step, c_path};
 use crate::confinement::Profile;
 use crate::error::SandboxError;
@@ -33,8 +35,12 @@ const COVERED: &[&str] = &["/tmp", "/var/tmp", "/run"];
 const OF_THE_SYSTEM: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// The steps that make the view.
-pub(crate) fn steps(profile: Profile, places: &Places) -> Result<Vec<Step>, SandboxError> {
-    let mut view = View { places, mounts: mounts::all()?, steps: Vec::new(), next_fd: FIRST_FD };
+pub(crate) fn steps(
+    profile: Profile,
+    places: &Places,
+    layers: Option<&Lease>,
+) -> Result<Vec<Step>, SandboxError> {
+    let mut view = View { places, layers, mounts: mounts::all()?, steps: Vec::new(), next_fd: FIRST_FD };
     view.mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
     match profile {
         Profile::ReadOnly => view.throw_away()?,
@@ -47,14 +53,27 @@ pub(crate) fn steps(profile: Profile, places: &Places) -> Result<Vec<Step>, Sand
 
 struct View<'a> {
     places: &'a Places,
+    /// Where layers over caches are kept.
+    layers: Option<&'a Lease>,
     mounts: Vec<Mount>,
     steps: Vec<Step>,
     next_fd: RawFd,
 }
 
+/// What is special about a path in a workspace.
+#[derive(Clone, Copy)]
+enum Mark {
+    /// What is written there stays.
+    Writable,
+    /// As around it, but it cannot be moved away.
+    OnTheWay,
+    /// It stays as it is.
+    Protected,
+}
+
 impl View<'_> {
     fn throw_away(&mut self) -> Result<(), SandboxError> {
-        let targets = self.layer_targets();
+        let targets = self.layer_targets(&self.places.layered);
         let covers: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).filter(|dir| is_real_dir(dir)).collect();
         let devices = self.open_devices()?;
         let scratch = self
@@ -74,7 +93,7 @@ impl View<'_> {
             self.make_below(&covers, dir)?;
             match layer {
                 None => self.cover(dir)?,
-                Some(index) => self.overlay(dir, lowers[index], index)?,
+                Some(index) => self.overlay(dir, lowers[index], index, None)?,
             }
         }
         for dir in &self.places.expected {
@@ -90,52 +109,82 @@ impl View<'_> {
     }
 
     fn workspace(&mut self) -> Result<(), SandboxError> {
-        let writable = self.places.writable.clone();
-        for dir in &writable {
-            self.mount(dir, dir, "", libc::MS_BIND | libc::MS_REC, "")?;
+        let caches = self.layer_targets(&self.places.caches);
+        let lowers = caches.iter().map(|cache| self.open(cache)).collect::<Result<Vec<_>, _>>()?;
+        let mut behind_caches = BTreeMap::new();
+        for dir in self.places.writable.iter().filter(|dir| caches.iter().any(|cache| dir.starts_with(cache)))
+        {
+            behind_caches.insert(dir.clone(), self.open(dir)?);
         }
         let devices = self.open_devices()?;
         self.close_the_tree()?;
-        for dir in &writable {
-            self.attributes(dir, 0, READ_ONLY, Reach::Mount)?;
-            let inside: Vec<PathBuf> =
-                self.mounts_below(dir).filter(|mount| mount.writable).map(|mount| mount.at.clone()).collect();
-            for at in inside {
-                self.attributes(&at, 0, READ_ONLY, Reach::Mount)?;
+        self.base(devices, &caches)?;
+        self.lay_over(&caches, &lowers)?;
+        for (path, mark) in self.marks() {
+            match mark {
+                Mark::Writable => self.open_up(&path, behind_caches.get(&path).copied())?,
+                Mark::OnTheWay => self.mount(&path, &path, "", libc::MS_BIND | libc::MS_REC, "")?,
+                Mark::Protected => {
+                    self.mount(&path, &path, "", libc::MS_BIND | libc::MS_REC, "")?;
+                    self.attributes(&path, READ_ONLY, 0, Reach::Tree)?;
+                }
             }
         }
-        self.base(devices, &[])?;
-        self.protect()?;
-        self.mask_sockets(&self.places.roots.clone())
+        let reachable = [self.places.roots.clone(), self.places.sockets.clone()].concat();
+        self.mask_sockets(&reachable)
     }
 
-    /// Protected paths become mounts that are read-only.
-    fn protect(&mut self) -> Result<(), SandboxError> {
-        self.anchor_the_way()?;
-        for path in &self.places.protected {
-            if self.places.writable.iter().any(|dir| path.starts_with(dir)) {
-                self.mount(path, path, "", libc::MS_BIND | libc::MS_REC, "")?;
-                self.attributes(path, READ_ONLY, 0, Reach::Tree)?;
+    /// Layers over caches, kept where the next command finds them if that is possible.
+    fn lay_over(&mut self, caches: &[PathBuf], lowers: &[RawFd]) -> Result<(), SandboxError> {
+        let kept = match self.layers.filter(|_| !caches.is_empty()) {
+            None => None,
+            Some(lease) => {
+                let dir = lease.dir();
+                self.mount(dir, dir, "", libc::MS_BIND, "")?;
+                self.attributes(dir, 0, READ_ONLY, Reach::Mount)?;
+                Some((lease, self.open(dir)?))
             }
+        };
+        for (index, (cache, lower)) in caches.iter().zip(lowers).enumerate() {
+            let layer = kept.and_then(|(lease, fd)| Some((fd, lease.layer_for(cache).ok()?)));
+            self.overlay(cache, *lower, index, layer)?;
+        }
+        if let Some((lease, _)) = kept {
+            self.attributes(lease.dir(), READ_ONLY, 0, Reach::Mount)?;
         }
         Ok(())
     }
 
+    /// Makes a directory writable, with what is mounted in it and was writable before.
+    fn open_up(&mut self, dir: &Path, source: Option<RawFd>) -> Result<(), SandboxError> {
+        let source = source.map_or_else(|| dir.to_owned(), |fd| PathBuf::from(fd_path(fd)));
+        self.mount(source, dir, "", libc::MS_BIND | libc::MS_REC, "")?;
+        self.attributes(dir, 0, READ_ONLY, Reach::Mount)?;
+        let inside: Vec<PathBuf> =
+            self.mounts_below(dir).filter(|mount| mount.writable).map(|mount| mount.at.clone()).collect();
+        inside.into_iter().try_for_each(|at| self.attributes(&at, 0, READ_ONLY, Reach::Mount))
+    }
+
+    /// What is special, outermost first: of two marks on the way to a file, the inner one counts.
+    fn marks(&self) -> Vec<(PathBuf, Mark)> {
+        let writable = &self.places.writable;
+        let is_inside = |path: &&PathBuf| writable.iter().any(|dir| path.starts_with(dir));
+        let mut marks: BTreeMap<PathBuf, Mark> = BTreeMap::new();
+        marks.extend(self.on_the_way().map(|dir| (dir.to_owned(), Mark::OnTheWay)));
+        marks.extend(writable.iter().map(|dir| (dir.clone(), Mark::Writable)));
+        let protected = self.places.protected.iter().filter(is_inside);
+        marks.extend(protected.map(|path| (path.clone(), Mark::Protected)));
+        marks.into_iter().collect()
+    }
+
     /// The directories on the way to what is protected or denied become mounts: what is a mount cannot be renamed,
     /// nor replaced by something that is neither.
-    fn anchor_the_way(&mut self) -> Result<(), SandboxError> {
-        let mut way: Vec<&Path> = Vec::new();
-        for path in self.places.protected.iter().chain(&self.places.denied) {
-            let root = self.places.writable.iter().find(|dir| path.starts_with(dir));
-            let above =
-                root.map(|root| path.ancestors().skip(1).take_while(move |dir| *dir != root.as_path()));
-            way.extend(
-                above.into_iter().flatten().filter(|dir| root.is_some_and(|root| dir.starts_with(root))),
-            );
-        }
-        way.sort();
-        way.dedup();
-        way.into_iter().try_for_each(|dir| self.mount(dir, dir, "", libc::MS_BIND | libc::MS_REC, ""))
+    fn on_the_way(&self) -> impl Iterator<Item = &Path> {
+        self.places.protected.iter().chain(&self.places.denied).flat_map(|path| {
+            let root = self.places.writable.iter().filter(|dir| path.starts_with(dir)).min();
+            let way = root.map(|root| path.ancestors().skip(1).take_while(move |dir| *dir != root.as_path()));
+            way.into_iter().flatten()
+        })
     }
 
     fn close_the_tree(&mut self) -> Result<(), SandboxError> {
@@ -205,12 +254,27 @@ impl View<'_> {
         Ok(())
     }
 
-    fn overlay(&mut self, dir: &Path, lower: RawFd, index: usize) -> Result<(), SandboxError> {
-        let layers = fd_path(LAYERS_FD);
+    /// Lays a layer over a directory: a kept one, or one in memory.
+    fn overlay(
+        &mut self,
+        dir: &Path,
+        lower: RawFd,
+        index: usize,
+        kept: Option<(RawFd, String)>,
+    ) -> Result<(), SandboxError> {
         let lower = fd_path(lower);
-        let data = format!("lowerdir={lower},upperdir={layers}/{index}u,workdir={layers}/{index}w,userxattr");
-        let needed = self.places.must_layer;
-        self.steps.push(Step::Overlay { target: c_path(dir)?, data: c_path(data)?, needed });
+        let options = |fd, name: &str| {
+            let layers = fd_path(fd);
+            format!("lowerdir={lower},upperdir={layers}/{name}u,workdir={layers}/{name}w,userxattr")
+        };
+        let kept = kept.map(|(fd, name)| options(fd, &name)).unwrap_or_default();
+        let (data, otherwise) = (c_path(kept)?, c_path(options(LAYERS_FD, &index.to_string()))?);
+        self.steps.push(Step::Overlay {
+            target: c_path(dir)?,
+            data,
+            otherwise,
+            needed: self.places.must_layer,
+        });
         Ok(())
     }
 
@@ -223,11 +287,9 @@ impl View<'_> {
 
     /// Where layers are laid: a file system below which others are mounted cannot be a lower layer, so there it is
     /// done one level deeper.
-    fn layer_targets(&self) -> Vec<PathBuf> {
+    fn layer_targets(&self, dirs: &[PathBuf]) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        for dir in
-            self.places.layered.iter().filter(|dir| !COVERED.iter().any(|cover| *dir == Path::new(cover)))
-        {
+        for dir in dirs.iter().filter(|dir| !COVERED.iter().any(|cover| *dir == Path::new(cover))) {
             self.split(dir, &mut found);
         }
         found.sort();

@@ -4,6 +4,7 @@
 
 mod attacks;
 mod builds;
+mod programs;
 mod refusals;
 mod victim;
 mod workspace;

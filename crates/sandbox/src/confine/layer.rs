@@ -1,0 +1,104 @@
+//! Layers that outlive a command: what one command puts into a cache, the next ones of the session find there.
+//!
+//! Two running commands must not share an upper layer, so each takes the first set of layers that is free. Commands
+//! that run one after the other get the same one.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static TAKEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A set of layers that belongs to one running command.
+#[derive(Debug)]
+pub(crate) struct Lease(PathBuf);
+
+impl Lease {
+    /// Takes a free set below a directory.
+    pub(crate) fn take(dir: &Path) -> io::Result<Self> {
+        let mut taken = taken();
+        let free = (0..=taken.len()).map(|number| dir.join(number.to_string()));
+        let set = free.into_iter().find(|set| !taken.contains(set)).unwrap_or_else(|| dir.join("spare"));
+        private_dirs(&set)?;
+        taken.insert(set.clone());
+        Ok(Self(set))
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.0
+    }
+
+    /// Makes sure that there is a layer for a directory; gives its name within the set, to which `u` is added for what
+    /// was written and `w` for the kernel's own use.
+    pub(crate) fn layer_for(&self, target: &Path) -> io::Result<String> {
+        let name = label(target);
+        let mode = fs_err::metadata(target)?.mode() & 0o7777;
+        for (end, mode) in [("u", mode), ("w", 0o700)] {
+            match std::fs::DirBuilder::new().mode(mode).create(self.0.join(format!("{name}{end}"))) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(name)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        taken().remove(&self.0);
+    }
+}
+
+fn taken() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn private_dirs(dir: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// A path as one name, without characters that mean something in the options of a mount.
+fn label(path: &Path) -> String {
+    let mut label = String::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' => label.push(char::from(*byte)),
+            b'/' => label.push('_'),
+            other => _ = write!(label, "%{other:02x}"),
+        }
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_commands_have_layers_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Lease::take(dir.path()).unwrap();
+        let second = Lease::take(dir.path()).unwrap();
+        assert_ne!(first.dir(), second.dir());
+        let before = first.dir().to_owned();
+        drop(first);
+        assert_eq!(Lease::take(dir.path()).unwrap().dir(), before);
+    }
+
+    #[test]
+    fn a_layer_has_the_mode_of_what_it_covers() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a:b,c_d");
+        std::fs::DirBuilder::new().mode(0o750).create(&target).unwrap();
+        let lease = Lease::take(&dir.path().join("layers")).unwrap();
+        let name = lease.layer_for(&target).unwrap();
+        assert_eq!(lease.layer_for(&target).unwrap(), name);
+        assert!(name.ends_with("a%3ab%2cc%5fd"), "{name}");
+        let upper = fs_err::metadata(lease.dir().join(format!("{name}u"))).unwrap();
+        assert_eq!(upper.mode() & 0o777, 0o750);
+    }
+}

@@ -1,0 +1,122 @@
+//! The paths of a confinement, resolved.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use tiller_policy::Script;
+
+use super::repository;
+use crate::confinement::Confinement;
+
+/// Directories of settings. They would rule outside of the confinement later.
+const SETTINGS: &[&str] = &[".tiller", ".claude"];
+/// Files at which the same is true, and which are protected if they exist.
+const FILES: &[&str] = &[".mcp.json"];
+
+/// The paths of a confinement, resolved.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) roots: Vec<PathBuf>,
+    /// What may be written for good.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Where a throw-away layer is laid.
+    pub(crate) layered: Vec<PathBuf>,
+    /// Where a layer is laid although the rest may be written for good.
+    pub(crate) caches: Vec<PathBuf>,
+    /// Directories that programs expect to exist.
+    pub(crate) expected: Vec<PathBuf>,
+    /// What stays as it is, whether it exists or not.
+    pub(crate) protected: Vec<PathBuf>,
+    /// Directories that have to exist for something to be mounted on them.
+    pub(crate) mount_points: Vec<PathBuf>,
+    pub(crate) denied: Vec<PathBuf>,
+    /// Sockets that may be reached.
+    pub(crate) sockets: Vec<PathBuf>,
+    pub(crate) scratch: Option<PathBuf>,
+    /// Where layers over caches are kept.
+    pub(crate) layers: Option<PathBuf>,
+    /// Whether a directory over which no layer can be laid is an error.
+    pub(crate) must_layer: bool,
+}
+
+impl Places {
+    pub(crate) fn new(confinement: &Confinement, script: &Script, vars: &BTreeMap<String, String>) -> Self {
+        let var = |name: &str| vars.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let roots = resolved(&confinement.roots);
+        let home = var("HOME").and_then(|home| home.canonicalize().ok());
+        let holds_home = |dir: &Path| home.as_ref().is_some_and(|home| home.starts_with(dir));
+        let temporary = var("TMPDIR");
+        let declared = resolved(
+            confinement.writable.iter().chain(temporary.as_ref().filter(|dir| !holds_home(dir.as_path()))),
+        );
+        let git_dirs = each_once(roots.iter().flat_map(|root| repository::git_dirs(root)));
+        let scratch = confinement.scratch.as_ref().and_then(|dir| dir.canonicalize().ok());
+        let own = resolved(home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
+        let settings = each_once(roots.iter().flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
+        let hooks = git_dirs.iter().map(|dir| dir.join("hooks"));
+        let caches = confinement.caches.iter();
+        // A home that lies in a temporary directory is none the less a home.
+        let home_among_temporary =
+            home.clone().filter(|home| declared.iter().any(|dir| dir != home && home.starts_with(dir)));
+        let protected = settings
+            .iter()
+            .cloned()
+            .chain(git_dirs.iter().flat_map(|dir| repository::protected(dir)))
+            .chain(roots.iter().flat_map(|root| existing_files(root)))
+            .chain(confinement.protected.iter().filter_map(|path| path.canonicalize().ok()))
+            .chain(home_among_temporary);
+        Self {
+            layered: [&roots, &declared, &git_dirs, &own].into_iter().flatten().cloned().collect(),
+            writable: each_once(roots.iter().chain(&git_dirs).chain(&declared).chain(&scratch).cloned()),
+            caches: Vec::new(),
+            expected: temporary.into_iter().chain(var("XDG_RUNTIME_DIR")).collect(),
+            protected: each_once(protected),
+            mount_points: settings.iter().cloned().chain(hooks).chain(caches.cloned()).collect(),
+            denied: confinement.denied_reads.iter().filter_map(|path| path.canonicalize().ok()).collect(),
+            sockets: kept_sockets(confinement, vars),
+            scratch,
+            layers: confinement.layers.clone(),
+            must_layer: false,
+            roots,
+        }
+    }
+
+    /// Takes in what exists now that mount points were made: protected paths that do not exist, or that a link leads
+    /// away from, cannot be mounted on.
+    pub(crate) fn look_again(&mut self, confinement: &Confinement) {
+        self.protected.retain(|path| path.canonicalize().is_ok_and(|real| real == *path));
+        self.caches = resolved(&confinement.caches);
+        let is_writable = |cache: &PathBuf| self.writable.iter().any(|dir| cache.starts_with(dir));
+        self.caches.retain(|cache| !is_writable(cache));
+    }
+}
+
+/// Files directly in a working directory that decide what is run.
+fn existing_files(root: &Path) -> Vec<PathBuf> {
+    let names = FILES.iter().map(|name| root.join(name));
+    // As a file it leads to the repository, as a directory it is written to.
+    let repository = Some(root.join(".git")).filter(|mark| mark.is_file());
+    names.filter(|path| path.exists()).chain(repository).collect()
+}
+
+/// Sockets that variables lead to which are passed on by name.
+fn kept_sockets(confinement: &Confinement, vars: &BTreeMap<String, String>) -> Vec<PathBuf> {
+    let kept = confinement.kept_vars.iter().filter_map(|name| vars.get(name));
+    let paths = kept.filter_map(|value| Path::new(value).canonicalize().ok());
+    paths.filter(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_socket())).collect()
+}
+
+fn resolved<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()).collect()
+}
+
+fn each_once(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        if !all.contains(&path) {
+            all.push(path);
+        }
+    }
+    all
+}

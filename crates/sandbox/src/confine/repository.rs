@@ -1,0 +1,145 @@
+//! The git directories of a working directory, and what of them decides about things that git runs.
+
+use std::path::{Path, PathBuf};
+
+/// What git obeys without a question: hooks, settings, and where further settings are.
+const OBEYED: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
+/// How deep git directories of submodules are looked for; their names may contain slashes.
+const MODULE_DEPTH: usize = 4;
+/// How many are protected at most.
+const MOST_MODULES: usize = 64;
+
+/// The git directories that commands in a working directory have to write to: that of the repository it lies in; for a
+/// linked working tree its own and the common one.
+pub(crate) fn git_dirs(root: &Path) -> Vec<PathBuf> {
+    let marks = root.ancestors().map(|dir| dir.join(".git"));
+    let mut found = marks.filter_map(|mark| Some((fs_err::symlink_metadata(&mark).ok()?, mark)));
+    match found.next() {
+        Some((meta, mark)) if meta.is_dir() && is_git_dir(&mark) => vec![mark],
+        Some((meta, mark)) if meta.is_file() => linked(&mark).unwrap_or_default(),
+        // Whoever may write here may have made a link to anywhere.
+        _ => Vec::new(),
+    }
+}
+
+/// What must stay as it is in a git directory and in those of its submodules.
+pub(crate) fn protected(git_dir: &Path) -> Vec<PathBuf> {
+    let mut dirs = vec![git_dir.to_owned()];
+    modules(&git_dir.join("modules"), MODULE_DEPTH, &mut dirs);
+    dirs.iter().flat_map(|dir| OBEYED.iter().map(|name| dir.join(name))).collect()
+}
+
+fn is_git_dir(dir: &Path) -> bool {
+    dir.join("HEAD").exists() && dir.join("objects").is_dir()
+}
+
+fn modules(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in fs_err::read_dir(dir).into_iter().flatten().flatten() {
+        if found.len() > MOST_MODULES || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        if is_git_dir(&path) {
+            modules(&path.join("modules"), depth, found);
+            found.push(path);
+        } else if depth > 1 {
+            modules(&path, depth - 1, found);
+        }
+    }
+}
+
+/// The directories a `.git` file leads to, if they lead back: anybody can write such a file, and what it names becomes
+/// writable.
+fn linked(mark: &Path) -> Option<Vec<PathBuf>> {
+    let mark = mark.canonicalize().ok()?;
+    let tree = mark.parent()?;
+    let text = fs_err::read_to_string(&mark).ok()?;
+    let own = tree.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let named_in = |file: &str| {
+        let text = fs_err::read_to_string(own.join(file)).ok()?;
+        own.join(text.trim()).canonicalize().ok()
+    };
+    if named_in("gitdir").as_deref() == Some(&mark) {
+        let common = named_in("commondir")?;
+        let belongs = own.starts_with(common.join("worktrees")) && is_git_dir(&common);
+        return belongs.then(|| vec![common, own.clone()]);
+    }
+    let is_module = working_tree_of(&own).as_deref() == Some(tree) && is_git_dir(&own);
+    is_module.then(|| vec![own])
+}
+
+/// The working tree that the settings of a submodule's git directory name.
+fn working_tree_of(git_dir: &Path) -> Option<PathBuf> {
+    let settings = fs_err::read_to_string(git_dir.join("config")).ok()?;
+    let named = settings.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "worktree").then(|| value.trim().to_owned())
+    })?;
+    git_dir.join(named).canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn bash(dir: &Path, script: &str) {
+        let set = "set -e; export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1; \
+                   git() { command git -c user.name=t -c user.email=t@example.org -c protocol.file.allow=always \"$@\"; }";
+        let ran = Command::new("bash").args(["-c", &format!("{set}; {script}")]).current_dir(dir).output();
+        let ran = ran.unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
+
+    fn scratch() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap();
+        bash(&path, "git init -q main; cd main; mkdir -p a/b; touch a/b/f; git add .; git commit -qm one");
+        (dir, path)
+    }
+
+    #[test]
+    fn directories_of_repositories_and_working_trees_are_found() {
+        let (_dir, path) = scratch();
+        bash(&path, "git -C main worktree add -q ../linked");
+        let dirs = [path.join("main/.git"), path.join("main/.git/worktrees/linked")];
+        assert_eq!(git_dirs(&path.join("main")), dirs[..1]);
+        assert_eq!(git_dirs(&path.join("main/a/b")), dirs[..1]);
+        assert_eq!(git_dirs(&path.join("linked")), dirs);
+        assert!(git_dirs(&path).is_empty());
+    }
+
+    #[test]
+    fn submodules_are_found_from_within_and_protected_from_without() {
+        let (_dir, path) = scratch();
+        bash(&path, "git init -q other; cd other; git submodule --quiet add ../main deep/sub");
+        let module = path.join("other/.git/modules/deep/sub");
+        assert_eq!(git_dirs(&path.join("other/deep/sub")), std::slice::from_ref(&module));
+        let protected = protected(&path.join("other/.git"));
+        assert!(
+            protected.contains(&module.join("config")) && protected.contains(&path.join("other/.git/hooks"))
+        );
+    }
+
+    #[test]
+    fn a_file_or_link_that_somebody_made_up_leads_nowhere() {
+        let (_dir, path) = scratch();
+        bash(&path, "git -C main worktree add -q ../linked; mkdir -p forged/x linker home");
+        let forge = |to: &str| fs_err::write(path.join("forged/.git"), format!("gitdir: {to}\n")).unwrap();
+        for to in ["../main/.git", "../main/.git/worktrees/linked", "../home", "/", "gone"] {
+            forge(to);
+            assert!(git_dirs(&path.join("forged")).is_empty(), "{to}");
+        }
+        // It leads back, but to a common directory it does not belong to.
+        bash(
+            &path,
+            "mkdir -p made/worktrees/x; cd made/worktrees/x; echo ../../../home > commondir; \
+                     echo ../../../forged/.git > gitdir; cd ../../../home; touch HEAD; mkdir objects",
+        );
+        forge("../made/worktrees/x");
+        assert!(git_dirs(&path.join("forged")).is_empty());
+        std::os::unix::fs::symlink(path.join("main/.git"), path.join("linker/.git")).unwrap();
+        assert!(git_dirs(&path.join("linker")).is_empty());
+    }
+}
