@@ -44,7 +44,7 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
 }
 
 /// Settings that this version understands but does not act on. Nobody should rely on one in silence.
-const WITHOUT_EFFECT: [&str; 2] = ["hooks", "sandbox"];
+const WITHOUT_EFFECT: [&str; 1] = ["sandbox"];
 
 /// Says which of them are used.
 pub(crate) fn without_effect(settings: &Resolved) -> Vec<String> {

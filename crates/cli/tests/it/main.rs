@@ -17,6 +17,7 @@ mod demo;
 mod doctor;
 mod faults;
 mod headless_contract;
+mod hooks;
 mod hooks_command;
 mod interrupt;
 mod kill;
