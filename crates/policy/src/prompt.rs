@@ -305,6 +305,18 @@ mod tests {
         assert!(permit.confined());
     }
 
+    // PERM-12: a yes does not stand for a comparison that nobody has made, only for one that failed.
+    #[test]
+    fn a_yes_does_not_skip_a_rule_in_words() {
+        for mode in [Mode::Default, Mode::DontAsk] {
+            let cx = cx(mode, &[(Behavior::Deny, TESTS)]);
+            assert!(matches!(approve(&bash("make"), &cx), Decision::Ask(Reason::Unchecked { .. })), "{mode}");
+            let asked = Context { mode: Mode::Default, ..cx };
+            let (_, _, failed) = ask(&bash("make"), asked, |_| Found::Unknown);
+            assert!(matches!(approve(&bash("make"), &failed), Decision::Allow(..)));
+        }
+    }
+
     #[test]
     fn a_finding_is_about_one_command_in_one_place_and_the_rules_of_that_moment() {
         let sure = |_: &Question| fits("run the tests", Confidence::High);

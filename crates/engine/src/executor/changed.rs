@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use tiller_policy::Access;
+use tiller_policy::{Access, Reason};
 use tiller_protocol::block::RawBlock;
 use tiller_tools::{Done, PreparedCall, ToolCx, ToolError, View};
 
@@ -17,13 +17,14 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
-    pub(crate) fn new(call: Box<dyn PreparedCall>, input: &Value) -> Self {
+    pub(crate) fn new(call: Box<dyn PreparedCall>, input: &Value, by: &Reason) -> Self {
         let whole = input.to_string();
         let mut shown: String = whole.chars().take(SHOWN).collect();
         if shown.len() < whole.len() {
             shown.push('…');
         }
-        Self { call, note: format!("[The user changed the input before it ran: {shown}]") }
+        let who = if *by == Reason::User { "The user" } else { "A hook" };
+        Self { call, note: format!("[{who} changed the input before it ran: {shown}]") }
     }
 }
 

@@ -219,7 +219,7 @@ impl Permission<'_> {
                 let prepared = match &changed {
                     // Other input for a call that is a question to the user is the answer to it.
                     Some(input) if open.reason != Reason::NeedsUser => {
-                        Box::new(Changed::new(prepared, input))
+                        Box::new(Changed::new(prepared, input, &who))
                     }
                     _ => prepared,
                 };

@@ -189,6 +189,8 @@ struct Fixed {
     todo_file: Option<PathBuf>,
     /// Where settings are written to.
     places: Places,
+    /// Where it is noted what the user has used; a session that is not kept leaves no such trace.
+    notes_dir: Option<PathBuf>,
 }
 
 /// The task that owns a session.

@@ -114,6 +114,7 @@ impl Task {
             ended: CancellationToken::new(),
         };
         let todos = setup.persist.then(|| todo_file::path(&setup.config_dir, opening.id));
+        let notes_dir = setup.persist.then(|| setup.config_dir.clone());
         let places = Places { config_dir: setup.config_dir.clone(), ..Places::of(&setup.env) };
         let fixed = Fixed {
             env: setup.env.clone(),
@@ -130,6 +131,7 @@ impl Task {
             betas: setup.betas,
             todo_file: todos,
             places,
+            notes_dir,
         };
         let History { state, conversation, epoch, damage, drop_thinking } = opening.history;
         let journal = Journal::new(setup.env, opening.id, (state, conversation), opening.writer, events);

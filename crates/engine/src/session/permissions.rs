@@ -98,7 +98,8 @@ impl Task {
             Mode::AcceptEdits => Feature::AcceptEdits,
             Mode::Default | Mode::BypassPermissions | Mode::DontAsk => return,
         };
-        let (dir, now) = (self.fixed.places.config_dir.clone(), self.fixed.env.now().as_millisecond());
+        let Some(dir) = self.fixed.notes_dir.clone() else { return };
+        let now = self.fixed.env.now().as_millisecond();
         self.write_beside(move || {
             if let Err(error) = note_use(&dir, feature, now) {
                 tracing::warn!("the use of {mode} was not noted: {error}");

@@ -13,6 +13,7 @@ use tiller_protocol::mode::Mode;
 use crate::access::{Access, Request};
 use crate::context::Context;
 use crate::permit::Permit;
+use crate::prompt::open_question;
 use crate::rule::{Behavior, Rule};
 use crate::shell::{self, Analysis};
 
@@ -46,10 +47,14 @@ pub fn decide(request: &Request, cx: &Context) -> Decision {
     }
 }
 
-/// Judges a call that the user has said yes to: deny rules and plan mode still hold.
+/// Judges a call that the user has said yes to: deny rules and plan mode still hold. A question is left only if a rule
+/// in words against it was never compared with it.
 #[must_use]
 pub fn approve(request: &Request, cx: &Context) -> Decision {
-    match decide(request, &Context { mode: asking(cx.mode), ..cx.clone() }) {
+    let asked = Context { mode: asking(cx.mode), ..cx.clone() };
+    let unseen = || open_question(request, &asked).is_some_and(|open| open.behavior == Behavior::Deny);
+    match decide(request, &asked) {
+        Decision::Ask(reason) if unseen() => Decision::Ask(reason),
         Decision::Ask(_) => allow(request, cx, Reason::User, false),
         settled => settled,
     }
