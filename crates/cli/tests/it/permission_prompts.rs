@@ -1,7 +1,7 @@
 //! Permission questions that go to the host.
 
 use serde_json::{Value, json};
-use tiller_testkit::{Captured, Reply};
+use tiller_testkit::{Captured, Matcher, Reply};
 
 use crate::harness::{World, result_text};
 use crate::live::Live;
@@ -49,6 +49,8 @@ fn the_host_may_change_the_input() {
     live.answer(&question, &json!({"behavior": "allow", "updatedInput": {"command": "touch changed"}}));
     live.turn();
     assert!(world.path("changed").exists() && !world.path("asked").exists());
+    let note = r#"[The user changed the input before it ran: {\"command\":\"touch changed\"}]"#;
+    assert!(told(&world).contains(note), "{}", told(&world));
     assert_eq!(live.finish().code, 0);
     world.server.assert_clean();
 }
@@ -204,5 +206,207 @@ fn states_tell_that_somebody_is_waited_for() {
     let states: Vec<&str> = frames.iter().filter_map(|frame| frame["state"].as_str()).collect();
     assert_eq!(states, ["running", "idle"]);
     assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+/// Has the model run one more command; gives the frames of the turn, or those up to the question.
+fn runs_on(world: &World, live: &mut Live, command: &str) -> Vec<Value> {
+    world.server.replies([Reply::new().tool("Bash", json!({"command": command})), Reply::text("done")]);
+    live.say("go on");
+    live.until(|frame| frame["type"] == "result" || frame["request"]["subtype"] == "can_use_tool")
+}
+
+fn is_asked(frames: &[Value]) -> bool {
+    frames.last().is_some_and(|frame| frame["type"] == "control_request")
+}
+
+fn yes(question: &Value, updates: &Value) -> Value {
+    json!({"behavior": "allow", "updatedInput": question["request"]["input"], "updatedPermissions": updates})
+}
+
+// RULE-04, PERM-09: the suggestion that is sent back is remembered, for this session and the next.
+#[test]
+fn a_suggestion_that_is_sent_back_is_remembered() {
+    let world = World::new();
+    let mut live = asking(&world);
+    let question = live.question();
+    let suggestions = &question["request"]["permission_suggestions"];
+    let rule = json!({"toolName": "Bash", "ruleContent": "touch:*"});
+    let expected =
+        json!([{"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "localSettings"}]);
+    assert_eq!(*suggestions, expected);
+    world.server.reply(Reply::text("done"));
+    live.answer(&question, &yes(&question, suggestions));
+    live.turn();
+    assert!(!is_asked(&runs_on(&world, &mut live, "touch second")));
+    assert_eq!(live.finish().code, 0);
+    let settings: Value = serde_json::from_str(&world.read(".tiller/settings.local.json")).unwrap();
+    assert_eq!(settings, json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+
+    let mut live = world.talk(&["--permission-prompt-tool", "stdio"]);
+    assert!(!is_asked(&runs_on(&world, &mut live, "touch third")));
+    assert_eq!(live.finish().code, 0);
+    assert!(["asked", "second", "third"].iter().all(|name| world.path(name).exists()));
+    world.server.assert_clean();
+}
+
+// RULE-04: what was asked before and would be covered stands beside the suggestion.
+#[test]
+fn a_question_says_what_the_suggestion_would_cover() {
+    let world = World::new();
+    let mut live = asking(&world);
+    let question = live.question();
+    assert_eq!(question["request"].get("suggestions_would_cover"), None);
+    world.server.reply(Reply::text("done"));
+    live.answer(&question, &json!({"behavior": "deny", "message": "no"}));
+    live.turn();
+    let question = runs_on(&world, &mut live, "touch other").pop().unwrap();
+    assert_eq!(question["request"]["suggestions_would_cover"], json!(["touch asked"]));
+    live.answer(&question, &json!({"behavior": "deny", "message": "no"}));
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+// PERM-11: a rule for the session is in the log and in no settings file; the session has it when it is resumed.
+#[test]
+fn a_rule_for_the_session_stays_with_the_session() {
+    let world = World::new();
+    let mut live = asking(&world);
+    let question = live.question();
+    let updates = json!([{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+        "behavior": "allow", "destination": "session"}]);
+    world.server.reply(Reply::text("done"));
+    live.answer(&question, &yes(&question, &updates));
+    live.turn();
+    assert!(!is_asked(&runs_on(&world, &mut live, "touch second")));
+    assert_eq!(live.finish().code, 0);
+    assert!(!world.path(".tiller").exists() && !world.config_dir().join("settings.json").exists());
+    let told: Vec<Value> = world.log().into_iter().filter(|entry| entry["effect"] == "permissions").collect();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0]["updates"], updates);
+
+    let mut live = world.talk(&["--permission-prompt-tool", "stdio", "--continue"]);
+    assert!(!is_asked(&runs_on(&world, &mut live, "touch third")));
+    assert_eq!(live.finish().code, 0);
+    let mut live = world.talk(&["--permission-prompt-tool", "stdio"]);
+    assert!(is_asked(&runs_on(&world, &mut live, "touch fourth")));
+    live.close_stdin();
+    live.wait();
+}
+
+// PERM-09: a mode in an answer is told like any other change of mode.
+#[test]
+fn a_mode_in_an_answer_is_told() {
+    let world = World::new();
+    let mut live = asking(&world);
+    let question = live.question();
+    let updates = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
+    world.server.reply(Reply::text("done"));
+    live.answer(&question, &yes(&question, &updates));
+    let frames = live.turn();
+    let modes: Vec<&Value> = frames
+        .iter()
+        .filter(|frame| frame["subtype"] == "status")
+        .map(|frame| &frame["permissionMode"])
+        .collect();
+    assert_eq!(modes, ["acceptEdits"]);
+    let frames = runs_on(&world, &mut live, "touch second");
+    assert!(!is_asked(&frames));
+    assert_eq!(frames[0]["permissionMode"], "acceptEdits");
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}
+
+// PERM-20: bypass is settled at start, whichever way it is asked for.
+#[test]
+fn bypass_by_an_answer_needs_leave_from_the_start() {
+    let bypass = json!([{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}]);
+    let disabled = r#"{"permissions": {"disableBypassPermissionsMode": true}}"#;
+    let available = "--allow-dangerously-skip-permissions";
+    for (options, is_available) in
+        [(vec![], false), (vec![available], true), (vec![available, "--settings", disabled], false)]
+    {
+        let world = World::new();
+        world.server.reply(Reply::new().tool_with_id("touch", "Bash", json!({"command": "touch asked"})));
+        let mut live = world.talk(&[&["--permission-prompt-tool", "stdio"][..], &options].concat());
+        live.say("touch it");
+        let question = live.question();
+        world.server.reply(Reply::text("done"));
+        live.answer(&question, &yes(&question, &bypass));
+        let frames = live.turn();
+        let notice = frames.iter().find(|frame| frame["subtype"] == "permission_update");
+        assert_eq!(notice.is_none(), is_available, "{frames:#?}");
+        assert!(world.path("asked").exists(), "the call goes on");
+        let request = json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"});
+        assert_eq!(live.request(&request)["subtype"] == "success", is_available);
+        assert_eq!(is_asked(&runs_on(&world, &mut live, "mkfifo second")), !is_available);
+        live.close_stdin();
+        live.wait();
+    }
+}
+
+// An answer that says something else than permissions is a yes, and nothing more.
+#[test]
+fn changes_that_are_not_understood_are_told() {
+    let rules = json!([{"toolName": "Bash"}]);
+    for bad in [
+        json!([{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}, {"type": "grantAll"}]),
+        json!([{"type": "setMode", "mode": "yolo", "destination": "session"}]),
+        json!([{"type": "addRules", "rules": [{"toolName": "Ba sh"}], "behavior": "allow", "destination": "session"}]),
+    ] {
+        let world = World::new();
+        let mut live = asking(&world);
+        let question = live.question();
+        world.server.reply(Reply::text("done"));
+        live.answer(&question, &yes(&question, &bad));
+        let frames = live.turn();
+        let notice = frames.iter().find(|frame| frame["subtype"] == "permission_update").unwrap();
+        assert!(notice["content"].as_str().unwrap().contains("stay as they are"), "{notice}");
+        assert!(world.path("asked").exists());
+        assert!(is_asked(&runs_on(&world, &mut live, "touch second")));
+        live.close_stdin();
+        live.wait();
+    }
+}
+
+// PERM-12
+#[test]
+fn a_rule_in_words_is_compared_by_the_small_model() {
+    let rule = r#"{"permissions": {"allow": ["Bash(prompt: make empty files)"], "deny": ["Bash(prompt: delete anything)"]}}"#;
+    let world = World::new().file(".tiller/settings.json", rule);
+    let small = world.server.conversation(Matcher::system_contains("You compare one shell command"));
+    small.respond_with(|request| {
+        let text = request.body()["messages"][0]["content"][0]["text"].as_str().unwrap();
+        let asked: Value = serde_json::from_str(text).unwrap();
+        let wanted = if asked["behavior"] == "allow" { "touch" } else { "rm" };
+        let matches = asked["command"].as_str().unwrap().contains(wanted);
+        Reply::text(json!({"matches": matches, "confidence": "high", "reason": "it says so"}).to_string())
+    });
+    world.server.replies([
+        Reply::new().tool_with_id("yes", "Bash", json!({"command": "touch made"})),
+        Reply::new().tool_with_id("no", "Bash", json!({"command": "touch other; rm made"})),
+        Reply::text("done"),
+    ]);
+    let run = world.run(&["-p", "go", "--output-format", "json"]);
+    let result = &run.frames()[0];
+    assert!(world.path("made").exists() && !world.path("other").exists());
+    assert_eq!(result["permission_denials"][0]["tool_use_id"], "no");
+    assert_eq!(small.requests().len(), 3, "two questions for the first, one for the second");
+    let models = result["modelUsage"].as_object().unwrap();
+    assert_eq!(models.len(), 2, "what the small model costs is counted: {models:?}");
+    world.server.assert_clean();
+}
+
+// PERM-12: a restriction that nobody would apply is an error.
+#[test]
+fn only_commands_can_be_compared_with_words() {
+    let world = World::new();
+    let rule = "WebFetch(prompt: read the news)";
+    for option in ["--disallowedTools", "--allowedTools"] {
+        let run = world.run(&["-p", "go", option, rule]);
+        assert_eq!(run.code(), 1);
+        assert!(run.stderr.contains(rule) && run.stderr.contains("only commands"), "{}", run.stderr);
+    }
     world.server.assert_clean();
 }
