@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use tiller_protocol::id::CallId;
 use tiller_sandbox::{Captured, Exit, Output, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, spawn};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::document::Announcement;
@@ -111,12 +111,12 @@ async fn feed(stdin: Option<StdinPipe>, input: &str) -> Infallible {
 impl Running {
     /// Waits until the command has ended, in whatever way, or announces that it goes on by itself.
     pub(super) async fn wait(mut self, limit: Duration, cancel: &CancellationToken) -> Waited {
-        let deadline = Instant::now() + limit;
+        let mut limit = pin!(tokio::time::sleep(limit));
         let mut listening = true;
         let ended = loop {
             tokio::select! {
                 exit = &mut self.work => return Waited::Ended(self.exited(&exit).await),
-                () = tokio::time::sleep_until(deadline) => break Ended::TimedOut,
+                () = &mut limit => break Ended::TimedOut,
                 () = cancel.cancelled() => break Ended::Cancelled,
                 () = self.output.grown(), if listening => {
                     let beginning = self.output.first(ANNOUNCEMENT_LIMIT);

@@ -82,7 +82,7 @@ async fn a_hook_inside_a_sub_agent_knows_which() {
     assert_eq!((&input["agent_id"], &input["agent_type"]), (&json!("a7"), &json!("Plan")));
 }
 
-// HOOK-14
+// HOOK-14 STEER-38
 #[tokio::test]
 async fn exit_code_0_is_success_and_plain_text_counts_where_it_should() {
     let bench = Bench::new();
@@ -90,7 +90,6 @@ async fn exit_code_0_is_success_and_plain_text_counts_where_it_should() {
         let outcome = bench.run(event, "echo ' note '").await;
         assert_eq!(outcome.runs[0].conclusion, Conclusion::Success);
         assert_eq!((outcome.runs[0].exit_code, outcome.runs[0].stdout.as_str()), (Some(0), " note \n"));
-        // STEER-38
         match event {
             HookEvent::SessionStart | HookEvent::UserPromptSubmit => {
                 assert_eq!(kinds(&outcome), ["hook_success"]);
