@@ -64,7 +64,7 @@ impl Journal {
         let entry = Arc::new(entry);
         self.tell(Event::Appended(Arc::clone(&entry)));
         for what in repairs {
-            self.append(Body::Repaired(Repair { what }))?;
+            self.append(Body::Repaired(Repair { what, forged: 0 }))?;
         }
         Ok(entry)
     }

@@ -38,6 +38,8 @@ pub enum Command {
     AddHooks(Vec<HostHooks>),
     /// No more input will come: finish what is running and queued, then end.
     Close,
+    /// Stop the running turn and end, because the user begins anew: the session that follows is started as cleared.
+    Clear,
     /// Stop the running turn and end. What is queued stays in the log.
     Shutdown,
 }

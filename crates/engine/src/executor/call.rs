@@ -133,12 +133,13 @@ impl Line {
 
 /// Runs a call to its verdict and reports it.
 pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
-    let mut aftermath = Aftermath::default();
+    let (mut aftermath, secrets) = (Aftermath::default(), Arc::clone(&view.secrets));
     let run = Run { view, services, line: &line, cancel: &cancel };
     let steps = AssertUnwindSafe(run.steps(order, &mut aftermath)).catch_unwind();
     let verdict = steps.await.unwrap_or_else(|panic| {
         let text =
             format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(&panic));
+        let text = secrets.mask(&text);
         tracing::error!(call = %line.call, "{text}");
         Verdict::error(&text)
     });

@@ -7,6 +7,7 @@ use tiller_protocol::id::EntryId;
 use tiller_tools::todo_file;
 
 use super::{PromptChoice, Task};
+use crate::hook::Ending;
 use crate::next::Abort;
 use crate::store::StoreError;
 
@@ -37,6 +38,12 @@ impl Task {
             }
             Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
             Some(Command::Close) => self.closing = true,
+            Some(Command::Clear) => {
+                self.ending = Ending::Clear;
+                self.closing = true;
+                self.queue_held = true;
+                self.turn.stop(Abort::Interrupted);
+            }
             Some(Command::Shutdown) => {
                 self.shut_down = true;
                 self.turn.stop(Abort::Interrupted);
@@ -73,7 +80,7 @@ impl Task {
                         tracing::warn!("the todo list was not saved: {error}");
                     }
                 }
-                Effect::FileSeen(_) | Effect::ChangeDir { .. } => {}
+                Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::ChangeDir { .. } => {}
             }
         }
     }

@@ -15,7 +15,7 @@ use tiller_protocol::permission::Update;
 use tokio::sync::oneshot;
 
 use super::Task;
-use crate::hook::{AsyncResponse, Ending, Moment, Occasion, Outcome};
+use crate::hook::{AsyncResponse, Moment, Occasion, Outcome};
 use crate::store::StoreError;
 
 /// Times Stop hooks may hold a turn open.
@@ -184,7 +184,7 @@ impl Task {
         if !self.hooks_have_begun {
             return Ok(());
         }
-        let hurried = self.shut_down;
+        let (hurried, reason) = (self.shut_down, self.ending);
         self.turn = super::Turn::default();
         let token = self.turn.token.clone();
         let deadline = async move {
@@ -195,7 +195,7 @@ impl Task {
             pending::<Infallible>().await
         };
         tokio::select! {
-            outcome = self.run_hooks(Occasion::SessionEnd { reason: Ending::Other }) => outcome.map(drop),
+            outcome = self.run_hooks(Occasion::SessionEnd { reason }) => outcome.map(drop),
             never = deadline => match never {},
         }
     }

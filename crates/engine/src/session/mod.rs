@@ -36,7 +36,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::cache_watch::CacheWatch;
-use crate::hook::StartSource;
+use crate::hook::{Ending, StartSource};
 use crate::journal::Journal;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
@@ -109,6 +109,8 @@ pub struct Setup {
 pub enum Start {
     /// A new one, under a chosen id or a fresh one.
     New(Option<SessionId>),
+    /// A new one, because the user has cleared the one before.
+    Cleared,
     /// One that exists.
     Resume(SessionId),
     /// A copy of one that exists, under a chosen id or a fresh one.
@@ -207,6 +209,8 @@ struct Task {
     asides: mpsc::UnboundedReceiver<Aside>,
     /// How the session came about, for hooks.
     start_source: StartSource,
+    /// How it will end, for hooks.
+    ending: Ending,
     /// Hooks were told that the session has begun.
     hooks_have_begun: bool,
     closing: bool,

@@ -29,7 +29,7 @@ use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
 use crate::cache_watch::CacheWatch;
 use crate::executor::{Stop, synthetic};
-use crate::hook::{Hooks, Judge, Parts, StartSource};
+use crate::hook::{Ending, Hooks, Judge, Parts, StartSource};
 use crate::journal::{Journal, VERSION};
 use crate::policy::{context, resolved};
 use crate::services::Services;
@@ -147,8 +147,10 @@ impl Task {
             asides,
             start_source: match opening.source {
                 "startup" => StartSource::Startup,
+                "clear" => StartSource::Clear,
                 _ => StartSource::Resume,
             },
+            ending: Ending::Other,
             hooks_have_begun: false,
             closing: false,
             shut_down: false,
@@ -231,6 +233,10 @@ impl Opening {
                     return Err(StoreError::Exists(id.to_string()));
                 }
                 Self::with(setup, id, paths(id), "startup")
+            }
+            Start::Cleared => {
+                let id = fresh();
+                Self::with(setup, id, paths(id), "clear")
             }
             Start::Resume(id) => {
                 find(&setup.config_dir, &project, *id)?;

@@ -236,7 +236,7 @@ impl Task {
         }
         let id = CallId(format!("call_{}", self.fixed.env.fresh().simple()));
         let what = format!("the provider used the call id {} twice; the later call is now {id}", call.id);
-        self.append(Body::Repaired(Repair { what }))?;
+        self.append(Body::Repaired(Repair { what, forged: 0 }))?;
         let mut value = block.to_value();
         value["id"] = json!(id);
         call.id = id;

@@ -45,9 +45,7 @@ impl Task {
 
 fn delivery(id: EntryId, content: &[RawBlock]) -> Attachment {
     let prompt: Vec<Value> = content.iter().map(RawBlock::to_value).collect();
-    Attachment {
-        attachment: json!({"type": "queued_command", "id": id, "kind": "prompt", "prompt": prompt}),
-        why: "the user sent it while the agent was working".to_owned(),
-        rendered: queued::render(content),
-    }
+    let attachment = json!({"type": "queued_command", "id": id, "kind": "prompt", "prompt": prompt});
+    let why = "the user sent it while the agent was working".to_owned();
+    Attachment::new(attachment, "queued_commands", why, queued::render(content))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tiller_engine::{Setup, Start};
-use tiller_protocol::command::{Command, UserInput};
+use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_testkit::Reply;
 
@@ -129,6 +129,32 @@ async fn the_end_of_a_session_is_heard_once() {
     assert_eq!(reasons, ["other"]);
 }
 
+// HOOK-13, HOOK-10: beginning anew is the end of one session and the start of another, with nothing carried over.
+#[tokio::test]
+async fn clearing_ends_one_session_and_starts_another() {
+    let lab = Lab::new();
+    let (hook, file) = notes(&lab);
+    let hooked = json!({"SessionStart": hook, "SessionEnd": hook});
+    lab.server.replies([Reply::text("1"), Reply::text("2")]);
+    let mut watch = lab.turn(with(&lab, hooked.clone()), "remember this").await;
+    let before = watch.session.id;
+    watch.send(Command::Clear).await;
+    watch.until(|event| matches!(event, Event::Closed)).await;
+    let setup = Setup { start: Start::Cleared, ..with(&lab, hooked) };
+    let watch = lab.turn(setup, "what do you know?").await;
+    assert_ne!(watch.session.id, before);
+    assert!(!wire_text(&lab, 1).contains("remember this"));
+    let told: Vec<(Value, Value)> = noted(&file)
+        .into_iter()
+        .map(|input| (input["hook_event_name"].clone(), input["source"].clone()))
+        .collect();
+    assert_eq!(told[0], (json!("SessionStart"), json!("startup")));
+    assert_eq!(told[1].0, "SessionEnd");
+    assert_eq!(noted(&file)[1]["reason"], "clear");
+    assert_eq!(told[2], (json!("SessionStart"), json!("clear")));
+    lab.server.assert_clean();
+}
+
 // LOOP-39, LOOP-40, HOOK-12
 #[tokio::test]
 async fn a_stop_hook_makes_the_agent_go_on_and_knows_that_it_did() {
@@ -235,7 +261,7 @@ async fn queued_prompts_pass_the_hooks_when_they_are_delivered() {
     watch.send(Command::Submit(UserInput::text("something forbidden"))).await;
     watch.send(Command::Submit(UserInput::text("something fine"))).await;
     watch
-        .until(|event| matches!(event, tiller_protocol::command::Event::Appended(entry)
+        .until(|event| matches!(event, Event::Appended(entry)
             if matches!(&entry.body, Body::Queued(queued) if format!("{:?}", queued.content).contains("fine"))))
         .await;
     lab.gates.open("gate");
