@@ -25,7 +25,6 @@ use super::registered::{Runnable, Work};
 /// What all hooks of one case share.
 #[derive(Clone)]
 pub(super) struct Surroundings {
-    pub(super) event: HookEvent,
     pub(super) case: Arc<Case>,
     /// The case as a hook reads it.
     pub(super) input: Arc<str>,
@@ -40,7 +39,7 @@ impl Surroundings {
     /// Runs a hook to its end; an asynchronous one until it can be left alone.
     pub(super) async fn run(&self, hook: &Runnable) -> Finished {
         let begun = Instant::now();
-        let mut run = record(self.event, hook);
+        let mut run = record(self.case.event, hook);
         let ended = match &hook.work {
             Work::Command { command, detached } => {
                 let command = self.command(hook, command, *detached, begun).await;
@@ -104,7 +103,7 @@ impl Surroundings {
             }
             // One that was quicker than whoever listens to it still has no say.
             Waited::Ended(command) if Announcement::read(command.stdout.text.as_bytes()).is_some() => {
-                self.background.keep(background::response(command, record(self.event, hook)));
+                self.background.keep(background::response(command, record(self.case.event, hook)));
                 Command::without_output(Ended::RunsOn)
             }
             Waited::Ended(command) => command,
@@ -113,7 +112,7 @@ impl Surroundings {
 
     fn leave_alone(&self, hook: &Runnable, running: Running, limit: Duration, begun: Instant) -> Command {
         let background = Arc::clone(&self.background);
-        let mut run = record(self.event, hook);
+        let mut run = record(self.case.event, hook);
         self.background.spawn(async move {
             let command = running.wait_for_response(limit, &background.ended).await;
             run.duration = begun.elapsed();

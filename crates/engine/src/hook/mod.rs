@@ -176,7 +176,6 @@ impl Hooks {
 
     fn surroundings(&self, case: Case, cwd: PathBuf, cancel: &CancellationToken) -> Surroundings {
         Surroundings {
-            event: case.event,
             input: case.value().to_string().into(),
             case: Arc::new(case),
             cwd,
