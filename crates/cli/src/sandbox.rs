@@ -10,7 +10,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{
-    Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, probe,
+    Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, gaps, probe,
     spawn_confined,
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -178,7 +178,7 @@ impl Run {
             _ => format!(", and no stronger means because {}", probe().reasons.join("; ")),
         };
         complain(&format!("the command is held by {}{why_not_more}", means(level)));
-        for gap in confinement.profile.gaps(level) {
+        for gap in gaps(confinement.profile, level) {
             complain(&format!("gap: {gap}"));
         }
     }

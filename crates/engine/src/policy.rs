@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use tiller_policy::{Context, Resolver, Rules};
+use tiller_policy::{Context, Holding, Kernel, Resolver, Rules};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::Level;
+use tiller_sandbox::{Level, probe};
 use tiller_tools::resolve_links;
 
 /// What decides in a session that works here and in these directories.
@@ -16,16 +16,12 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         rules,
         roots: roots(&env.cwd, additional_dirs),
         home: env.home.clone(),
-        confined: confines(mode),
+        // The profile for working directories comes with the engine's part of it.
+        holding: Holding { kernel: Kernel::new(|| probe().level != Level::None), ..Holding::default() },
         bypass_available: mode == Mode::BypassPermissions,
         resolver: Resolver::new(resolve_links),
         ..Context::default()
     }
-}
-
-/// Whether commands can be held by the kernel while planning. Only asked when it matters: finding out takes a moment.
-pub(crate) fn confines(mode: Mode) -> bool {
-    mode == Mode::Plan && tiller_sandbox::probe().level != Level::None
 }
 
 /// The working directories, links resolved; each once.

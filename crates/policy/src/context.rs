@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_protocol::mode::Mode;
 
+use crate::holding::Holding;
 use crate::path::{Place, Resolver};
 use crate::prompt::Finding;
 use crate::rule::Rules;
@@ -25,8 +26,8 @@ pub struct Context {
     pub home: PathBuf,
     /// The agent's own plan file, which may be written while planning.
     pub plan_file: Option<PathBuf>,
-    /// Whether the kernel can confine commands so that they change nothing.
-    pub confined: bool,
+    /// How commands are held while they run.
+    pub holding: Holding,
     /// Whether bypassing is an option at all in this session.
     pub bypass_available: bool,
     /// Whether nobody is there to be asked.

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::access::Request;
+use crate::access::{Access, Request};
 use crate::context::Context;
 use crate::decide::{Reason, judge};
+use crate::holding::{Profile, profile};
 use crate::rule::{Behavior, Source};
 
 /// A decision and what led to it.
@@ -24,6 +25,8 @@ pub struct Explanation {
     pub source: Option<Source>,
     /// The settings file it stands in.
     pub file: Option<PathBuf>,
+    /// How much it may change when it runs, if it is a command that may run.
+    pub profile: Option<Profile>,
     /// Whether it may only run where the kernel lets it change nothing.
     pub confined: bool,
     /// What the call consists of.
@@ -51,6 +54,11 @@ pub struct ExplainedPart {
 #[must_use]
 pub fn explain(request: &Request, cx: &Context) -> Explanation {
     let judgement = judge(request, cx);
+    let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
+    let profile = (runs && judgement.verdict != Behavior::Deny).then(|| match judgement.verdict {
+        Behavior::Ask => profile(request, cx, &Reason::User),
+        _ => profile(request, cx, &judgement.reason),
+    });
     let (rule, source, file) = cited(&judgement.reason);
     let parts = judgement.parts.into_iter().map(|part| {
         let (rule, source, file) = cited(&part.reason);
@@ -63,7 +71,8 @@ pub fn explain(request: &Request, cx: &Context) -> Explanation {
         rule,
         source,
         file,
-        confined: judgement.confined,
+        profile,
+        confined: profile == Some(Profile::ReadOnly),
         parts: parts.collect(),
     }
 }

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use crate::access::{Access, Script};
-use crate::rule::pattern::Pattern;
+use crate::access::{Access, Request, Script};
+use crate::holding::Profile;
+use crate::rule::pattern::{Pattern, Search};
 
-/// What one call may do. Made by [`crate::decide`] and [`crate::approve`]; for commands that are none of the model's, by
-/// [`Permit::for_users_own_command`].
+/// What one call may do. Made by [`crate::decide`], [`crate::approve`] and [`crate::leave`]; for commands that are none
+/// of the model's, by [`Permit::for_users_own_command`].
 #[derive(Clone, Debug)]
 pub struct Permit {
-    access: Vec<Access>,
+    pub(crate) request: Request,
     excluded: Vec<Pattern>,
-    confined: bool,
+    profile: Profile,
 }
 
 /// An access that the permit does not cover.
@@ -27,20 +28,38 @@ impl std::fmt::Display for NotPermitted {
 impl std::error::Error for NotPermitted {}
 
 impl Permit {
-    pub(crate) fn new(access: Vec<Access>, excluded: Vec<Pattern>, confined: bool) -> Self {
-        Self { access, excluded, confined }
+    pub(crate) fn new(request: Request, excluded: Vec<Pattern>, profile: Profile) -> Self {
+        Self { request, excluded, profile }
+    }
+
+    /// The same for a command that may run outside of every confinement.
+    pub(crate) fn outside(self) -> Self {
+        Self { profile: Profile::Full, ..self }
     }
 
     /// For a command that the user has written down: in a hook, or on the command line. The model has no part in it.
     #[must_use]
     pub fn for_users_own_command(script: Script) -> Self {
-        Self::new(vec![Access::Exec(script)], Vec::new(), false)
+        let request = Request { tool: String::new(), access: vec![Access::Exec(script)], read_only: false };
+        Self::new(request, Vec::new(), Profile::Full)
     }
 
-    /// Whether the command may only run where the kernel lets it change nothing.
+    /// How much the command may change at most. It may be held more strictly, never less.
     #[must_use]
-    pub fn confined(&self) -> bool {
-        self.confined
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Where to look for what a command must not read: whatever [`Permit::hides`] there.
+    #[must_use]
+    pub fn searches(&self) -> Vec<Search> {
+        self.excluded.iter().flat_map(Pattern::searches).collect()
+    }
+
+    /// Whether a path, with everything below it, must not be read.
+    #[must_use]
+    pub fn hides(&self, path: &Path) -> bool {
+        self.excluded.iter().any(|pattern| pattern.hides(path))
     }
 
     /// The rule that forbids reading a path although it lies below something that may be read. Whoever walks a
@@ -58,7 +77,7 @@ impl Permit {
         if let Some(rule) = self.excludes(path) {
             return Err(NotPermitted(format!("reading {} (the rule {rule} forbids it)", path.display())));
         }
-        let covered = self.access.iter().any(|access| match access {
+        let covered = self.request.access.iter().any(|access| match access {
             Access::Read(root) => path.starts_with(root),
             Access::Write(file) => path == file,
             Access::Exec(_) | Access::Net(_) => false,
@@ -71,7 +90,8 @@ impl Permit {
     /// # Errors
     /// When the call did not declare it.
     pub fn write(&self, path: &Path) -> Result<(), NotPermitted> {
-        let covered = self.access.iter().any(|access| matches!(access, Access::Write(file) if file == path));
+        let covered =
+            self.request.access.iter().any(|access| matches!(access, Access::Write(file) if file == path));
         covered.then_some(()).ok_or_else(|| NotPermitted(format!("writing {}", path.display())))
     }
 
@@ -80,7 +100,7 @@ impl Permit {
     /// # Errors
     /// When the call did not declare one.
     pub fn script(&self) -> Result<&Script, NotPermitted> {
-        let script = self.access.iter().find_map(|access| match access {
+        let script = self.request.access.iter().find_map(|access| match access {
             Access::Exec(script) => Some(script),
             _ => None,
         });
@@ -92,7 +112,8 @@ impl Permit {
     /// # Errors
     /// When the call did not declare it.
     pub fn connect(&self, host: &str) -> Result<(), NotPermitted> {
-        let covered = self.access.iter().any(|access| matches!(access, Access::Net(to) if to == host));
+        let covered =
+            self.request.access.iter().any(|access| matches!(access, Access::Net(to) if to == host));
         covered.then_some(()).ok_or_else(|| NotPermitted(format!("connecting to {host}")))
     }
 }

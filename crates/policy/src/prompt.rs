@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::decide::{Decision, approve, decide};
-    use crate::{Reason, is_read_only_command};
+    use crate::{Holding, Kernel, Profile, Reason, is_read_only_command};
 
     const TESTS: &str = "Bash(prompt: run the tests)";
     const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
@@ -296,13 +296,16 @@ mod tests {
         let sure = |_: &Question| fits("run the tests", Confidence::High);
         assert_eq!(ask(&bash("make test; make clean"), cx(Mode::Default, &rules), sure).1, "deny");
         assert_eq!(ask(&bash("make test"), cx(Mode::Plan, &rules), sure).1, "deny");
-        let confined = Context { confined: true, ..cx(Mode::Plan, &rules) };
+        let confined = Context {
+            holding: Holding { kernel: Kernel::new(|| true), ..Holding::default() },
+            ..cx(Mode::Plan, &rules)
+        };
         let Decision::Allow(permit, _) =
             decide(&bash("make test"), &ask(&bash("make test"), confined, sure).2)
         else {
             panic!("not allowed")
         };
-        assert!(permit.confined());
+        assert_eq!(permit.profile(), Profile::ReadOnly);
     }
 
     // PERM-12: a yes does not stand for a comparison that nobody has made, only for one that failed.

@@ -5,7 +5,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken corpus has to fail loudly")]
 
-use tiller_policy::{Access, Behavior, Context, Request, Rule, Script, explain, is_read_only_command};
+use tiller_policy::{
+    Access, Behavior, Context, Kernel, Request, Rule, Script, explain, is_read_only_command,
+};
 
 fn fresh() -> Context {
     Context { roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() }
@@ -22,7 +24,7 @@ fn direct(cx: &mut Context, directive: &str) {
     let rule = || rest.parse::<Rule>().unwrap();
     match word {
         "reset" => *cx = fresh(),
-        "confined" => cx.confined = true,
+        "confined" => cx.holding.kernel = Kernel::new(|| true),
         "allow" => cx.rules.allow.push(rule()),
         "ask" => cx.rules.ask.push(rule()),
         "deny" => cx.rules.deny.push(rule()),

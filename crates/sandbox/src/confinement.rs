@@ -2,17 +2,7 @@
 
 use std::path::PathBuf;
 
-/// How much a command may change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// Nothing real: what it writes goes to a layer that is thrown away. No network.
-    ReadOnly,
-    /// The working directories, temporary directories and named caches.
-    Workspace,
-    /// Everything the user may.
-    #[default]
-    Full,
-}
+pub use tiller_policy::Profile;
 
 /// Whether a command may talk to other machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,18 +85,16 @@ impl Confinement {
     }
 }
 
-impl Profile {
-    /// What the profile does not promise at this level, for people.
-    #[must_use]
-    pub fn gaps(self, level: Level) -> &'static [&'static str] {
-        match (self, level) {
-            (Self::Full, _) => &[],
-            (_, Level::None) => &["nothing is promised"],
-            (Self::ReadOnly, Level::Landlock) => READ_ONLY_GAPS,
-            (Self::Workspace, Level::Landlock) => WORKSPACE_GAPS,
-            (Self::ReadOnly, Level::Namespaces) => &[],
-            (Self::Workspace, Level::Namespaces) => &["unix sockets opened after the command's start"],
-        }
+/// What a profile does not promise at this level, for people.
+#[must_use]
+pub fn gaps(profile: Profile, level: Level) -> &'static [&'static str] {
+    match (profile, level) {
+        (Profile::Full, _) => &[],
+        (_, Level::None) => &["nothing is promised"],
+        (Profile::ReadOnly, Level::Landlock) => READ_ONLY_GAPS,
+        (Profile::Workspace, Level::Landlock) => WORKSPACE_GAPS,
+        (Profile::ReadOnly, Level::Namespaces) => &[],
+        (Profile::Workspace, Level::Namespaces) => &["unix sockets opened after the command's start"],
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use tiller_policy::NotPermitted;
+use tiller_policy::{NotPermitted, Profile};
 
 /// Why a command could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +32,12 @@ pub enum SandboxError {
         "The command is too long for the system. Write it to a script file with the Write tool and run the file."
     )]
     TooLong,
-    /// The permit is for a command that changes nothing, and it would have run freely.
-    #[error("This command was permitted only in read-only confinement, and was not run.")]
-    MustBeConfined,
+    /// The permit is for a command that is held more closely.
+    #[error("This command was permitted only under the profile {profile}, and was not run.")]
+    MustBeConfined {
+        /// How much it may change at most.
+        profile: Profile,
+    },
     /// This machine cannot confine commands.
     #[error("Commands cannot be confined here, so this one was not run: {reasons}.")]
     NoConfinement {

@@ -49,7 +49,7 @@ use crate::confine::plan::{Plan, plan};
 
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
-pub use confinement::{Confinement, Level, Network, Profile};
+pub use confinement::{Confinement, Level, Network, Profile, gaps};
 pub use error::SandboxError;
 pub use keeper::prepare;
 pub use launch::StdinPipe;
@@ -117,8 +117,8 @@ pub fn spawn_confined(
     confinement: &Confinement,
 ) -> Result<Child, SandboxError> {
     let script = permit.script()?;
-    if permit.confined() && confinement.profile != Profile::ReadOnly {
-        return Err(SandboxError::MustBeConfined);
+    if confinement.profile > permit.profile() {
+        return Err(SandboxError::MustBeConfined { profile: permit.profile() });
     }
     if !script.cwd.is_dir() {
         return Err(SandboxError::NoDirectory { path: script.cwd.clone() });

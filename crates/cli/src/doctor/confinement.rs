@@ -1,7 +1,7 @@
 //! By which means commands can be confined here, and what each profile is worth.
 
 use serde_json::{Value, json};
-use tiller_sandbox::{Level, Profile, probe};
+use tiller_sandbox::{Level, Profile, gaps, probe};
 
 use super::finding::Finding;
 
@@ -29,7 +29,7 @@ fn name(level: Level) -> &'static str {
 pub(super) fn facts() -> Value {
     let support = probe();
     let profiles =
-        PROFILES.map(|(profile, name)| (name.to_owned(), json!({"gaps": profile.gaps(support.level)})));
+        PROFILES.map(|(profile, name)| (name.to_owned(), json!({"gaps": gaps(profile, support.level)})));
     json!({
         "level": name(support.level),
         "landlock": support.landlock,
@@ -58,10 +58,10 @@ pub(super) fn examine() -> Vec<Finding> {
         ),
     }];
     for (profile, name) in PROFILES {
-        let gaps = profile.gaps(support.level);
-        findings.push(match gaps.is_empty() {
+        let missing = gaps(profile, support.level);
+        findings.push(match missing.is_empty() {
             true => Finding::ok(TOPIC, format!("profile {name} holds without gaps")),
-            false => Finding::ok(TOPIC, format!("profile {name} does not cover: {}", gaps.join("; "))),
+            false => Finding::ok(TOPIC, format!("profile {name} does not cover: {}", missing.join("; "))),
         });
     }
     findings

@@ -12,7 +12,6 @@ use tiller_protocol::id::AskId;
 use tiller_protocol::mode::Mode;
 
 use super::{Aside, Task};
-use crate::policy::confines;
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
 
@@ -85,7 +84,7 @@ impl Task {
 
     fn decide_by(&mut self, changed: Context) {
         let (before, after) = (self.policy.borrow().mode, changed.mode);
-        self.policy.send_replace(Arc::new(Context { confined: confines(after), ..changed }));
+        self.policy.send_replace(Arc::new(changed));
         if before != after {
             self.note_use_of(after);
         }

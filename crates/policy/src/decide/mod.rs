@@ -12,6 +12,7 @@ use tiller_protocol::mode::Mode;
 
 use crate::access::{Access, Request};
 use crate::context::Context;
+use crate::holding::profile;
 use crate::permit::Permit;
 use crate::prompt::open_question;
 use crate::rule::{Behavior, Rule};
@@ -41,7 +42,7 @@ const NEEDS_USER: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"
 pub fn decide(request: &Request, cx: &Context) -> Decision {
     let judgement = judge(request, cx);
     match judgement.verdict {
-        Behavior::Allow => allow(request, cx, judgement.reason, judgement.confined),
+        Behavior::Allow => allow(request, cx, judgement.reason),
         Behavior::Ask => Decision::Ask(judgement.reason),
         Behavior::Deny => Decision::Deny(judgement.reason),
     }
@@ -55,7 +56,7 @@ pub fn approve(request: &Request, cx: &Context) -> Decision {
     let unseen = || open_question(request, &asked).is_some_and(|open| open.behavior == Behavior::Deny);
     match decide(request, &asked) {
         Decision::Ask(reason) if unseen() => Decision::Ask(reason),
-        Decision::Ask(_) => allow(request, cx, Reason::User, false),
+        Decision::Ask(_) => allow(request, cx, Reason::User),
         settled => settled,
     }
 }
@@ -69,7 +70,7 @@ pub fn vouch(request: &Request, cx: &Context, hook: Reason) -> Decision {
     }
     match decide(request, &Context { mode: asking(cx.mode), ..cx.clone() }) {
         Decision::Ask(Reason::Uncovered { .. } | Reason::WorkingDir { .. } | Reason::Opaque { .. }) => {
-            allow(request, cx, hook, false)
+            allow(request, cx, hook)
         }
         _ => decide(request, cx),
     }
@@ -79,10 +80,27 @@ fn asking(mode: Mode) -> Mode {
     if mode == Mode::DontAsk { Mode::Default } else { mode }
 }
 
-fn allow(request: &Request, cx: &Context, reason: Reason, confined: bool) -> Decision {
-    let reads = request.access.iter().any(|access| matches!(access, Access::Read(_)));
-    let excluded = if reads { Files { cx, tool: Some(&request.tool) }.exclusions() } else { Vec::new() };
-    Decision::Allow(Permit::new(request.access.clone(), excluded, confined), reason)
+/// Judges a command that the user lets run outside of its confinement, this once. Deny rules and plan mode still hold,
+/// and whoever never asks has not asked for this either.
+#[must_use]
+pub fn leave(permit: &Permit, cx: &Context) -> Decision {
+    if matches!(cx.mode, Mode::Plan | Mode::DontAsk) {
+        return Decision::Deny(Reason::Mode { mode: cx.mode });
+    }
+    match approve(&permit.request, cx) {
+        Decision::Allow(permit, _) => Decision::Allow(permit.outside(), Reason::User),
+        settled => settled,
+    }
+}
+
+fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
+    let excluded = request.access.iter().find_map(|access| match access {
+        Access::Read(_) => Some(Files { cx, tool: Some(&request.tool) }.exclusions()),
+        Access::Exec(_) => Some(Files { cx, tool: None }.exclusions()),
+        Access::Write(_) | Access::Net(_) => None,
+    });
+    let profile = profile(request, cx, &reason);
+    Decision::Allow(Permit::new(request.clone(), excluded.unwrap_or_default(), profile), reason)
 }
 
 /// A verdict with all that led to it.
@@ -91,17 +109,15 @@ pub(crate) struct Judgement {
     pub(crate) verdict: Behavior,
     pub(crate) reason: Reason,
     pub(crate) parts: Vec<Part>,
-    /// Whether the call may only run where it can change nothing.
-    pub(crate) confined: bool,
 }
 
 pub(crate) fn judge(request: &Request, cx: &Context) -> Judgement {
     let analysis = analyse(request);
     let parts = parts(request, cx, analysis.as_ref());
-    let Opinion { verdict, reason, confined } = weigh(request, cx, analysis.as_ref(), &parts);
+    let Opinion { verdict, reason } = weigh(request, cx, analysis.as_ref(), &parts);
     // Whoever never asks refuses instead.
     let verdict = if verdict == Behavior::Ask && cx.mode == Mode::DontAsk { Behavior::Deny } else { verdict };
-    Judgement { verdict, reason, parts, confined }
+    Judgement { verdict, reason, parts }
 }
 
 pub(crate) fn analyse(request: &Request) -> Option<Analysis> {
@@ -114,12 +130,11 @@ pub(crate) fn analyse(request: &Request) -> Option<Analysis> {
 struct Opinion {
     verdict: Behavior,
     reason: Reason,
-    confined: bool,
 }
 
 impl Opinion {
     fn new(verdict: Behavior, reason: Reason) -> Self {
-        Self { verdict, reason, confined: false }
+        Self { verdict, reason }
     }
 }
 
@@ -145,10 +160,8 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
     if let Some(reason) = asked_by_rule(whole(Behavior::Ask), parts) {
         return Opinion::new(Behavior::Ask, reason);
     }
-    match guard {
-        Guard::Allow => return Opinion::new(Behavior::Allow, planning),
-        Guard::AllowConfined => return Opinion { confined: true, ..Opinion::new(Behavior::Allow, planning) },
-        _ => {}
+    if guard == Guard::Allow {
+        return Opinion::new(Behavior::Allow, planning);
     }
     if cx.mode == Mode::BypassPermissions {
         return Opinion::new(Behavior::Allow, Reason::Mode { mode: cx.mode });

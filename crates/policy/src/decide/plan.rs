@@ -13,8 +13,6 @@ pub(crate) enum Guard {
     None,
     /// Go ahead.
     Allow,
-    /// Go ahead where the kernel lets nothing be changed.
-    AllowConfined,
     /// The user decides.
     Ask,
     /// No.
@@ -35,7 +33,7 @@ pub(crate) fn guard(request: &Request, cx: &Context, analysis: Option<&Analysis>
     match (changes_nothing, analysis) {
         (true, _) if cx.bypass_available => Guard::Allow,
         (true, _) => Guard::None,
-        (false, Some(_)) if cx.confined => Guard::AllowConfined,
+        (false, Some(_)) if cx.holding.kernel.confines() => Guard::Allow,
         (false, Some(_)) => Guard::Deny,
         // What touches nothing outside the session, like keeping the todo list, is fine while planning.
         (false, None) if request.access.is_empty() && !request.tool.starts_with("mcp__") => Guard::None,

@@ -6,10 +6,15 @@ use super::*;
 use crate::access::Script;
 use crate::path::Resolver;
 use crate::rule::Source;
-use crate::{explain, is_read_only_command};
+use crate::{Holding, Kernel, Profile, explain, is_read_only_command};
 
 fn cx(mode: Mode) -> Context {
     Context { mode, roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() }
+}
+
+/// As on a machine whose kernel can confine commands.
+fn confining() -> Holding {
+    Holding { workspace: true, kernel: Kernel::new(|| true), ..Holding::default() }
 }
 
 fn with(mut cx: Context, behavior: Behavior, rules: &[&str]) -> Context {
@@ -121,20 +126,104 @@ fn only_the_plan_file_may_be_written_while_planning() {
 // PLAN-48
 #[test]
 fn commands_that_may_change_something_need_confinement_while_planning() {
-    let confined = Context { confined: true, ..cx(Mode::Plan) };
+    let confined = Context { holding: confining(), ..cx(Mode::Plan) };
     for command in
         ["make", "python3 -c 'open(\"f\", \"w\")'", "cat > f <<E\nx\nE", "sed -i s/a/b/ f", "git commit"]
     {
         assert_eq!(verdict(&bash(command), &cx(Mode::Plan)), "deny", "{command}");
         match decide(&bash(command), &confined) {
-            Decision::Allow(permit, _) => assert!(permit.confined(), "{command}"),
+            Decision::Allow(permit, _) => assert!(permit.profile() == Profile::ReadOnly, "{command}"),
             other => panic!("{command}: {other:?}"),
         }
     }
     let Decision::Allow(permit, _) = decide(&bash("ls"), &confined) else { panic!("ls is harmless") };
-    assert!(!permit.confined());
+    assert_eq!(permit.profile(), Profile::ReadOnly);
     let denied = with(confined, Behavior::Deny, &["Bash(make:*)"]);
     assert_eq!(verdict(&bash("make"), &denied), "deny");
+}
+
+fn profile_of(decision: &Decision) -> Option<Profile> {
+    match decision {
+        Decision::Allow(permit, _) => Some(permit.profile()),
+        _ => None,
+    }
+}
+
+// KERN-06: how a command is held follows from mode and settings; no rule, hook or yes loosens it.
+#[test]
+fn the_profile_of_a_command_follows_the_mode() {
+    let allowed = |mode| Context { holding: confining(), ..with(cx(mode), Behavior::Allow, &["Bash"]) };
+    for command in ["make", "ls"] {
+        for (mode, profile) in [
+            (Mode::Default, Profile::Workspace),
+            (Mode::AcceptEdits, Profile::Workspace),
+            (Mode::DontAsk, Profile::Workspace),
+            (Mode::Plan, Profile::ReadOnly),
+            (Mode::BypassPermissions, Profile::Full),
+        ] {
+            let cx = allowed(mode);
+            let hook = Reason::Hook { name: "h".to_owned(), reason: String::new() };
+            for decision in
+                [decide(&bash(command), &cx), approve(&bash(command), &cx), vouch(&bash(command), &cx, hook)]
+            {
+                assert_eq!(profile_of(&decision), Some(profile), "{mode} {command}");
+            }
+        }
+    }
+    let mut off = allowed(Mode::Default);
+    off.holding.workspace = false;
+    assert_eq!(profile_of(&decide(&bash("make"), &off)), Some(Profile::Full));
+    let off = Context { mode: Mode::Plan, ..off };
+    assert_eq!(profile_of(&decide(&bash("make"), &off)), Some(Profile::ReadOnly));
+    let mut weak = allowed(Mode::Default);
+    weak.holding.kernel = Kernel::default();
+    assert_eq!(profile_of(&decide(&bash("make"), &weak)), Some(Profile::Full));
+    assert_eq!(profile_of(&decide(&write("/w/a"), &allowed(Mode::BypassPermissions))), Some(Profile::Full));
+}
+
+// KERN-06
+#[test]
+fn leaving_the_confinement_takes_the_user_and_no_rule_against_it() {
+    let cx = |mode| Context { holding: confining(), ..with(cx(mode), Behavior::Allow, &["Bash(make:*)"]) };
+    let Decision::Allow(permit, _) = decide(&bash("make"), &cx(Mode::Default)) else { panic!("not allowed") };
+    assert_eq!(profile_of(&leave(&permit, &cx(Mode::Default))), Some(Profile::Full));
+    for mode in [Mode::Plan, Mode::DontAsk] {
+        assert!(matches!(leave(&permit, &cx(mode)), Decision::Deny(Reason::Mode { .. })), "{mode}");
+    }
+    let denied = with(cx(Mode::Default), Behavior::Deny, &["Bash(make:*)"]);
+    assert!(matches!(leave(&permit, &denied), Decision::Deny(Reason::Rule { .. })));
+}
+
+#[test]
+fn commands_that_run_outside_are_covered_part_by_part_and_allowed_by_somebody() {
+    let outside = |allow: &[&str]| {
+        let mut cx = with(cx(Mode::Default), Behavior::Allow, allow);
+        cx.holding = Holding { outside: vec!["docker:*".to_owned(), "git status".to_owned()], ..confining() };
+        cx
+    };
+    for (command, allow, profile) in [
+        ("docker ps", &["Bash(docker ps)"][..], Profile::Full),
+        ("docker ps && docker pull x", &["Bash(docker:*)"], Profile::Full),
+        ("docker ps 2>/dev/null", &["Bash"], Profile::Full),
+        ("timeout 5 docker ps", &["Bash"], Profile::Full),
+        ("docker ps | grep x", &["Bash"], Profile::Workspace),
+        ("docker ps; rm -rf x", &["Bash"], Profile::Workspace),
+        ("docker ps $(rm x)", &["Bash"], Profile::Workspace),
+        ("docker ps > x", &["Bash"], Profile::Workspace),
+        ("docker ps &", &["Bash"], Profile::Workspace),
+        ("LD_PRELOAD=./x docker ps", &["Bash"], Profile::Workspace),
+        ("docker() { rm x; }; docker ps", &["Bash"], Profile::Workspace),
+        ("eval \"$COMMAND\"", &["Bash"], Profile::Workspace),
+        ("dockerx ps", &["Bash"], Profile::Workspace),
+        // It only looks, so nobody was asked.
+        ("git status", &[], Profile::Workspace),
+        ("git status", &["Bash(git status)"], Profile::Full),
+    ] {
+        assert_eq!(profile_of(&decide(&bash(command), &outside(allow))), Some(profile), "{command}");
+    }
+    assert_eq!(profile_of(&approve(&bash("docker build ."), &outside(&[]))), Some(Profile::Full));
+    let planning = Context { mode: Mode::Plan, ..outside(&["Bash"]) };
+    assert_eq!(profile_of(&decide(&bash("docker ps"), &planning)), Some(Profile::ReadOnly));
 }
 
 // PLAN-49

@@ -59,7 +59,9 @@ pub enum RuleError {
     #[error("\"{0}\" is not a rule; write Tool or Tool(content), for example Bash(git log:*)")]
     Form(String),
     /// It is in words, but of a tool whose calls are not compared with words.
-    #[error("\"{0}\" is not a rule: only commands can be described in words, as in Bash(prompt: run the tests)")]
+    #[error(
+        "\"{0}\" is not a rule: only commands can be described in words, as in Bash(prompt: run the tests)"
+    )]
     Words(String),
 }
 

@@ -11,6 +11,9 @@ use super::{Reading, Rule};
 use crate::context::Context;
 use crate::path::Place;
 
+/// Characters that stand for others.
+const SPECIAL: [char; 5] = ['*', '?', '[', '{', '\\'];
+
 /// A rule's pattern, ready to be compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
@@ -18,10 +21,26 @@ pub(crate) struct Pattern {
     parts: Vec<Anchored>,
 }
 
+/// Where to look for files that a pattern fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Here, and nowhere else.
+    Path(PathBuf),
+    /// Below a directory, perhaps only so many levels deep.
+    Below {
+        /// The directory.
+        dir: PathBuf,
+        /// How deep.
+        depth: Option<usize>,
+    },
+}
+
 #[derive(Clone, Debug)]
 struct Anchored {
     base: PathBuf,
     matchers: Vec<GlobMatcher>,
+    /// Fits what is covered as a whole, also if the pattern only speaks of what is below it.
+    whole: GlobMatcher,
     /// The pattern without what any depth adds.
     relative: String,
     any_depth: bool,
@@ -45,6 +64,16 @@ impl Pattern {
 
     pub(crate) fn fits(&self, path: &Path) -> bool {
         self.parts.iter().any(|part| part.fits(path))
+    }
+
+    /// Whether a path and everything below it fits, or at least everything below it.
+    pub(crate) fn hides(&self, path: &Path) -> bool {
+        self.parts.iter().any(|part| part.hides(path))
+    }
+
+    /// Where to look for what it hides.
+    pub(crate) fn searches(&self) -> Vec<Search> {
+        self.parts.iter().map(Anchored::search).collect()
     }
 
     /// Whether either reading of a place fits.
@@ -103,7 +132,28 @@ impl Anchored {
             GlobBuilder::new(glob).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
         };
         let matchers = vec![build(&own)?, build(&format!("{own}/**"))?];
-        Some(Self { base, matchers, relative: relative.to_owned(), any_depth })
+        let whole = build(own.trim_end_matches("/**"))?;
+        Some(Self { base, matchers, whole, relative: relative.to_owned(), any_depth })
+    }
+
+    fn hides(&self, path: &Path) -> bool {
+        let relative = path.strip_prefix(&self.base);
+        self.fits(path) || relative.is_ok_and(|relative| self.whole.is_match(relative))
+    }
+
+    fn search(&self) -> Search {
+        if self.any_depth {
+            return Search::Below { dir: self.base.clone(), depth: None };
+        }
+        let whole = self.relative.trim_end_matches("/**");
+        let parts: Vec<&str> = whole.split('/').collect();
+        let plain = parts.iter().take_while(|part| !part.contains(SPECIAL)).count();
+        let dir = parts[..plain].iter().fold(self.base.clone(), |path, part| path.join(part));
+        match (parts.len() - plain, whole.contains("**")) {
+            (0, _) => Search::Path(dir),
+            (_, true) => Search::Below { dir, depth: None },
+            (deep, false) => Search::Below { dir, depth: Some(deep) },
+        }
     }
 
     fn fits(&self, path: &Path) -> bool {
@@ -115,7 +165,7 @@ impl Anchored {
         if self.any_depth {
             return dir.starts_with(&self.base) || self.base.starts_with(dir);
         }
-        let plain = self.relative.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+        let plain = self.relative.split('/').take_while(|part| !part.contains(SPECIAL));
         let fixed = plain.fold(self.base.clone(), |path, part| path.join(part));
         fixed.starts_with(dir) || (dir.starts_with(&fixed) && fixed != self.base.join(&self.relative))
     }
@@ -137,13 +187,60 @@ impl Anchored {
         if names.starts_with(['*', '?']) && last.starts_with('.') {
             return false;
         }
-        let special = ['*', '?', '[', '{', '\\'];
-        if !last.contains(special) {
+        if !last.contains(SPECIAL) {
             let matcher = GlobBuilder::new(names).build().map(|glob| glob.compile_matcher());
             return matcher.map_or(true, |matcher| matcher.is_match(last));
         }
         let tail = |pattern: &str| pattern.rsplit([']', '*', '?', '}']).next().unwrap_or_default().to_owned();
         let (one, other) = (tail(names), tail(last));
         one.ends_with(&other) || other.ends_with(&one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(rule: &str) -> Pattern {
+        let cx = Context { roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() };
+        Pattern::of(&rule.parse().unwrap(), &cx, Reading::Touches).unwrap()
+    }
+
+    fn below(dir: &str, depth: Option<usize>) -> Search {
+        Search::Below { dir: dir.into(), depth }
+    }
+
+    // KERN-07
+    #[test]
+    fn a_pattern_knows_where_to_look_for_what_it_hides() {
+        for (rule, searches) in [
+            ("Read(~/.ssh/**)", vec![Search::Path("/home/u/.ssh".into())]),
+            ("Read(//etc/shadow)", vec![Search::Path("/etc/shadow".into())]),
+            ("Read(./secrets/**)", vec![Search::Path("/w/secrets".into())]),
+            ("Read(config/*.key)", vec![below("/w/config", Some(1))]),
+            ("Read(a/*/b/**)", vec![below("/w/a", Some(2))]),
+            ("Read(a/**/b)", vec![below("/w/a", None)]),
+            ("Read(.env)", vec![below("/w", None), below("/", None)]),
+            ("Read(/keys/k)", vec![Search::Path("/w/keys/k".into()), Search::Path("/keys/k".into())]),
+        ] {
+            assert_eq!(pattern(rule).searches(), searches, "{rule}");
+        }
+    }
+
+    // KERN-07
+    #[test]
+    fn what_is_hidden_is_hidden_as_a_whole() {
+        for (rule, path, hidden) in [
+            ("Read(./secrets/**)", "/w/secrets", true),
+            ("Read(./secrets/**)", "/w/secrets/deep/key", true),
+            ("Read(./secrets/**)", "/w/secret", false),
+            ("Read(.env)", "/w/a/.env", true),
+            ("Read(.env.*)", "/w/.env.local", true),
+            ("Read(.env.*)", "/w/.env", false),
+            ("Read(a/*/b/**)", "/w/a/x/b", true),
+            ("Read(a/*/b/**)", "/w/a/x", false),
+        ] {
+            assert_eq!(pattern(rule).hides(Path::new(path)), hidden, "{rule} {path}");
+        }
     }
 }

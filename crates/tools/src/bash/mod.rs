@@ -98,7 +98,7 @@ impl Tool for Bash {
         if cx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        if input.run_in_background && cx.permit.confined() {
+        if input.run_in_background && cx.permit.profile() == Profile::ReadOnly {
             return Err(ToolError::model(
                 "While planning, commands run to their end: leave run_in_background out, or wait until the plan is approved.",
             ));
@@ -152,7 +152,7 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
 
 /// Starts the command as it was permitted: in the kernel's read-only confinement, or freely.
 fn launch(cx: &ToolCx, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
-    if !cx.permit.confined() {
+    if cx.permit.profile() != Profile::ReadOnly {
         return spawn(&cx.permit, spec);
     }
     spawn_confined(&cx.permit, spec, &Confinement::new(Profile::ReadOnly, cx.view.roots.clone()))
