@@ -1,5 +1,6 @@
 //! The debug log: a file of JSON lines, never the terminal.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -16,7 +17,8 @@ pub(crate) fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result
         None => return Ok(None),
     };
     if let Some(dir) = path.parent() {
-        fs_err::create_dir_all(dir).context("the debug log could not be created")?;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.with_context(|| format!("the debug log could not be created in {}", dir.display()))?;
     }
     let mut options = fs_err::OpenOptions::new();
     fs_err::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

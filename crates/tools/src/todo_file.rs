@@ -1,6 +1,8 @@
 //! The todo list on disk, where it survives compaction and is found by the next session.
 
+use std::fs::DirBuilder;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use tiller_protocol::effect::Todo;
@@ -24,7 +26,7 @@ pub fn path_of(config_dir: &Path, session: SessionId, key: &str) -> PathBuf {
 /// When it cannot be written. The list in memory is what counts, so this is worth a log line, not more.
 pub fn save(path: &Path, todos: &[Todo]) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs_err::create_dir_all(dir)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     serde_json::to_writer_pretty(&mut file, todos)?;
     file.write_all(b"\n")?;

@@ -24,7 +24,7 @@ use crate::tool::{Description, Done, Tool, ToolError};
 use crate::workspace::{self, FileError};
 
 use found::Found;
-use sink::{Collector, Outcome};
+use sink::{Collector, Line, Outcome};
 
 /// Entries shown when no limit is given.
 const DEFAULT_LIMIT: usize = 250;
@@ -239,12 +239,19 @@ impl Search {
     /// Masks lines of a private key that are shown without its frame: they are known by the file.
     fn concealed(&self, path: &Path, outcome: Outcome) -> Outcome {
         let Outcome::Searched(mut hits) = outcome else { return outcome };
-        if hits.lines.iter().any(|line| is_armoured(&line.text))
+        let tells = |line: &Line| is_armoured(&line.text) || self.secrets.mentioned(&line.text).is_some();
+        if hits.lines.iter().any(tells)
             && let Some(Decoded { text, .. }) = whole(path)
         {
-            self.secrets.mask_file(&text, path);
+            let masked = self.secrets.mask_file(&text, path);
+            let (real, masked): (Vec<&str>, Vec<&str>) = (text.lines().collect(), masked.lines().collect());
             for line in &mut hits.lines {
-                line.text = self.secrets.mask(&line.text).into_owned();
+                let at = usize::try_from(line.number).unwrap_or(usize::MAX).wrapping_sub(1);
+                if let (Some(real), Some(masked)) = (real.get(at), masked.get(at))
+                    && *real == line.text
+                {
+                    line.text = (*masked).to_owned();
+                }
             }
         }
         Outcome::Searched(hits)

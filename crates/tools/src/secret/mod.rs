@@ -21,3 +21,5 @@ pub use vault::{Masked, Vault};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod through_tools;
