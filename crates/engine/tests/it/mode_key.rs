@@ -1,6 +1,7 @@
 //! The mode key, and what every change of mode entails.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Mutex, Once};
+use std::thread::{ThreadId, current};
 
 use serde_json::{Value, json};
 use tiller_engine::{Session, Setup};
@@ -15,6 +16,7 @@ use crate::harness::{Lab, Watch};
 
 /// A session that has been opened and waits.
 async fn open(setup: Setup) -> Watch {
+    Measurements::begin();
     let mut watch = Watch { session: Session::start(setup).unwrap(), seen: Vec::new() };
     watch.until(|event| matches!(event, Event::Idle)).await;
     watch
@@ -37,9 +39,26 @@ fn state(watch: &Watch) -> State {
     state
 }
 
+/// What was measured, by which thread: each test runs its session on its own.
+static MEASURED: Mutex<Vec<(ThreadId, String, String)>> = Mutex::new(Vec::new());
+
 /// Takes measurements down instead of writing them to a debug log.
-#[derive(Clone, Default)]
-struct Measurements(Arc<Mutex<Vec<(String, String)>>>);
+struct Measurements;
+
+impl Measurements {
+    /// Has to be there before the first mode is changed: whether a measurement is wanted is decided once.
+    fn begin() {
+        static BEGUN: Once = Once::new();
+        BEGUN.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
+    }
+
+    /// The modes that the key led to in this test.
+    fn targets() -> Vec<String> {
+        let measured = MEASURED.lock().unwrap();
+        let own = measured.iter().filter(|(thread, name, _)| *thread == current().id() && name == "to");
+        own.map(|(_, _, value)| value.clone()).collect()
+    }
+}
 
 impl tracing::Subscriber for Measurements {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
@@ -47,7 +66,7 @@ impl tracing::Subscriber for Measurements {
     }
 
     fn event(&self, event: &tracing::Event<'_>) {
-        event.record(&mut self.clone());
+        event.record(&mut Self);
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -62,7 +81,8 @@ impl tracing::Subscriber for Measurements {
 
 impl Visit for Measurements {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.0.lock().unwrap().push((field.name().to_owned(), format!("{value:?}")));
+        let measured = (current().id(), field.name().to_owned(), format!("{value:?}"));
+        MEASURED.lock().unwrap().push(measured);
     }
 }
 
@@ -89,8 +109,6 @@ async fn the_key_goes_through_the_modes_and_through_bypass_only_where_it_is_allo
 // PERM-14
 #[tokio::test]
 async fn the_key_does_all_that_a_change_of_mode_entails() {
-    let measured = Measurements::default();
-    let _guard = tracing::subscriber::set_default(measured.clone());
     let lab = Lab::new();
     let mut watch = open(Setup { mode: Some(Mode::Default), bypass_available: false, ..lab.setup() }).await;
     let kept = || -> Value {
@@ -110,10 +128,10 @@ async fn the_key_does_all_that_a_change_of_mode_entails() {
     );
     watch.close().await;
     assert_eq!(kept(), json!({"lastAcceptEditsUse": 0, "lastPlanModeUse": 0}));
-    let measured = measured.0.lock().unwrap();
-    let targets: Vec<&str> =
-        measured.iter().filter(|(name, _)| name == "to").map(|(_, value)| value.as_str()).collect();
-    assert_eq!(targets, ["\"acceptEdits\"", "\"plan\"", "\"default\"", "\"acceptEdits\"", "\"plan\""]);
+    assert_eq!(
+        Measurements::targets(),
+        ["\"acceptEdits\"", "\"plan\"", "\"default\"", "\"acceptEdits\"", "\"plan\""]
+    );
 }
 
 // PERM-14: whoever changes the mode, the same follows.
