@@ -47,6 +47,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("tokio", &["sandbox", "model", "tools", "engine", "cli", "testkit", "xtask"], &[]),
     ("tokio-util", &["tools", "engine", "cli"], &[]),
     // Searching and changing files.
+    ("aho-corasick", &["tools"], &[]),
     ("grep-matcher", &["tools"], &[]),
     ("grep-regex", &["tools"], &[]),
     ("grep-searcher", &["tools"], &[]),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tiller_model::ModelError;
-use tiller_model::anthropic::Config;
+use tiller_model::anthropic::{Config, Proxies, Reach};
 
 use crate::harness::{answer, ask, client_with, env};
 
@@ -64,6 +64,23 @@ fn secrets_are_not_printed() {
     ])
     .unwrap();
     assert!(!format!("{config:?}").contains("hidden"));
+}
+
+// NET-02
+#[test]
+fn offline_the_model_has_to_be_here() {
+    let proxied =
+        |url: &str| config(&[("ANTHROPIC_BASE_URL", url), ("ALL_PROXY", "http://proxy:3128")]).unwrap();
+    for url in
+        ["http://localhost:8080", "http://127.0.0.1", "https://[::1]:8443/v1", "http://model.localhost"]
+    {
+        let offline = proxied(url).offline().unwrap();
+        assert_eq!((offline.reach, offline.proxies), (Reach::ThisMachine, Proxies::default()), "{url}");
+    }
+    for url in ["https://api.example", "http://10.0.0.1:8080", "http://localhost.example.org"] {
+        let error = proxied(url).offline().unwrap_err().to_string();
+        assert!(error.contains("offline") && error.contains("ANTHROPIC_BASE_URL"), "{error}");
+    }
 }
 
 #[tokio::test]

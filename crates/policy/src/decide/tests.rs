@@ -473,3 +473,22 @@ proptest! {
         let _ = crate::suggest(&request, &cx);
     }
 }
+
+// NET-02: no mode, no rule and no yes leads out.
+#[test]
+fn offline_only_this_machine_may_be_contacted() {
+    for mode in [Mode::Default, Mode::BypassPermissions, Mode::AcceptEdits, Mode::Plan] {
+        let cx = with(cx(mode), Behavior::Allow, &["WebFetch"]);
+        let offline = Context { offline: true, ..cx.clone() };
+        for (host, here) in
+            [("localhost", true), ("[::1]", true), ("example.org", false), ("10.0.0.1", false)]
+        {
+            let request = fetch(host);
+            assert_eq!(matches!(decide(&request, &offline), Decision::Allow(..)), here, "{mode} {host}");
+            assert_eq!(matches!(approve(&request, &offline), Decision::Allow(..)), here, "{mode} {host}");
+            assert!(matches!(decide(&request, &cx), Decision::Allow(..)), "{mode} {host}");
+        }
+    }
+    let refused = decide(&fetch("example.org"), &Context { offline: true, ..cx(Mode::Default) });
+    assert!(matches!(refused, Decision::Deny(reason) if reason.explain().contains("offline")));
+}

@@ -116,8 +116,8 @@ fn without_last_word(bytes: &[u8]) -> &[u8] {
     blank.map_or(bytes, |blank| &bytes[..=longest + blank])
 }
 
-/// Output after the word that the end of memory may have cut in two.
-fn without_first_word(bytes: &[u8]) -> &[u8] {
+/// Output after the word that its beginning may have cut in two.
+pub(super) fn without_first_word(bytes: &[u8]) -> &[u8] {
     let blank = bytes.iter().take(LONGEST_WORD).position(u8::is_ascii_whitespace);
     blank.map_or(bytes, |blank| &bytes[blank..])
 }

@@ -6,5 +6,6 @@ mod background;
 mod bash;
 mod bench;
 mod definitions;
+mod secret;
 mod todo;
 mod web;
