@@ -15,7 +15,7 @@ const HELP: &str = "\
 Usage: cargo xtask CHORE
 
 Chores:
-  setup                          Make the Python environment that some tests need (target/test-venv)
+  setup                          Get what some tests need: a Python environment (target/test-venv), a browser
   ci                             Everything that must pass: setup, format, lints, tests
   requirements                   List the requirements that no test carries
   requirements --check AREA...   The same for some areas; fails if anything is missing

@@ -1,4 +1,5 @@
-//! `cargo xtask setup`: the Python environment in which the model provider's own client judges the scripted server.
+//! `cargo xtask setup`: what tests need from outside. The model provider's own client judges the scripted server, in a
+//! Python environment; a browser shows the pages that Tiller writes.
 
 use std::path::Path;
 
@@ -12,8 +13,33 @@ const PACKAGE: &str = "anthropic";
 /// Names another interpreter; it has to have the package already.
 const OWN_PYTHON: &str = "TILLER_TEST_PYTHON";
 
-/// Makes the environment, unless it is there.
+/// The browser and letters for it, by the names of Debian's packages; the second where the first is unknown.
+const BROWSERS: [&[&str]; 2] =
+    [&["chromium-headless-shell", "fonts-dejavu-core"], &["chromium", "fonts-dejavu-core"]];
+
+/// Gets everything that is not there.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    python(root)?;
+    browser(root)
+}
+
+fn browser(root: &Path) -> anyhow::Result<()> {
+    if tiller_testkit::find_browser().is_some() {
+        return Ok(());
+    }
+    let advice = "a browser is needed to test pages; install Chromium (on Debian: apt-get install \
+                  chromium-headless-shell), or set TILLER_TEST_BROWSER to one";
+    ensure_apt(root, advice)?;
+    say("installing a browser");
+    let installed = BROWSERS.iter().any(|packages| install(root, packages).is_ok());
+    if !installed || tiller_testkit::find_browser().is_none() {
+        bail!("{advice}");
+    }
+    Ok(())
+}
+
+/// Makes the Python environment, unless it is there.
+fn python(root: &Path) -> anyhow::Result<()> {
     if let Some(python) = std::env::var_os(OWN_PYTHON) {
         let python = python.to_string_lossy();
         if !has_package(root, &python) {
@@ -47,13 +73,25 @@ fn ensure_venv_module(root: &Path) -> anyhow::Result<()> {
     if succeeds(command(root, "python3", &["-c", "import venv, ensurepip"])) {
         return Ok(());
     }
+    ensure_apt(
+        root,
+        "Python 3 with its venv module is needed; install it (on Debian: apt-get install python3-venv)",
+    )?;
+    install(root, &["python3-venv"])
+}
+
+/// Packages can be installed here, and the list of them is fresh; else what to do instead.
+fn ensure_apt(root: &Path, advice: &str) -> anyhow::Result<()> {
     let is_root = succeeds(command(root, "sh", &["-c", "test \"$(id -u)\" = 0"]));
     let has_apt = succeeds(command(root, "apt-get", &["--version"]));
     if !is_root || !has_apt {
-        bail!(
-            "Python 3 with its venv module is needed; install it (on Debian: apt-get install python3-venv)"
-        );
+        bail!("{advice}");
     }
-    must_succeed(command(root, "apt-get", &["update", "-qq"]))?;
-    must_succeed(command(root, "apt-get", &["install", "-y", "python3-venv"]))
+    must_succeed(command(root, "apt-get", &["update", "-qq"]))
+}
+
+fn install(root: &Path, packages: &[&str]) -> anyhow::Result<()> {
+    let mut install = command(root, "apt-get", &["install", "-y", "-qq", "--no-install-recommends"]);
+    install.args(packages).env("DEBIAN_FRONTEND", "noninteractive");
+    must_succeed(install)
 }

@@ -7,6 +7,7 @@
 
 #![expect(clippy::expect_used, reason = "test support: a broken set-up should stop the test")]
 
+mod browser;
 mod cache;
 mod capture;
 mod compose;
@@ -27,6 +28,7 @@ mod state;
 mod validate;
 
 pub use self::{
+    browser::{browser, find_browser},
     capture::Captured,
     gate::Gate,
     python::python,
