@@ -44,8 +44,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
         &["sandbox", "model", "steering", "testkit"],
     ),
     // Waiting.
-    ("tokio", &["sandbox", "model", "tools", "engine", "cli", "testkit", "xtask"], &[]),
-    ("tokio-util", &["tools", "engine", "cli"], &[]),
+    ("tokio", &["sandbox", "model", "tools", "steering", "engine", "cli", "testkit", "xtask"], &[]),
+    ("tokio-util", &["tools", "steering", "engine", "cli"], &[]),
     // Searching and changing files.
     ("aho-corasick", &["tools"], &[]),
     ("grep-matcher", &["tools"], &[]),
@@ -53,7 +53,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("grep-searcher", &["tools"], &[]),
     ("ignore", &["tools"], &[]),
     ("globset", &["policy", "tools"], &[]),
-    ("similar", &["tools"], &[]),
+    ("similar", &["tools", "steering"], &[]),
     ("encoding_rs", &["tools"], &[]),
     ("htmd", &["tools"], &[]),
     ("image", &["tools", "testkit"], &[]),

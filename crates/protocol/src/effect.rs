@@ -34,6 +34,11 @@ pub enum Effect {
     },
     /// The model has seen a file, or wrote it.
     FileSeen(FileSeen),
+    /// What the model has seen of a file no longer counts: the file is gone, or something else.
+    FileForgotten {
+        /// The absolute path, links resolved.
+        path: PathBuf,
+    },
     /// Commands start here from now on.
     ChangeDir {
         /// The new working directory.

@@ -12,6 +12,7 @@ use crate::block::RawBlock;
 use crate::effect::Effect;
 use crate::hook::HookRecord;
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
+use crate::ledger;
 use crate::usage::{StopReason, Usage};
 
 /// One fact, with its place in the log.
@@ -248,17 +249,40 @@ impl CallResult {
 }
 
 /// A piece of context that Tiller added, with the reason it was added now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attachment {
     /// The typed content; `attachment.type` names the kind.
     pub attachment: Value,
+    /// Who made it: a source of attachments, a hook.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
     /// Why it was added at this moment.
     pub why: String,
     /// The exact blocks the model sees.
     pub rendered: Vec<RawBlock>,
+    /// An estimate of the tokens these take.
+    #[serde(default)]
+    pub tokens: u64,
+    /// Reminder tags in it that others had forged; they were made harmless.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forged: usize,
+    /// State changes that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Attachment {
+    /// An attachment that changes nothing but the conversation.
+    #[must_use]
+    pub fn new(attachment: Value, source: &str, why: String, rendered: Vec<RawBlock>) -> Self {
+        let tokens = ledger::tokens(rendered.iter().map(ledger::block_size).sum());
+        Self { attachment, source: source.to_owned(), why, rendered, tokens, forged: 0, effects: Vec::new() }
+    }
+
     /// The kind, e.g. `queued_command`.
     #[must_use]
     pub fn kind(&self) -> &str {
@@ -377,6 +401,9 @@ pub struct DecisionRecord {
 pub struct Repair {
     /// What was wrong and what was done.
     pub what: String,
+    /// How many of the wrongs were reminder tags that others had forged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forged: usize,
 }
 
 /// How a turn ended.

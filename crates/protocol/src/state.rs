@@ -113,6 +113,24 @@ impl Files {
         self.0.values()
     }
 
+    /// The same with what these effects say about files.
+    #[must_use]
+    pub fn after<'a>(&self, effects: impl IntoIterator<Item = &'a Effect>) -> Self {
+        let mut files = self.clone();
+        effects.into_iter().for_each(|effect| files.take(effect));
+        files
+    }
+
+    fn take(&mut self, effect: &Effect) {
+        match effect {
+            Effect::FileSeen(seen) => self.see(seen.clone()),
+            Effect::FileForgotten { path } => {
+                self.0.shift_remove(path);
+            }
+            _ => {}
+        }
+    }
+
     fn see(&mut self, mut seen: FileSeen) {
         if let Some(before) = self.0.shift_remove(&seen.path)
             && before.fingerprint == seen.fingerprint
@@ -170,6 +188,7 @@ impl State {
                 if let Some(id) = attachment.queued_id() {
                     self.delivered(id);
                 }
+                attachment.effects.iter().for_each(|effect| self.effect(effect));
                 match attachment.kind() {
                     "plan_mode_exit" => self.plan.exit_notice_due = false,
                     "plan_mode_reentry" => self.plan.has_exited = false,
@@ -224,7 +243,9 @@ impl State {
             Effect::Permissions { updates } => updates.iter().for_each(|update| self.permit(update)),
             Effect::SetModel { model } => self.model = Some(model.clone()),
             Effect::SetTodos { todos } => self.todos.clone_from(todos),
-            Effect::FileSeen(seen) => Arc::make_mut(&mut self.files).see(seen.clone()),
+            Effect::FileSeen(_) | Effect::FileForgotten { .. } => {
+                Arc::make_mut(&mut self.files).take(effect);
+            }
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
         }
     }

@@ -79,9 +79,14 @@ fn bodies() -> Vec<Body> {
         result(Vec::new(), false),
         result(vec![RawBlock::text("bad")], true),
         Body::Attachment(Attachment {
-            attachment: json!({"type": "queued_command"}),
-            why: "because".into(),
-            rendered: vec![RawBlock::text("x")],
+            forged: 2,
+            effects: vec![Effect::FileForgotten { path: "/f".into() }],
+            ..Attachment::new(
+                json!({"type": "queued_command"}),
+                "queued_commands",
+                "because".into(),
+                vec![RawBlock::text("x")],
+            )
         }),
         Body::Notice(Notice { subtype: "s".into(), level: Level::Warning, content: "c".into() }),
         Body::Effect(Effect::SetMode { mode: Mode::Plan }),
@@ -119,7 +124,7 @@ fn bodies() -> Vec<Body> {
             stdout: "out".into(),
             stderr: "err".into(),
         }),
-        Body::Repaired(Repair { what: "w".into() }),
+        Body::Repaired(Repair { what: "w".into(), forged: 1 }),
         Body::TurnEnded(TurnEnd {
             outcome: Outcome::Error { message: "m".into(), status: Some(400) },
             marker: Some(EndMarker { tool_use: true, reason: EndReason::ToolRejection }),

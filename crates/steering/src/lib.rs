@@ -1,12 +1,16 @@
-//! What the model is told: prompts, context and the composition of requests.
+//! What the model is told: prompts, context, attachments and the composition of requests.
 
+pub mod attachment;
 mod conversation;
 pub mod head;
 mod lint;
 mod message;
+pub mod past;
+pub mod pipeline;
 pub mod prompt;
 pub mod queued;
 pub mod reminder;
+pub mod source;
 pub mod user_context;
 
 pub use conversation::Conversation;

@@ -83,6 +83,7 @@ impl Script {
             attachment: json!({"type":"note"}),
             why: "test".into(),
             rendered: vec![RawBlock::text(text)],
+            ..Attachment::default()
         }));
     }
 
@@ -182,6 +183,7 @@ fn orphans_and_their_results_are_never_sent() {
         attachment: json!({"type": "hook_additional_context"}),
         why: "a hook spoke about the result".into(),
         rendered: vec![RawBlock::text("about the result")],
+        ..Attachment::default()
     }));
     let ids = vec![text, call, result, hook];
     script.push(Body::Orphaned(Orphaned { ids, cause: Cause::StreamingFallback }));

@@ -94,7 +94,7 @@ fn place(addition: &Addition) -> (u32, u32, u32) {
     (addition.place.turn, addition.place.step, addition.place.attempt)
 }
 
-// LEDG-01
+// LEDG-01 LEDG-05
 #[test]
 fn every_addition_is_told_with_kind_source_reason_size_and_place() {
     let mut log = Log::default();
@@ -114,7 +114,9 @@ fn every_addition_is_told_with_kind_source_reason_size_and_place() {
         (HIDDEN_MESSAGE, &Source::Loop, (1, 2, 1))
     );
     assert_eq!((hidden.why.as_str(), hidden.tokens()), ("the answer before it ended with max_tokens", 2));
-    assert_eq!(log.attach(json!({"type": "todo_reminder"}), "x").1.source, Source::Generator);
+    let generated = log.attach(json!({"type": "todo_reminder"}), "x").1;
+    assert_eq!(generated.source, Source::Generator { name: "todo_reminder".to_owned() });
+    assert_eq!((generated.forged, log.ledger.forged()), (1, 2));
 }
 
 // LEDG-01

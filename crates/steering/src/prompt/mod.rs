@@ -4,7 +4,7 @@
 //! decides which texts apply.
 
 mod environment;
-mod template;
+pub(crate) mod template;
 
 use crate::reminder::neutralise;
 pub use environment::Environment;

@@ -7,9 +7,9 @@
 
 /// What conditions are asked about.
 #[derive(Clone, Copy)]
-pub(super) struct Facts<'a> {
-    pub(super) tools: &'a [&'a str],
-    pub(super) interactive: bool,
+pub(crate) struct Facts<'a> {
+    pub(crate) tools: &'a [&'a str],
+    pub(crate) interactive: bool,
 }
 
 impl Facts<'_> {
@@ -27,7 +27,7 @@ impl Facts<'_> {
 }
 
 /// The text for an agent of which these facts hold.
-pub(super) fn render(template: &str, facts: Facts<'_>) -> String {
+pub(crate) fn render(template: &str, facts: Facts<'_>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut head_stayed = false;
     for line in template.lines() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::git;
 
 /// How many characters of instruction files are told in all.
-const LIMIT: usize = 40_000;
+pub(crate) const LIMIT: usize = 40_000;
 /// As many bytes of a file as can matter: a character has at most four, and one more shows that something is left.
 const READ_LIMIT: u64 = 4 * (LIMIT as u64 + 1);
 

@@ -1,0 +1,230 @@
+//! What sources need to know of the conversation so far: the fold of its entries, small however long it is.
+//!
+//! Counts are those of a walk backwards through the messages: a *turn* here is one answer of the model that says or
+//! calls something.
+
+mod answer;
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tiller_protocol::effect::{Effect, Fingerprint};
+use tiller_protocol::entry::{Attachment, Body, CallResult, Entry};
+
+use answer::Answer;
+pub(crate) use texts::Texts;
+
+/// The conversation so far.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// Turns before the last answer, which may still be orphaned.
+    settled: u32,
+    answer: Answer,
+    told: BTreeMap<String, Told>,
+    /// The turn in which the todo list was last written.
+    todo_write: Option<u32>,
+    calls_since_prompt: u32,
+    plan: PlanPast,
+    instructions: BTreeSet<PathBuf>,
+    tasks: BTreeMap<String, TaskPast>,
+    texts: Texts,
+}
+
+/// What was told of one kind.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    times: u32,
+    /// The number of turns at the last time.
+    turn: u32,
+    /// The content of the last time.
+    last: Value,
+}
+
+/// What was told since plan mode was last left.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlanPast {
+    reminders: u32,
+    /// The number of turns at the last reminder or return.
+    turn: Option<u32>,
+}
+
+/// What was told of a background task.
+#[derive(Clone, Debug, Default)]
+struct TaskPast {
+    status: Option<String>,
+    progress: Option<u32>,
+}
+
+impl Past {
+    /// Folds one more entry in.
+    pub fn push(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::User(message) if !message.is_hidden() => {
+                self.settle();
+                self.calls_since_prompt = 0;
+            }
+            Body::Assistant(block) if block.api_error.is_none() => {
+                if !self.answer.continues(&block.message_id) {
+                    self.settle();
+                    self.answer = Answer::begin(&block.message_id);
+                }
+                self.answer.push(entry.id, &block.block);
+            }
+            Body::Response(response) if !response.side => self.answer.complete(),
+            Body::Orphaned(orphaned) => self.answer.orphan(&orphaned.ids),
+            Body::Result(result) => self.result(result),
+            Body::Attachment(attachment) => self.attached(attachment),
+            _ => {}
+        }
+    }
+
+    fn settle(&mut self) {
+        if let Some(turn) = self.todo_written_now() {
+            self.todo_write = Some(turn);
+        }
+        self.settled = self.turns();
+        self.calls_since_prompt += self.answer.calls();
+        self.answer = Answer::default();
+    }
+
+    fn todo_written_now(&self) -> Option<u32> {
+        self.answer.calls_tool("TodoWrite").then(|| self.turns())
+    }
+
+    /// Turns so far.
+    fn turns(&self) -> u32 {
+        self.settled + u32::from(self.answer.counts())
+    }
+
+    fn result(&mut self, result: &CallResult) {
+        for effect in &result.effects {
+            if let Effect::FileSeen(seen) = effect
+                && let Some(text) = text_of(&result.detail).filter(|_| seen.lines.is_none())
+            {
+                self.texts.insert(&seen.path, &seen.fingerprint, text);
+            }
+        }
+    }
+
+    fn attached(&mut self, attachment: &Attachment) {
+        let turn = self.turns();
+        let (kind, content) = (attachment.kind(), &attachment.attachment);
+        let field = |name: &str| content[name].as_str();
+        match kind {
+            "plan_mode" => {
+                self.plan = PlanPast { reminders: self.plan.reminders + 1, turn: Some(turn) };
+            }
+            "plan_mode_reentry" => self.plan.turn = Some(turn),
+            "plan_mode_exit" => self.plan = PlanPast::default(),
+            "nested_memory" => self.instructions.extend(field("path").map(PathBuf::from)),
+            "task_status" => {
+                let task = self.tasks.entry(field("taskId").unwrap_or_default().to_owned()).or_default();
+                task.status = field("status").map(str::to_owned);
+            }
+            "task_progress" => {
+                let task = self.tasks.entry(field("taskId").unwrap_or_default().to_owned()).or_default();
+                task.progress = Some(turn);
+            }
+            _ => {}
+        }
+        for effect in &attachment.effects {
+            if let (Effect::FileSeen(seen), Some(text)) = (effect, content["content"]["text"].as_str())
+                && seen.lines.is_none()
+            {
+                self.texts.insert(&seen.path, &seen.fingerprint, text);
+            }
+        }
+        let told = self.told.entry(kind.to_owned()).or_default();
+        let last = if REMEMBERED.contains(&kind) { content.clone() } else { Value::Null };
+        *told = Told { times: told.times + 1, turn, last };
+    }
+
+    /// Turns since a kind was last told; absent when it never was.
+    #[must_use]
+    pub fn turns_since(&self, kind: &str) -> Option<u32> {
+        self.told.get(kind).map(|told| self.turns().saturating_sub(told.turn))
+    }
+
+    /// Turns since a kind was last told; all of them when it never was.
+    #[must_use]
+    pub fn turns_without(&self, kind: &str) -> u32 {
+        self.turns_since(kind).unwrap_or_else(|| self.turns())
+    }
+
+    /// How often a kind was told.
+    #[must_use]
+    pub fn times(&self, kind: &str) -> u32 {
+        self.told.get(kind).map_or(0, |told| told.times)
+    }
+
+    /// What was last told of a kind whose content matters later.
+    pub(crate) fn last(&self, kind: &str) -> &Value {
+        self.told.get(kind).map_or(&Value::Null, |told| &told.last)
+    }
+
+    /// Turns since the todo list was last written; all of them when it never was.
+    #[must_use]
+    pub fn turns_without_todo_write(&self) -> u32 {
+        let written = self.todo_written_now().or(self.todo_write);
+        self.turns().saturating_sub(written.unwrap_or_default())
+    }
+
+    /// Whether a tool was called since the user last spoke.
+    #[must_use]
+    pub fn called_since_prompt(&self) -> bool {
+        self.calls_since_prompt + self.answer.calls() > 0
+    }
+
+    /// Turns since the last reminder of plan mode, or return to it, in this planning phase.
+    #[must_use]
+    pub fn turns_since_plan_reminder(&self) -> Option<u32> {
+        self.plan.turn.map(|turn| self.turns().saturating_sub(turn))
+    }
+
+    /// Reminders of plan mode in this planning phase; returns to it do not count.
+    #[must_use]
+    pub fn plan_reminders(&self) -> u32 {
+        self.plan.reminders
+    }
+
+    /// Whether an instruction file of a directory further down was told.
+    #[must_use]
+    pub fn has_told_instructions(&self, path: &Path) -> bool {
+        self.instructions.contains(path)
+    }
+
+    /// The status of a background task that was last told.
+    #[must_use]
+    pub fn told_status(&self, task: &str) -> Option<&str> {
+        self.tasks.get(task)?.status.as_deref()
+    }
+
+    /// Turns since progress of a background task was last told.
+    #[must_use]
+    pub fn turns_since_progress(&self, task: &str) -> Option<u32> {
+        self.tasks.get(task)?.progress.map(|turn| self.turns().saturating_sub(turn))
+    }
+
+    /// The text of a file as the model saw it, if it had this content and is still remembered.
+    #[must_use]
+    pub fn text(&self, path: &Path, fingerprint: &Fingerprint) -> Option<Arc<str>> {
+        self.texts.get(path, fingerprint)
+    }
+}
+
+/// Kinds whose last content decides whether there is something new to tell.
+const REMEMBERED: [&str; 2] = ["opened_file_in_ide", "output_style"];
+
+/// The whole text of a file in the structured output of a tool that read or wrote it.
+fn text_of(detail: &Value) -> Option<&str> {
+    detail["file"]["content"].as_str().or_else(|| detail["content"].as_str())
+}
+
+#[cfg(test)]
+pub(crate) use tests::Story;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+use serde_json::json;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::effect::FileSeen;
+use tiller_protocol::entry::{AssistantBlock, Cause, Origin, Orphaned, Response, UserMessage};
+use tiller_protocol::id::{CallId, EntryId, MessageId};
+use tiller_protocol::usage::{StopReason, Usage};
+
+use super::*;
+
+/// A conversation written down entry by entry.
+#[derive(Clone, Default)]
+pub(crate) struct Story {
+    pub(crate) past: Past,
+    seq: u64,
+}
+
+impl Story {
+    fn push(&mut self, body: Body) -> EntryId {
+        self.seq += 1;
+        let id = EntryId(uuid::Uuid::from_u128(u128::from(self.seq)));
+        self.past.push(&Entry { seq: self.seq, id, parent: None, at: Default::default(), agent: None, body });
+        id
+    }
+
+    pub(crate) fn prompt(mut self) -> Self {
+        self.push(Body::User(UserMessage::prompt("go")));
+        self
+    }
+
+    fn hidden(mut self) -> Self {
+        let content = vec![RawBlock::text("go on")];
+        self.push(Body::User(UserMessage { content, origin: Origin::Harness }));
+        self
+    }
+
+    fn block(&mut self, id: &str, block: &Value) -> EntryId {
+        self.push(Body::Assistant(AssistantBlock {
+            message_id: MessageId::from(id),
+            model: "m".to_owned(),
+            block: RawBlock::from_value(block),
+            invalid_input: None,
+            api_error: None,
+            aborted: false,
+        }))
+    }
+
+    fn complete(&mut self) {
+        self.push(Body::Response(Response {
+            message_id: MessageId::from("m"),
+            model: "m".to_owned(),
+            usage: Usage::default(),
+            stop_reason: StopReason::EndTurn,
+            stop_details: None,
+            cost_usd: None,
+            duration_ms: 0,
+            request_id: None,
+            side: false,
+        }));
+    }
+
+    /// One answer with these blocks.
+    fn answer(&mut self, blocks: &[Value]) -> Vec<EntryId> {
+        let ids = blocks.iter().map(|block| self.block("same", block)).collect();
+        self.complete();
+        ids
+    }
+
+    /// Answers that say something.
+    pub(crate) fn says(mut self, times: u32) -> Self {
+        (0..times).for_each(|_| drop(self.answer(&[json!({"type": "text", "text": "hm"})])));
+        self
+    }
+
+    /// An answer that calls a tool.
+    pub(crate) fn calls(mut self, tool: &str) -> Self {
+        self.answer(&[json!({"type": "tool_use", "id": "t", "name": tool, "input": {}})]);
+        self
+    }
+
+    pub(crate) fn attach(mut self, content: Value) -> Self {
+        self.push(Body::Attachment(Attachment::new(content, "", String::new(), Vec::new())));
+        self
+    }
+}
+
+fn kind(name: &str) -> Value {
+    json!({"type": name})
+}
+
+// PLAN-34
+#[test]
+fn turns_are_answers_that_say_or_call_something() {
+    let mut story = Story::default().prompt().attach(kind("x"));
+    story.answer(&[json!({"type": "thinking", "thinking": "hm", "signature": "s"})]);
+    story.answer(&[json!({"type": "text", "text": " \n"})]);
+    assert_eq!(story.past.turns_since("x"), Some(0));
+    let text = json!({"type": "text", "text": "a"});
+    let call = json!({"type": "tool_use", "id": "t", "name": "Read", "input": {}});
+    story.answer(&[text, call.clone(), call]);
+    assert_eq!(story.past.turns_since("x"), Some(1));
+    let story = story.prompt().hidden().says(2);
+    assert_eq!(story.past.turns_since("x"), Some(3));
+    assert_eq!((story.past.turns_since("y"), story.past.turns_without("y")), (None, 3));
+}
+
+#[test]
+fn an_orphaned_answer_never_was() {
+    let mut story = Story::default().prompt().calls("TodoWrite").says(1).prompt();
+    assert!(!story.past.called_since_prompt());
+    let ids = story.answer(&[json!({"type": "tool_use", "id": "t", "name": "TodoWrite", "input": {}})]);
+    assert!(story.past.called_since_prompt());
+    assert_eq!(story.past.turns_without_todo_write(), 0);
+    story.push(Body::Orphaned(Orphaned { ids, cause: Cause::Refusal }));
+    assert!(!story.past.called_since_prompt());
+    assert_eq!(story.past.turns_without_todo_write(), 1);
+    assert_eq!(story.says(1).past.turns_without_todo_write(), 2);
+}
+
+// PLAN-33 PLAN-35 PLAN-37 PLAN-38
+#[test]
+fn planning_phases_are_counted_one_by_one() {
+    let story = Story::default().prompt().attach(kind("plan_mode_reentry")).attach(kind("plan_mode")).says(2);
+    assert_eq!((story.past.plan_reminders(), story.past.turns_since_plan_reminder()), (1, Some(2)));
+    let story = story.attach(kind("plan_mode_reentry")).says(1);
+    assert_eq!((story.past.plan_reminders(), story.past.turns_since_plan_reminder()), (1, Some(1)));
+    let story = story.attach(kind("plan_mode_exit")).says(1);
+    assert_eq!((story.past.plan_reminders(), story.past.turns_since_plan_reminder()), (0, None));
+}
+
+#[test]
+fn what_was_told_of_tasks_and_instructions_is_known() {
+    let story = Story::default()
+        .attach(json!({"type": "task_status", "taskId": "bash_1", "status": "failed"}))
+        .attach(json!({"type": "task_progress", "taskId": "bash_2", "message": "m"}))
+        .attach(json!({"type": "nested_memory", "path": "/p/sub/AGENTS.md", "content": "c"}))
+        .says(2);
+    assert_eq!(story.past.told_status("bash_1"), Some("failed"));
+    assert_eq!(story.past.told_status("bash_2"), None);
+    assert_eq!(story.past.turns_since_progress("bash_2"), Some(2));
+    assert!(story.past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
+    assert_eq!(story.past.times("task_status"), 1);
+}
+
+#[test]
+fn texts_of_files_are_those_that_the_model_saw_completely() {
+    let seen = |path: &str, lines| {
+        Effect::FileSeen(FileSeen {
+            path: path.into(),
+            fingerprint: Fingerprint("f".to_owned()),
+            mtime_ms: 0,
+            lines,
+        })
+    };
+    let result = |detail: Value, effect: Effect| {
+        Body::Result(CallResult {
+            call: CallId::from("t"),
+            tool: "Read".to_owned(),
+            content: Vec::new(),
+            is_error: false,
+            cause: Cause::Call,
+            detail,
+            effects: vec![effect],
+        })
+    };
+    let part = Some(tiller_protocol::effect::LineRange { first: 1, last: 2 });
+    let mut story = Story::default();
+    story.push(result(json!({"type": "text", "file": {"content": "read"}}), seen("/read", None)));
+    story.push(result(json!({"type": "update", "content": "written"}), seen("/written", None)));
+    story.push(result(json!({"type": "text", "file": {"content": "a part"}}), seen("/part", part)));
+    story.push(Body::Attachment(Attachment {
+        effects: vec![seen("/mentioned", None)],
+        ..Attachment::new(
+            json!({"type": "file", "content": {"type": "text", "text": "mentioned"}}),
+            "",
+            String::new(),
+            Vec::new(),
+        )
+    }));
+    let text = |path: &str| story.past.text(Path::new(path), &Fingerprint("f".to_owned()));
+    assert_eq!(text("/read").as_deref(), Some("read"));
+    assert_eq!(text("/written").as_deref(), Some("written"));
+    assert_eq!(text("/mentioned").as_deref(), Some("mentioned"));
+    assert_eq!(text("/part"), None);
+}

@@ -1,0 +1,113 @@
+//! What changed in a file, as lines with their numbers.
+
+use std::time::Duration;
+
+use similar::{DiffOp, TextDiff};
+
+/// Characters of a snippet.
+const LIMIT: usize = 8_000;
+/// Unchanged lines around a change.
+const CONTEXT: usize = 3;
+/// A comparison that takes longer becomes coarser.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The changed regions of the new text.
+pub(super) fn of_change(old: &str, new: &str) -> String {
+    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_slices(&old_lines, &new_lines);
+    let mut snippet = Snippet::new("What has changed, as it is now, with line numbers:");
+    for (at, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+        if at > 0 {
+            snippet.push("[…]");
+        }
+        for op in group {
+            snippet.region(op, &new_lines);
+        }
+    }
+    snippet.finish()
+}
+
+/// The beginning of a text of which it is not known how it was before.
+pub(super) fn of_beginning(new: &str) -> String {
+    let new_lines = lines(new);
+    let mut snippet =
+        Snippet::new("How it was before is not at hand any more. It now begins, with line numbers:");
+    snippet.numbered(&new_lines, 0..new_lines.len());
+    snippet.finish()
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split('\n').map(|line| line.trim_end_matches('\r')).collect()
+}
+
+/// Text that stops growing at the limit.
+struct Snippet {
+    text: String,
+    room: usize,
+    cut: bool,
+}
+
+impl Snippet {
+    fn new(heading: &str) -> Self {
+        Self { text: heading.to_owned(), room: LIMIT, cut: false }
+    }
+
+    fn region(&mut self, op: &DiffOp, new: &[&str]) {
+        if let DiffOp::Delete { old_len, .. } | DiffOp::Replace { old_len, new_len: 0, .. } = op {
+            let lines = if *old_len == 1 { "line was" } else { "lines were" };
+            self.push(&format!("[{old_len} {lines} removed here]"));
+        }
+        self.numbered(new, op.new_range());
+    }
+
+    fn numbered(&mut self, lines: &[&str], range: std::ops::Range<usize>) {
+        for at in range {
+            self.push(&format!("{:>6}→{}", at + 1, lines[at]));
+        }
+    }
+
+    fn push(&mut self, line: &str) {
+        let size = line.chars().count() + 1;
+        self.cut |= size > self.room;
+        if !self.cut {
+            self.text.push('\n');
+            self.text.push_str(line);
+            self.room -= size;
+        }
+    }
+
+    fn finish(mut self) -> String {
+        if self.cut {
+            self.text.push_str("\n[The rest is not shown; read the file for it.]");
+        }
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_have_numbers_and_context() {
+        let old: String = (1..=40).map(|n| format!("{n}\n")).collect();
+        let new = old.replace("10\n", "ten\n10.5\n").replace("30\n31\n", "");
+        insta::assert_snapshot!(of_change(&old, &new));
+    }
+
+    #[test]
+    fn line_endings_and_a_final_newline_make_no_difference_of_their_own() {
+        let changed = of_change("a\r\nb", "a\nB");
+        assert!(changed.ends_with("     1→a\n     2→B"), "{changed}");
+    }
+
+    // STEER-25
+    #[test]
+    fn a_snippet_is_bounded() {
+        let new: String = (0..5_000).map(|n| format!("line {n}\n")).collect();
+        for snippet in [of_change("", &new), of_beginning(&new), of_change("x", &"é".repeat(20_000))] {
+            assert!(snippet.chars().count() < LIMIT + 200, "{}", snippet.chars().count());
+            assert!(snippet.ends_with("read the file for it.]"), "{snippet}");
+        }
+    }
+}

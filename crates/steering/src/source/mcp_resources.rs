@@ -1,0 +1,72 @@
+//! `mcp_resources`: resources of connected servers that the user names with `@server:uri`.
+
+use super::mention::mentions;
+use super::{Cx, Group, Observation, Source, SourceError, Unseen};
+use crate::attachment::{McpResource, attach};
+
+pub(super) struct McpResources;
+
+impl Source for McpResources {
+    const LABEL: &'static str = "mcp_resources";
+    const GROUP: Group = Group::Mention;
+    const KINDS: &'static [&'static str] = &["mcp_resource"];
+
+    async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
+        let Some(prompt) = &cx.facts.prompt else { return Ok(Observation::nothing()) };
+        let mut observation = Observation::nothing();
+        for mention in mentions(&prompt.text) {
+            for reading in mention.readings() {
+                let Some((server, uri)) = reading.split_once(':').filter(|(server, uri)| {
+                    !uri.is_empty() && cx.facts.servers.iter().any(|known| known == server)
+                }) else {
+                    continue;
+                };
+                let resource = tokio::select! {
+                    biased;
+                    resource = cx.sight.resource(server, uri) => resource,
+                    () = cx.budget.cancelled() => Err(Unseen::Unreadable("it took too long".to_owned())),
+                };
+                match resource {
+                    Ok(resource) => {
+                        let resource = McpResource {
+                            server: server.to_owned(),
+                            uri: uri.to_owned(),
+                            name: resource.name,
+                            content: resource.content,
+                        };
+                        let why = format!("the prompt mentions @{reading}");
+                        observation.attachments.push(attach(&resource, Self::LABEL, why));
+                        break;
+                    }
+                    Err(Unseen::Missing) => {}
+                    Err(unseen) => {
+                        observation.notices.push(format!("@{reading} was not attached: {unseen}"));
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(observation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Facts;
+    use super::super::trial::{Trial, observe};
+    use super::*;
+
+    // STEER-37
+    #[tokio::test]
+    async fn resources_of_connected_servers_can_be_mentioned() {
+        let trial =
+            Trial::default().resource("github:issue://7", "It leaks.").resource("github:issue://8", "");
+        let prompted = trial.prompted("see @github:issue://7, @github:issue://8 and @other:issue://7");
+        let facts = Facts { servers: vec!["github".to_owned()], ..prompted };
+        let observation = observe(&McpResources, &facts, &trial).await;
+        let texts: Vec<String> =
+            observation.attachments.iter().map(|one| one.rendered[0].as_text().unwrap()).collect();
+        assert_eq!(texts.len(), 2);
+        assert!(texts[0].contains("It leaks.") && texts[1].contains("is empty"), "{texts:?}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `nested_memory`: instruction files of directories that work has reached.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::Attachment;
+
+use super::{Cx, Group, Observation, Source, SourceError};
+use crate::attachment::{NestedMemory, attach};
+use crate::user_context::instructions::{InstructionFile, LIMIT};
+
+pub(super) struct NestedMemories;
+
+impl Source for NestedMemories {
+    const LABEL: &'static str = "nested_memory";
+    const GROUP: Group = Group::Core;
+    const KINDS: &'static [&'static str] = &["nested_memory"];
+
+    async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
+        let mut told: Vec<InstructionFile> = Vec::new();
+        let mut attachments = Vec::new();
+        for dir in reached(cx) {
+            let found = tokio::select! {
+                biased;
+                found = cx.sight.instructions(&dir) => found,
+                () = cx.budget.cancelled() => break,
+            };
+            for file in found {
+                let is_new = !cx.facts.past.has_told_instructions(&file.path)
+                    && !told.iter().any(|other| other.path == file.path);
+                if is_new {
+                    let why = format!("a file below {} was looked at", dir.display());
+                    // Known from now on, so that a change of it is told.
+                    let seen =
+                        cx.sight.show(&file.path, None).await.ok().map(|shown| Effect::FileSeen(shown.seen));
+                    let attachment = attach(&told_of(&file), Self::LABEL, why);
+                    attachments.push(Attachment { effects: seen.into_iter().collect(), ..attachment });
+                    told.push(file);
+                }
+            }
+        }
+        Ok(attachments.into())
+    }
+}
+
+fn told_of(file: &InstructionFile) -> NestedMemory {
+    let content = match file.text.char_indices().nth(LIMIT) {
+        Some((end, _)) => {
+            format!("{}\n(Cut: instruction files are told up to {LIMIT} characters.)", &file.text[..end])
+        }
+        None => file.text.clone(),
+    };
+    NestedMemory { path: file.path.clone(), content }
+}
+
+/// The directories below the start of the session in which files were seen, outer ones first.
+fn reached(cx: &Cx<'_>) -> BTreeSet<PathBuf> {
+    let start = cx.facts.start_dir.as_path();
+    let below = |path: &Path| -> Vec<PathBuf> {
+        let dirs = path.ancestors().skip(1).take_while(|dir| *dir != start);
+        dirs.map(Path::to_owned).collect()
+    };
+    cx.files.iter().filter(|seen| seen.path.starts_with(start)).flat_map(|seen| below(&seen.path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tiller_protocol::entry::{Body, Entry};
+
+    use super::super::trial::{Trial, observe};
+    use super::*;
+
+    fn trial() -> Trial {
+        let mut trial = Trial::default()
+            .file("/p/AGENTS.md", "known from the start")
+            .file("/p/a/AGENTS.md", "A")
+            .file("/p/a/b/AGENTS.md", "B")
+            .file("/p/a/b/c/AGENTS.md", "C")
+            .file("/p/other/AGENTS.md", "other")
+            .file("/p/a/b/code.rs", "fn")
+            .file("/elsewhere/AGENTS.md", "not ours")
+            .file("/elsewhere/code.rs", "fn");
+        trial.facts.start_dir = "/p".into();
+        trial
+    }
+
+    fn told(attachments: &[Attachment]) -> Vec<&str> {
+        attachments.iter().filter_map(|attachment| attachment.attachment["path"].as_str()).collect()
+    }
+
+    // STEER-33
+    #[tokio::test]
+    async fn every_directory_down_to_a_file_is_told_once() {
+        let mut trial = trial().seen("/p/a/b/code.rs").seen("/elsewhere/code.rs");
+        let observation = observe(&NestedMemories, &trial.facts, &trial).await;
+        assert_eq!(told(&observation.attachments), ["/p/a/AGENTS.md", "/p/a/b/AGENTS.md"]);
+
+        let mut past = crate::past::Past::default();
+        for attachment in observation.attachments {
+            let body = Body::Attachment(attachment);
+            past.push(&Entry {
+                seq: 1,
+                id: Default::default(),
+                parent: None,
+                at: Default::default(),
+                agent: None,
+                body,
+            });
+        }
+        trial.facts.past = Arc::new(past);
+        assert_eq!(observe(&NestedMemories, &trial.facts, &trial).await, Observation::nothing());
+    }
+
+    // STEER-33
+    #[tokio::test]
+    async fn files_of_the_working_directory_itself_bring_nothing() {
+        let trial = trial().file("/p/main.rs", "fn").seen("/p/main.rs");
+        assert_eq!(observe(&NestedMemories, &trial.facts, &trial).await, Observation::nothing());
+    }
+
+    #[tokio::test]
+    async fn too_long_a_file_is_cut() {
+        let trial = trial().file("/p/other/AGENTS.md", &"é".repeat(LIMIT + 1)).seen("/p/other/AGENTS.md");
+        let observation = observe(&NestedMemories, &trial.facts, &trial).await;
+        let content = observation.attachments[0].attachment["content"].as_str().unwrap();
+        assert_eq!(content.matches('é').count(), LIMIT);
+        assert!(content.ends_with("characters.)"), "{content}");
+    }
+}

@@ -1,0 +1,56 @@
+//! `output_style`: how the user wants answers to be. Told with a prompt: in full when it is new, then by name.
+
+mod find;
+
+use super::{Cx, Group, Observation, Source, SourceError};
+use crate::attachment::{OutputStyle, attach};
+
+pub use find::{StyleError, find};
+
+pub(super) struct OutputStyles;
+
+impl Source for OutputStyles {
+    const LABEL: &'static str = "output_style";
+    const GROUP: Group = Group::MainOnly;
+    const KINDS: &'static [&'static str] = &["output_style"];
+
+    async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
+        let Some(style) = cx.facts.style.as_ref().filter(|_| cx.facts.prompt.is_some()) else {
+            return Ok(Observation::nothing());
+        };
+        let told = cx.facts.past.last("output_style")["style"].as_str();
+        let guidelines = (told != Some(style.name.as_str())).then(|| style.guidelines.clone());
+        let style = OutputStyle { style: style.name.clone(), guidelines };
+        Ok(attach(&style, Self::LABEL, "outputStyle is set").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::super::trial::{Trial, observed};
+    use super::super::{Facts, Style};
+    use super::*;
+    use crate::past::Story;
+
+    // STEER-46
+    #[tokio::test]
+    async fn a_style_is_told_with_each_prompt_its_guidelines_once() {
+        let style = Some(Style { name: "concise".to_owned(), guidelines: "Be brief.".to_owned() });
+        let facts = Facts { style, ..Trial::default().prompted("go") };
+        let text = |observation: Observation| observation.attachments[0].rendered[0].as_text().unwrap();
+        assert!(text(observed(&OutputStyles, &facts).await).contains("Be brief."));
+        let told = |style: &str| Story::default().attach(json!({"type": "output_style", "style": style}));
+        let again = Facts { past: Arc::new(told("concise").past), ..facts.clone() };
+        let short = text(observed(&OutputStyles, &again).await);
+        assert!(!short.contains("Be brief.") && short.contains("\"concise\""), "{short}");
+        let other = Facts { past: Arc::new(told("other").past), ..facts.clone() };
+        assert!(text(observed(&OutputStyles, &other).await).contains("Be brief."));
+        for quiet in [Facts { prompt: None, ..facts.clone() }, Facts { style: None, ..facts }] {
+            assert_eq!(observed(&OutputStyles, &quiet).await, Observation::nothing());
+        }
+    }
+}
