@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use tiller_policy::{Behavior, ExplainedPart, Reason, Source};
+use tiller_policy::{Behavior, ExplainedPart, Profile, Reason, Source};
 use tiller_protocol::mode::Mode;
 
 use super::judge::Judged;
@@ -22,8 +22,8 @@ pub(super) struct Told {
     pub(super) source: Option<String>,
     tool: String,
     mode: Mode,
-    /// Whether it may only run where the kernel lets it change nothing.
-    confined: bool,
+    /// How much it may change when it runs, if it is a command that may run.
+    profile: Option<Profile>,
     /// What it rests on, in the words that hosts know.
     decision_reason: Reason,
     /// Descriptions of rules in words that a session would have a model compare the command with.
@@ -52,7 +52,7 @@ impl Told {
             source: explanation.source.map(|source| place(source, explanation.file.as_deref())),
             tool: tool.clone(),
             mode: *mode,
-            confined: explanation.confined,
+            profile: explanation.profile,
             decision_reason: explanation.reason.clone(),
             asks_model: question.as_ref().map(|question| question.descriptions.clone()).unwrap_or_default(),
             parts: explanation.parts.iter().map(Part::new).collect(),
@@ -69,9 +69,7 @@ impl Told {
             lines.push(hanging("       rule    ", rule));
             lines.push(hanging("       source  ", source));
         }
-        if self.confined {
-            lines.push(beside("it runs where the kernel lets it change nothing"));
-        }
+        lines.extend(self.profile.map(|profile| beside(held(profile))));
         if !self.asks_model.is_empty() {
             let described = self.asks_model.join("; ");
             lines.push(beside(&format!("a session first asks a model whether it does this: {described}")));
@@ -102,6 +100,15 @@ impl Part {
         let source = self.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
         let what = hanging(&format!("  {}", head(self.decision)), &self.what);
         format!("{what}\n{}", hanging("           ", &format!("{}{source}", self.reason)))
+    }
+}
+
+/// How a command runs.
+fn held(profile: Profile) -> &'static str {
+    match profile {
+        Profile::ReadOnly => "it runs where the kernel lets it change nothing",
+        Profile::Workspace => "it runs confined to the working directories",
+        Profile::Full => "it runs without being confined",
     }
 }
 

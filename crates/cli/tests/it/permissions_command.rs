@@ -133,6 +133,22 @@ fn input_may_be_typed_as_it_comes_to_mind() {
     assert_eq!((&mcp["decision"], &mcp["rule"]), (&json!("allow"), &json!("mcp__srv")));
 }
 
+// RULE-02
+#[test]
+fn how_a_command_would_be_held_is_part_of_the_answer() {
+    let world = World::new();
+    let doctor: Value = serde_json::from_str(&world.run(&["doctor", "--json"]).stdout).unwrap();
+    let (decision, profile) = match doctor["confinement"]["level"].as_str().unwrap() {
+        "none" => ("deny", Value::Null),
+        _ => ("allow", json!("read-only")),
+    };
+    let planned = explain(&world, &["--mode", "plan", "Bash", "make"]);
+    assert_eq!((&planned["decision"], &planned["profile"]), (&json!(decision), &profile));
+    let bypassed = explain(&world, &["--mode", "bypassPermissions", "Bash", "make"]);
+    assert_eq!(bypassed["profile"], "full");
+    assert_eq!(explain(&world, &["--mode", "bypassPermissions", "Edit", "x"])["profile"], Value::Null);
+}
+
 // RULE-02, PERM-12
 #[test]
 fn what_only_a_model_can_tell_is_said_to_be_open() {
@@ -322,12 +338,10 @@ fn examples_beside_the_rules_are_tested() {
 // RULE-03
 #[test]
 fn a_difference_fails_and_is_shown() {
-    let world = World::new()
-        .file(".tiller/settings.json", &EXAMPLES.replace("Bash(rm:*)", "Bash(rm)"))
-        .file(
-            ".tiller/settings.local.json",
-            r#"{"permissions": {"tests": [{"tool": "Beam", "input": {}, "expect": "ask"}]}}"#,
-        );
+    let world = World::new().file(".tiller/settings.json", &EXAMPLES.replace("Bash(rm:*)", "Bash(rm)")).file(
+        ".tiller/settings.local.json",
+        r#"{"permissions": {"tests": [{"tool": "Beam", "input": {}, "expect": "ask"}]}}"#,
+    );
     let run = world.run(&["permissions", "test"]);
     assert_eq!(run.code(), 1, "{run:#?}");
     let shown = run.stdout.replace(&world.dir().display().to_string(), "<project>");
