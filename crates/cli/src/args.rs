@@ -23,6 +23,7 @@ Commands:
   tiller -p PROMPT       Do one task and print the answer
   tiller config          Look at settings and change them
   tiller hooks           See which hooks there are, and try them out
+  tiller inspect         See what a session consisted of: requests, calls, decisions, what was added
   tiller permissions     Ask what would be allowed and why; test rules
   tiller sandbox run     Try how a command is confined
   tiller trust           Trust the settings of a project
@@ -62,6 +63,10 @@ pub(crate) struct Args {
     /// With stream-json: also print the model's raw streaming events
     #[arg(long)]
     pub(crate) include_partial_messages: bool,
+
+    /// With stream-json: also tell of hooks that start and end
+    #[arg(long)]
+    pub(crate) include_hook_events: bool,
 
     /// With stream-json: print user messages back
     #[arg(long)]

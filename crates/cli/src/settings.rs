@@ -8,6 +8,7 @@ use anyhow::bail;
 use tiller_config::{
     CommandLine, Layer, Origin, Permissions, Places, ProjectTrust, Resolved, Settings, Sourced,
 };
+use tiller_engine::{HookSettings, SandboxChoice, list_hooks};
 use tiller_model::name::Names;
 use tiller_policy::{Rule, Rules, Source, split_list};
 use tiller_protocol::env::Env;
@@ -28,9 +29,6 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
     for warning in &settings.warnings {
         complain(&format!("warning: {warning}"));
     }
-    for warning in without_effect(&settings) {
-        complain(&format!("warning: {warning}"));
-    }
     if args.trust {
         trust::record(&request, env)?;
     }
@@ -41,25 +39,6 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
         &settings.permissions.default_mode,
     );
     Ok(settings)
-}
-
-/// Settings that this version understands but does not act on. Nobody should rely on one in silence.
-const WITHOUT_EFFECT: [&str; 1] = ["sandbox"];
-
-/// Says which of them are used.
-pub(crate) fn without_effect(settings: &Resolved) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
-    for row in settings.rows().into_iter().filter(|row| row.origin.layer != Layer::Default) {
-        let group = WITHOUT_EFFECT
-            .iter()
-            .find(|group| row.key == **group || row.key.starts_with(&format!("{group}.")));
-        let Some(group) = group else { continue };
-        let warning = format!("{}: {group} has no effect in this version of tiller", row.origin);
-        if !told.contains(&warning) {
-            told.push(warning);
-        }
-    }
-    told
 }
 
 /// The variables that commands see: those of this process, and those that settings add.
@@ -124,6 +103,30 @@ pub(crate) fn fallback_model(
         }
     }
     Ok(value.clone())
+}
+
+/// The hooks of all layers. One whose matcher is not understood is an error: it may be a guard.
+pub(crate) fn hooks(settings: &Resolved) -> anyhow::Result<HookSettings> {
+    for hook in list_hooks(&settings.hooks) {
+        if let Some(problem) = hook.problem {
+            bail!("{}: hooks.{}: {problem}", hook.source, hook.event.name());
+        }
+    }
+    Ok(settings.hooks.clone())
+}
+
+/// How commands are confined.
+pub(crate) fn sandbox(settings: &Resolved) -> SandboxChoice {
+    let sandbox = &settings.sandbox;
+    let texts = |list: &[Sourced<String>]| list.iter().map(|text| text.value.clone()).collect();
+    SandboxChoice {
+        enabled: sandbox.enabled.value,
+        network: sandbox.network.value,
+        writable: sandbox.writable_caches.iter().map(|dir| dir.value.clone()).collect(),
+        kept_variables: texts(&sandbox.keep_variables),
+        excluded_commands: texts(&sandbox.excluded_commands),
+        ..SandboxChoice::default()
+    }
 }
 
 /// The rules of all layers. What is strange about them is said on standard error.

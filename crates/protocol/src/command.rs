@@ -105,6 +105,15 @@ pub enum Event {
         /// What went wrong.
         error: String,
     },
+    /// A hook begins to run; its end is an entry with the same id.
+    HookStarted {
+        /// The id of the entry that tells its end.
+        id: EntryId,
+        /// What it runs for.
+        event: String,
+        /// The hook.
+        name: String,
+    },
     /// The user is asked.
     Asked(AskId, Ask),
     /// A question no longer needs an answer.

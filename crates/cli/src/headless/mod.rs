@@ -33,6 +33,7 @@ pub(crate) struct Job {
     pub(crate) input: InputFormat,
     pub(crate) verbose: bool,
     pub(crate) partial: bool,
+    pub(crate) hooks: bool,
     pub(crate) replay: bool,
     pub(crate) session_states: bool,
 }
@@ -46,6 +47,7 @@ impl Job {
             input: args.input_format,
             verbose: args.verbose,
             partial: args.include_partial_messages,
+            hooks: args.include_hook_events,
             replay: args.replay_user_messages,
             session_states,
         }

@@ -22,6 +22,7 @@ pub(crate) struct Output {
     format: OutputFormat,
     frames: Frames,
     partial: bool,
+    hooks: bool,
     replay: bool,
     verbose: bool,
     session_states: bool,
@@ -33,6 +34,7 @@ impl Output {
             format: job.output,
             frames,
             partial: job.partial,
+            hooks: job.hooks,
             replay: job.replay,
             verbose: job.verbose,
             session_states: job.session_states,
@@ -146,6 +148,10 @@ impl Output {
             }
             Event::Appended(entry) => self.entry(entry, tally),
             Event::Stream(json) if self.partial => line(&self.frames.stream_event(json)),
+            Event::HookStarted { id, event, name } if self.tells_of(event) => {
+                let fields = json!({"hook_id": id, "hook_name": name, "hook_event": event});
+                self.frame(&self.frames.system("hook_started", fields))
+            }
             Event::Retrying { attempt, max, delay, status, error } => {
                 let fields = json!({"attempt": attempt, "max_retries": max, "retry_delay_ms": delay.as_millis(),
                     "error_status": status, "error": error});
@@ -162,6 +168,7 @@ impl Output {
             | Event::CallStarted(_)
             | Event::CallStopped(_)
             | Event::Progress { .. }
+            | Event::HookStarted { .. }
             | Event::Rejected(_) => Ok(()),
         }
     }
@@ -183,11 +190,22 @@ impl Output {
                     "message": decision.message, "reason": decision.reason});
                 self.frames.system("permission_denied", fields)
             }
+            Body::Hook(hook) if self.tells_of(&hook.event) => {
+                let fields = json!({"hook_id": entry.id, "hook_name": hook.name, "hook_event": hook.event,
+                    "output": hook.stdout, "stdout": hook.stdout, "stderr": hook.stderr,
+                    "exit_code": hook.exit_code, "outcome": hook.end.name()});
+                self.frames.system("hook_response", fields)
+            }
             Body::Orphaned(orphaned) => self.frames.system("orphaned", json!({"uuids": orphaned.ids})),
             Body::TurnEnded(_) if tally.turns > 0 => self.frames.result(tally),
             _ => return Ok(()),
         };
         self.frame(&frame)
+    }
+
+    /// Whether hooks of an event are told of: those of the start always are, as hosts expect.
+    fn tells_of(&self, event: &str) -> bool {
+        self.hooks || event == "SessionStart"
     }
 
     fn state(&self, state: &str) -> anyhow::Result<()> {

@@ -187,3 +187,43 @@ fn a_host_that_leaves_is_not_waited_for() {
     assert!(world.path("made").exists());
     assert_eq!(live.wait().code, 0);
 }
+
+#[test]
+fn a_host_can_watch_hooks_start_and_end() {
+    let hooks = json!({"SessionStart": runs("echo hello"), "Stop": runs("echo bye; exit 1")});
+    for (extra, events) in
+        [(&[][..], &["SessionStart"][..]), (&["--include-hook-events"], &["SessionStart", "Stop"])]
+    {
+        let world = World::new().file(".tiller/settings.json", &settings(&hooks));
+        world.server.reply(Reply::text("hi"));
+        let frames =
+            world.run(&[&["-p", "go", "--output-format", "stream-json"][..], extra].concat()).ok().frames();
+        let of = |subtype: &str| -> Vec<Value> {
+            frames.iter().filter(|frame| frame["subtype"] == subtype).cloned().collect()
+        };
+        let (started, ended) = (of("hook_started"), of("hook_response"));
+        assert_eq!(
+            ended.iter().map(|frame| frame["hook_event"].as_str().unwrap()).collect::<Vec<_>>(),
+            events
+        );
+        for (start, end) in started.iter().zip(&ended) {
+            assert_eq!(start["hook_id"], end["hook_id"]);
+        }
+        assert_eq!(started.len(), ended.len());
+        let first =
+            (ended[0]["stdout"].as_str(), ended[0]["outcome"].as_str(), ended[0]["exit_code"].as_i64());
+        assert_eq!(first, (Some("hello\n"), Some("success"), Some(0)));
+    }
+}
+
+// A guard that cannot be understood is not left out.
+#[test]
+fn a_matcher_that_is_none_keeps_a_session_from_starting() {
+    let hooks =
+        json!({"PreToolUse": [{"matcher": "Bash(", "hooks": [{"type": "command", "command": "exit 2"}]}]});
+    let world = World::new().file(".tiller/settings.json", &settings(&hooks));
+    let run = world.run(&["-p", "go"]);
+    assert_eq!(run.code(), 1);
+    assert!(run.stderr.contains("Bash(") && run.stderr.contains("settings.json"), "{}", run.stderr);
+    assert!(world.server.messages().is_empty());
+}

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tiller_config::HookEvent;
-use tiller_protocol::id::CallId;
+use tiller_protocol::env::Env;
+use tiller_protocol::id::{CallId, EntryId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Judge;
 use super::background::{self, Background};
 use super::case::Case;
 use super::combine::Finished;
@@ -21,6 +20,7 @@ use super::output::Ended;
 use super::process::{Command, Launch, Running, Waited};
 use super::prompt;
 use super::registered::{Runnable, Work};
+use super::{Judge, Started};
 
 /// What all hooks of one case share.
 #[derive(Clone)]
@@ -31,6 +31,8 @@ pub(super) struct Surroundings {
     pub(super) cwd: PathBuf,
     pub(super) vars: Arc<BTreeMap<String, String>>,
     pub(super) judge: Arc<dyn Judge>,
+    pub(super) env: Env,
+    pub(super) started: Started,
     pub(super) background: Arc<Background>,
     pub(super) cancel: CancellationToken,
 }
@@ -39,7 +41,8 @@ impl Surroundings {
     /// Runs a hook to its end; an asynchronous one until it can be left alone.
     pub(super) async fn run(&self, hook: &Runnable) -> Finished {
         let begun = Instant::now();
-        let mut run = record(self.case.event, hook);
+        let mut run = self.record(hook);
+        (self.started)(&run);
         let ended = match &hook.work {
             Work::Command { command, detached } => {
                 let command = self.command(hook, command, *detached, begun).await;
@@ -103,7 +106,7 @@ impl Surroundings {
             }
             // One that was quicker than whoever listens to it still has no say.
             Waited::Ended(command) if Announcement::read(command.stdout.text.as_bytes()).is_some() => {
-                self.background.keep(background::response(command, record(self.case.event, hook)));
+                self.background.keep(background::response(command, self.record(hook)));
                 Command::without_output(Ended::RunsOn)
             }
             Waited::Ended(command) => command,
@@ -112,7 +115,7 @@ impl Surroundings {
 
     fn leave_alone(&self, hook: &Runnable, running: Running, limit: Duration, begun: Instant) -> Command {
         let background = Arc::clone(&self.background);
-        let mut run = record(self.case.event, hook);
+        let mut run = self.record(hook);
         self.background.spawn(async move {
             let command = running.wait_for_response(limit, &background.ended).await;
             run.duration = begun.elapsed();
@@ -120,19 +123,20 @@ impl Surroundings {
         });
         Command::without_output(Ended::RunsOn)
     }
-}
 
-/// The record of a hook of which nothing is known yet.
-fn record(event: HookEvent, hook: &Runnable) -> HookRun {
-    HookRun {
-        event,
-        hook_name: hook.name().to_owned(),
-        source: hook.source.clone(),
-        conclusion: Conclusion::Success,
-        exit_code: None,
-        duration: Duration::ZERO,
-        stdout: String::new(),
-        stderr: String::new(),
-        suppressed: false,
+    /// The record of a hook of which nothing is known yet.
+    fn record(&self, hook: &Runnable) -> HookRun {
+        HookRun {
+            id: EntryId(self.env.fresh()),
+            event: self.case.event,
+            hook_name: hook.name().to_owned(),
+            source: hook.source.clone(),
+            conclusion: Conclusion::Success,
+            exit_code: None,
+            duration: Duration::ZERO,
+            stdout: String::new(),
+            stderr: String::new(),
+            suppressed: false,
+        }
     }
 }

@@ -71,7 +71,12 @@ pub(crate) struct Parts {
     pub(crate) transcript: PathBuf,
     /// Answers the questions of prompt hooks.
     pub(crate) judge: Arc<dyn Judge>,
+    /// Told of each hook when it starts.
+    pub(crate) started: Started,
 }
+
+/// Hears of hooks that start.
+pub(crate) type Started = Arc<dyn Fn(&HookRun) + Send + Sync>;
 
 /// A small model that is asked by prompt hooks.
 pub(crate) trait Judge: Send + Sync {
@@ -114,6 +119,8 @@ struct Inner {
     transcript: String,
     vars: Arc<BTreeMap<String, String>>,
     judge: Arc<dyn Judge>,
+    env: Env,
+    started: Started,
     background: Arc<Background>,
 }
 
@@ -133,6 +140,8 @@ impl Hooks {
             transcript: parts.transcript.to_string_lossy().into_owned(),
             vars: Arc::new(vars),
             judge: parts.judge,
+            env: parts.env,
+            started: parts.started,
             background: Arc::default(),
         }))
     }
@@ -181,6 +190,8 @@ impl Hooks {
             cwd,
             vars: Arc::clone(&self.0.vars),
             judge: Arc::clone(&self.0.judge),
+            env: self.0.env.clone(),
+            started: Arc::clone(&self.0.started),
             background: Arc::clone(&self.0.background),
             cancel: cancel.clone(),
         }

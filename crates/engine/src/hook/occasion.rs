@@ -65,7 +65,7 @@ pub(crate) enum Occasion<'a> {
 /// Why a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(not(test), expect(dead_code, reason = "a session cannot be cleared or compacted yet"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "a session cannot be compacted yet"))]
 pub(crate) enum StartSource {
     /// It is new.
     Startup,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tiller_config::HookEvent;
 use tiller_protocol::entry::{Attachment, Level};
+use tiller_protocol::id::EntryId;
 use tiller_protocol::permission::Update;
 
 /// What all hooks of one occasion say together.
@@ -78,6 +79,8 @@ pub(crate) enum PermissionAnswer {
 /// The final record of one hook.
 #[derive(Clone, Debug)]
 pub(crate) struct HookRun {
+    /// Its own id; its start is told under it.
+    pub(crate) id: EntryId,
     /// When it ran.
     pub(crate) event: HookEvent,
     /// The command, the question or the host's name for it.

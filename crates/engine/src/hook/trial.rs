@@ -173,6 +173,7 @@ impl HookTrial<'_> {
                 session: SessionId(self.env.fresh()),
                 transcript: PathBuf::new(),
                 judge: Arc::new(judge),
+                started: Arc::new(|_| {}),
             },
         )
     }

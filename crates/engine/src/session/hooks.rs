@@ -81,7 +81,7 @@ impl Task {
         call: Option<&CallId>,
     ) -> Result<(), StoreError> {
         for run in &outcome.runs {
-            self.append(Body::Hook(run.record(call)))?;
+            self.append_as(run.id, Body::Hook(run.record(call)))?;
         }
         for (level, text) in &outcome.notices {
             self.notice("hook", *level, text.clone())?;
@@ -203,7 +203,7 @@ impl Task {
     /// Tells the model what asynchronous hooks have found out since.
     pub(super) fn deliver_hook_responses(&mut self) -> Result<(), StoreError> {
         for AsyncResponse { run, attachment, notice } in self.services.hooks.take_async_responses() {
-            self.append(Body::Hook(run.record(None)))?;
+            self.append_as(run.id, Body::Hook(run.record(None)))?;
             if let Some((level, text)) = notice {
                 self.notice("hook", level, text)?;
             }

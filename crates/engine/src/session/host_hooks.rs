@@ -9,13 +9,14 @@ use serde_json::Value;
 use tiller_config::{HookEvent, OnFailure};
 use tiller_model::Model;
 use tiller_protocol::ask::{Answer, Ask};
+use tiller_protocol::command::Event;
 use tiller_protocol::entry::Level;
 use tiller_protocol::hook::{HookAsk, HostHooks};
 use tiller_protocol::id::CallId;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Aside, Task};
-use crate::hook::{CallbackGroup, Callbacks, Judge};
+use crate::hook::{CallbackGroup, Callbacks, HookRun, Judge, Started};
 use crate::host::{ask_beside, small_question};
 use crate::store::StoreError;
 
@@ -39,6 +40,15 @@ impl Judge for SmallModel {
         }
         .boxed()
     }
+}
+
+/// Tells the front end of each hook that starts.
+pub(super) fn announce(events: mpsc::UnboundedSender<Event>) -> Started {
+    Arc::new(move |run: &HookRun| {
+        let (event, name) = (run.event.name().to_owned(), run.hook_name.clone());
+        // A front end that went away no longer needs to be told.
+        let _ = events.send(Event::HookStarted { id: run.id, event, name });
+    })
 }
 
 impl Task {

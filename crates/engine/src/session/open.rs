@@ -23,11 +23,12 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::host_hooks::SmallModel;
+use super::host_hooks::{SmallModel, announce};
 use super::sample::THINKING_DROPPED;
 use super::turn::Turn;
 use super::{Fixed, Setup, Start, Task};
 use crate::cache_watch::CacheWatch;
+use crate::confinement::Confiner;
 use crate::executor::{Stop, synthetic};
 use crate::hook::{Ending, Hooks, Judge, Parts, StartSource};
 use crate::journal::{Journal, VERSION};
@@ -76,6 +77,7 @@ impl Task {
             readable: vec![resolved(&opening.paths.dir)],
             unattended: !setup.interactive,
             offline: setup.offline,
+            holding: setup.sandbox.holding(),
             ..context(&setup.env, &setup.additional_dirs, setup.rules, was)
         };
         let (policy, policy_now) = watch::channel(Arc::new(context));
@@ -94,12 +96,19 @@ impl Task {
                 session: opening.id,
                 transcript: opening.paths.log.clone(),
                 judge: Arc::new(judge) as Arc<dyn Judge>,
+                started: announce(events.clone()),
             },
         );
+        let layers = match &opening.scratch {
+            Some(scratch) => scratch.path().join("layers"),
+            None => setup.config_dir.join("layers").join(opening.id.to_string()),
+        };
+        let own = vec![setup.config_dir.clone(), opening.paths.dir.clone()];
         let services = Services {
             env: setup.env.clone(),
             registry: setup.registry,
             shells: Arc::new(Shells::new(setup.env.clone())),
+            confiner: Arc::new(Confiner::new(setup.sandbox, setup.env.clone(), own, layers)),
             secrets: Arc::new(if setup.mask_secrets { Vault::new(&setup.env) } else { Vault::off() }),
             policy: policy_now,
             classifier: Arc::default(),

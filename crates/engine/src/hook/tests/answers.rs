@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tiller_config::{HookEvent, OnFailure};
 use tiller_protocol::entry::Level;
+use tiller_protocol::id::EntryId;
 
 use super::bench::{Bench, SOURCE, notice, one, says};
 use crate::hook::case::Case;
@@ -366,6 +367,7 @@ fn case(event: HookEvent) -> Case {
 
 fn printed(text: String) -> Finished {
     let run = HookRun {
+        id: EntryId::default(),
         event: HookEvent::Stop,
         hook_name: "h".to_owned(),
         source: "s".to_owned(),

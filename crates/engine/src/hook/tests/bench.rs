@@ -104,6 +104,7 @@ impl Bench {
                 session: SessionId(Uuid::from_u128(7)),
                 transcript: "/logs/session.jsonl".into(),
                 judge,
+                started: Arc::new(|_| {}),
             },
         )
     }
