@@ -146,7 +146,11 @@ impl Permission<'_> {
         }
         let suggestions = serde_json::to_value(suggest(&open.request, &open.policy)).unwrap_or_default();
         let hooked = Hooked { view: self.view, services: self.services, line: self.line };
-        hooked.asked(self.call, &suggestions, cancel).await
+        let answer = hooked.asked(self.call, &suggestions, cancel).await?;
+        // What steers Tiller or git, and what may lead to files that must not be read, is for the user alone to allow.
+        let for_the_user = matches!(open.reason, Reason::Guarded { .. } | Reason::MayRead { .. });
+        let allows = matches!(answer, PermissionAnswer::Allow { .. });
+        (!(allows && for_the_user)).then_some(answer)
     }
 
     async fn ask(
