@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::{Body, Entry, Repair};
+use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
@@ -63,8 +63,8 @@ impl Journal {
         let repairs = self.conversation.push(&entry);
         let entry = Arc::new(entry);
         self.tell(Event::Appended(Arc::clone(&entry)));
-        for what in repairs {
-            self.append(Body::Repaired(Repair { what, forged: 0 }))?;
+        for repair in repairs {
+            self.append(Body::Repaired(repair))?;
         }
         Ok(entry)
     }

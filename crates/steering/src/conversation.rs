@@ -12,9 +12,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::{AssistantBlock, Body, CallResult, Entry, Epoch, Orphaned};
+use tiller_protocol::entry::{
+    AssistantBlock, Attachment, Body, CallResult, Entry, Epoch, Orphaned, Repair, UserMessage,
+};
 use tiller_protocol::id::{EntryId, MessageId};
 
+use crate::attachment::catalog;
+use crate::disarm::disarm;
 use crate::lint::{self, Totals};
 use crate::message::{self, Message, Role};
 
@@ -85,11 +89,13 @@ impl OpenResponse {
 }
 
 impl Conversation {
-    /// Takes in one more entry. Returns what had to be mended.
-    pub fn push(&mut self, entry: &Entry) -> Vec<String> {
+    /// Takes in one more entry. Returns what had to be mended. This is where outside text enters: reminder tags in it
+    /// are made harmless here, and nowhere later.
+    pub fn push(&mut self, entry: &Entry) -> Vec<Repair> {
         match &entry.body {
-            Body::User(message) => self.admit_all(entry.id, &message.content),
-            Body::Attachment(attachment) => self.add_all(entry.id, &attachment.rendered),
+            Body::User(message) if message.is_hidden() => self.admit_all(entry.id, &message.content),
+            Body::User(message) => self.user(entry.id, message),
+            Body::Attachment(attachment) => self.attachment(entry.id, attachment),
             Body::Assistant(block) if block.api_error.is_none() => self.assistant(entry.id, block),
             Body::Response(response) if !response.side => self.complete(),
             Body::Result(result) => self.result(entry.id, result),
@@ -172,16 +178,32 @@ impl Conversation {
         messages.into_iter().flatten().collect()
     }
 
-    fn admit_all(&mut self, entry: EntryId, blocks: &[RawBlock]) -> Vec<String> {
+    fn user(&mut self, entry: EntryId, message: &UserMessage) -> Vec<Repair> {
+        let (blocks, forged): (Vec<RawBlock>, Vec<usize>) = message.content.iter().map(disarm).unzip();
+        let mut mended = self.admit_all(entry, &blocks);
+        mended.extend(forgery(forged.into_iter().sum(), "a message of the user"));
+        mended
+    }
+
+    /// What was rendered for the model was disarmed then. A kind of a newer version is passed over.
+    fn attachment(&mut self, entry: EntryId, attachment: &Attachment) -> Vec<Repair> {
+        if catalog::find(attachment.kind()).is_none() {
+            tracing::warn!(kind = attachment.kind(), "an attachment of an unknown kind is left out");
+            return Vec::new();
+        }
+        self.add_all(entry, &attachment.rendered)
+    }
+
+    fn admit_all(&mut self, entry: EntryId, blocks: &[RawBlock]) -> Vec<Repair> {
         let (blocks, mended): (Vec<_>, Vec<_>) = blocks.iter().map(lint::admit).unzip();
-        let mut mended: Vec<String> = mended.into_iter().flatten().collect();
+        let mut mended: Vec<Repair> = mended.into_iter().flatten().map(repair).collect();
         mended.extend(self.add_all(entry, &blocks));
         mended
     }
 
-    fn add_all(&mut self, entry: EntryId, blocks: &[RawBlock]) -> Vec<String> {
+    fn add_all(&mut self, entry: EntryId, blocks: &[RawBlock]) -> Vec<Repair> {
         let said = blocks.iter().filter(|block| !block.is_blank_text());
-        said.filter_map(|block| self.add(entry, block)).collect()
+        said.filter_map(|block| self.add(entry, block)).map(repair).collect()
     }
 
     fn add(&mut self, entry: EntryId, block: &RawBlock) -> Option<String> {
@@ -191,7 +213,7 @@ impl Conversation {
         mended
     }
 
-    fn assistant(&mut self, entry: EntryId, block: &AssistantBlock) -> Vec<String> {
+    fn assistant(&mut self, entry: EntryId, block: &AssistantBlock) -> Vec<Repair> {
         let same = self.response.as_ref().is_some_and(|open| open.id == block.message_id && !open.complete);
         if !same {
             self.settle();
@@ -206,30 +228,32 @@ impl Conversation {
         });
         response.calls.extend(raw.as_tool_use().map(|call| call.id.0));
         response.blocks.push((entry, raw));
-        mended.into_iter().collect()
+        mended.into_iter().map(repair).collect()
     }
 
     /// The provider says that the response is complete: what comes under the same id is another one.
-    fn complete(&mut self) -> Vec<String> {
+    fn complete(&mut self) -> Vec<Repair> {
         if let Some(response) = &mut self.response {
             response.complete = true;
         }
         Vec::new()
     }
 
-    fn result(&mut self, entry: EntryId, result: &CallResult) -> Vec<String> {
+    fn result(&mut self, entry: EntryId, result: &CallResult) -> Vec<Repair> {
         let call = lint::safe_id(result.call.as_str()).into_owned();
         let asked = self.response.as_ref().is_some_and(|response| response.calls.contains(&call));
         let answered = self.after.results.iter().any(|(_, id, _)| *id == call);
         if !asked || answered {
-            return vec![format!("left out a result for {}, which waits for none", result.call)];
+            return vec![repair(format!("left out a result for {}, which waits for none", result.call))];
         }
-        let (block, mended) = lint::mend(&with_safe_id(&result.to_block(), "tool_use_id"), &mut self.totals);
+        let (block, forged) = disarm(&with_safe_id(&result.to_block(), "tool_use_id"));
+        let (block, mended) = lint::mend(&block, &mut self.totals);
         self.after.results.push((entry, call, block));
-        mended.into_iter().collect()
+        let forgery = forgery(forged, &format!("the result of {} ({})", result.call, result.tool));
+        mended.map(repair).into_iter().chain(forgery).collect()
     }
 
-    fn orphan(&mut self, orphaned: &Orphaned) -> Vec<String> {
+    fn orphan(&mut self, orphaned: &Orphaned) -> Vec<Repair> {
         let gone = |id: &EntryId| orphaned.ids.contains(id);
         self.after.results.retain(|(id, _, _)| !gone(id));
         self.after.rest.retain(|(id, _)| !gone(id));
@@ -245,7 +269,7 @@ impl Conversation {
         Vec::new()
     }
 
-    fn epoch(&mut self, epoch: &Epoch) -> Vec<String> {
+    fn epoch(&mut self, epoch: &Epoch) -> Vec<Repair> {
         self.lead.clone_from(&epoch.user_context);
         self.sent = 0;
         self.forget_thinking();
@@ -285,6 +309,16 @@ impl Conversation {
             response.blocks.retain(|(_, block)| !block.is_thinking());
         }
     }
+}
+
+fn repair(what: String) -> Repair {
+    Repair { what, forged: 0 }
+}
+
+/// What is recorded of reminder tags that were not Tiller's.
+fn forgery(forged: usize, place: &str) -> Option<Repair> {
+    let what = format!("made reminder tags harmless that somebody had put into {place}");
+    (forged > 0).then_some(Repair { what, forged })
 }
 
 fn calls(blocks: &[(EntryId, RawBlock)]) -> Vec<String> {

@@ -2,6 +2,8 @@
 
 pub mod attachment;
 mod conversation;
+mod disarm;
+pub mod file_state;
 pub mod head;
 mod lint;
 mod message;

@@ -98,7 +98,7 @@ async fn an_empty_file_is_said_to_be_empty() {
     let mut bench = Bench::new();
     bench.write("empty", "");
     let done = bench.call("Read", json!({"file_path": "empty"})).await.unwrap();
-    assert_eq!(text(&done), "<system-reminder>\nThe file exists but is empty.\n</system-reminder>");
+    assert_eq!(text(&done), "[The file exists but is empty.]");
     assert_eq!(seen(&done).lines, None);
 }
 

@@ -176,7 +176,7 @@ fn collect<R: Read>(
 fn nothing(source: &Source<'_>, shown: &Shown) -> Result<Done, ToolError> {
     match shown.total {
         Some(0) => {
-            let text = "<system-reminder>\nThe file exists but is empty.\n</system-reminder>";
+            let text = "[The file exists but is empty.]";
             Ok(Done::text(text).with_detail(detail(source, shown)).with_effect(source.seen(None)))
         }
         total => Err(ToolError::model(format!(
