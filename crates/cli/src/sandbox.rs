@@ -10,8 +10,8 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{
-    Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, gaps, probe,
-    spawn_confined,
+    Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, gaps,
+    probe, spawn_confined,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -155,9 +155,11 @@ impl Run {
             ProfileArg::Workspace => Profile::Workspace,
             ProfileArg::Full => Profile::Full,
         };
-        let mut confinement = Confinement::new(profile, roots);
-        if let Some(NetworkArg::Deny) = self.network {
-            confinement.network = Network::Deny;
+        let mut confinement = settings::sandbox(&settings).confinement(profile, roots, env);
+        match self.network {
+            Some(NetworkArg::Allow) => confinement.network = Network::Allow,
+            Some(NetworkArg::Deny) => confinement.network = Network::Deny,
+            None => {}
         }
         if let Some(LevelArg::Landlock) = self.level {
             confinement.at_most = Level::Landlock;

@@ -77,6 +77,8 @@ pub struct ResolvedSandbox {
     pub writable_caches: Vec<Sourced<PathBuf>>,
     /// Variables they get although their names look like credentials.
     pub keep_variables: Vec<Sourced<String>>,
+    /// Commands that run unconfined once they are allowed.
+    pub excluded_commands: Vec<Sourced<String>>,
 }
 
 /// What happens to credentials.
@@ -131,6 +133,7 @@ impl Resolved {
                 network: stack.highest(|s| s.sandbox.network, Network::default()),
                 writable_caches: stack.map(|s| &s.sandbox.writable_caches, absolute),
                 keep_variables: stack.all(|s| &s.sandbox.keep_variables),
+                excluded_commands: stack.all(|s| &s.sandbox.excluded_commands),
             },
             secrets: ResolvedSecrets { mask: stack.highest(|s| s.secrets.mask, DEFAULT_MASK) },
             web: ResolvedWeb { allowed_domains: stack.all(|s| &s.web.allowed_domains) },

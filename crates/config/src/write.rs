@@ -29,18 +29,24 @@ pub fn update(
     let path = fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let dir = path.parent().unwrap_or(Path::new("/"));
     make_private(dir)?;
-    // The directory itself is locked: a lock file would stay behind in the user's repository.
-    let lock = fs_err::File::open(dir)?;
-    lock.lock()?;
+    let _lock = lock(dir)?;
     let before = text_of(&path)?;
     let mut editor = Editor::open(&path, before.as_deref().unwrap_or_default())?;
     edit(&mut editor)?;
     let after = editor.text();
     if before.as_deref() != Some(&after) {
         replace(&path, dir, &after)?;
-        lock.sync_all()?;
     }
     Ok(())
+}
+
+/// Locks the directory above: a lock file would stay behind in the user's repository, and the directory itself may be
+/// one that only stands there, locked, as long as a command runs.
+fn lock(dir: &Path) -> std::io::Result<fs_err::File> {
+    let above = dir.parent().unwrap_or(dir);
+    let lock = fs_err::File::open(above).or_else(|_| fs_err::File::open(dir))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 fn make_private(dir: &Path) -> std::io::Result<()> {
@@ -64,12 +70,20 @@ fn text_of(path: &Path) -> Result<Option<String>, SettingsError> {
 
 fn replace(path: &Path, dir: &Path, text: &str) -> Result<(), SettingsError> {
     // Temporary files are private to the user; a file that was there keeps the rights it had.
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = match tempfile::NamedTempFile::new_in(dir) {
+        // A directory that only stood there is gone when its command has ended.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            make_private(dir)?;
+            tempfile::NamedTempFile::new_in(dir)?
+        }
+        file => file?,
+    };
     file.write_all(text.as_bytes())?;
     let rights = fs_err::metadata(path).map_or(0o600, |known| known.permissions().mode());
     file.as_file().set_permissions(std::fs::Permissions::from_mode(rights))?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
+    fs_err::File::open(dir)?.sync_all()?;
     Ok(())
 }
 

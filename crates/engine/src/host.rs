@@ -1,16 +1,21 @@
 //! What tools may ask of the session: progress, digests, searches.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tiller_model::{Completion, Model, ModelError, Request, Thinking, cost};
-use tiller_protocol::block::RawBlock;
+use tiller_policy::{Permit, Reason};
+use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
-use tiller_tools::{Host, WebSearchRequest};
+use tiller_sandbox::Confinement;
+use tiller_tools::{Host, Leave, Refused, WebSearchRequest};
 
 use crate::executor::{Line, News};
+use crate::leave::WayOut;
 use crate::services::Services;
 
 /// The provider's search tool.
@@ -24,13 +29,14 @@ const SIDE_MAX_TOKENS: u32 = 4_096;
 
 /// The host of one call.
 pub(crate) struct CallHost {
+    call: ToolUse,
     line: Line,
     services: Services,
 }
 
 impl CallHost {
-    pub(crate) fn new(line: Line, services: Services) -> Self {
-        Self { line, services }
+    pub(crate) fn new(call: ToolUse, line: Line, services: Services) -> Self {
+        Self { call, line, services }
     }
 }
 
@@ -52,6 +58,36 @@ impl Host for CallHost {
     fn web_search(&self, search: WebSearchRequest) -> BoxFuture<'static, Result<Value, String>> {
         let side = Side { line: self.line.clone(), services: self.services.clone() };
         async move { side.search(search).await.map_err(|error| search_error(&error)) }.boxed()
+    }
+
+    fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>> {
+        let (confiner, line, permit) =
+            (Arc::clone(&self.services.confiner), self.line.clone(), permit.clone());
+        let policy = Arc::clone(&self.services.policy.borrow());
+        async move {
+            let held = match permit.searches().is_empty() {
+                true => confiner.hold(&permit, &policy),
+                // Looking for files takes a while.
+                false => tokio::task::spawn_blocking(move || confiner.hold(&permit, &policy))
+                    .await
+                    .map_err(|error| error.to_string())?,
+            }?;
+            held.notices.into_iter().for_each(|notice| line.tell(News::Notice(notice)));
+            Ok(held.confinement)
+        }
+        .boxed()
+    }
+
+    fn leave(&self, permit: &Permit, refused: Refused, line: String) -> BoxFuture<'static, Leave> {
+        let way_out = WayOut {
+            call: self.call.clone(),
+            line: self.line.clone(),
+            services: self.services.clone(),
+            permit: permit.clone(),
+            refused,
+            reason: Reason::Leaving { what: refused.what().to_owned(), line },
+        };
+        async move { way_out.ask().await }.boxed()
     }
 }
 

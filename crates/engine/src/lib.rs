@@ -4,11 +4,13 @@
 //! and receive events; nothing else is shared.
 
 mod cache_watch;
+mod confinement;
 mod executor;
 pub mod git;
 mod hook;
 mod host;
 mod journal;
+mod leave;
 mod next;
 mod partial;
 pub mod policy;
@@ -17,6 +19,7 @@ mod session;
 pub mod store;
 mod telemetry;
 
+pub use confinement::SandboxChoice;
 pub use hook::{HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 pub use journal::VERSION;
 pub use session::{Limits, PromptChoice, Session, Setup, Start};

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use tiller_policy::{Context, Holding, Kernel, Resolver, Rules};
+use tiller_policy::{Context, Resolver, Rules};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Level, probe};
 use tiller_tools::resolve_links;
+
+use crate::confinement::SandboxChoice;
 
 /// What decides in a session that works here and in these directories.
 #[must_use]
@@ -16,8 +17,7 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         rules,
         roots: roots(&env.cwd, additional_dirs),
         home: env.home.clone(),
-        // The profile for working directories comes with the engine's part of it.
-        holding: Holding { kernel: Kernel::new(|| probe().level != Level::None), ..Holding::default() },
+        holding: SandboxChoice::default().holding(),
         bypass_available: mode == Mode::BypassPermissions,
         resolver: Resolver::new(resolve_links),
         ..Context::default()

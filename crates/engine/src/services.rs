@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::confinement::Confiner;
 use crate::executor::{Asked, Classifier};
 use crate::hook::Hooks;
 use crate::session::Aside;
@@ -20,6 +21,7 @@ pub(crate) struct Services {
     pub(crate) env: Env,
     pub(crate) registry: Registry,
     pub(crate) shells: Arc<Shells>,
+    pub(crate) confiner: Arc<Confiner>,
     pub(crate) secrets: Arc<Vault>,
     /// Mode and rules as they are at this moment.
     pub(crate) policy: watch::Receiver<Arc<Context>>,

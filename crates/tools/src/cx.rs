@@ -10,8 +10,10 @@ use tiller_protocol::effect::Todo;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_protocol::state::Files;
+use tiller_sandbox::Confinement;
 use tokio_util::sync::CancellationToken;
 
+use crate::bash::Refused;
 use crate::secret::Vault;
 use crate::shells::Shells;
 
@@ -75,6 +77,24 @@ pub trait Host: Send + Sync {
     /// Lets the provider search the web: `{results: [{title, url, snippet?, pageAge?}], errors: [code], summary}`. The
     /// error is a text for the model.
     fn web_search(&self, search: WebSearchRequest) -> BoxFuture<'static, Result<Value, String>>;
+
+    /// How a permitted command is held if it starts now. The error is a text for the model.
+    fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>>;
+
+    /// Asks the user whether a command that failed may run again outside of its confinement, which refused something;
+    /// the command said `line`.
+    fn leave(&self, permit: &Permit, refused: Refused, line: String) -> BoxFuture<'static, Leave>;
+}
+
+/// Whether a command may run outside of its confinement, this once.
+#[derive(Clone, Debug)]
+pub enum Leave {
+    /// The user has allowed it.
+    Permitted(Permit),
+    /// The user has refused, perhaps with words for the model.
+    Refused(Option<String>),
+    /// Nobody could be asked, or it is out of the question.
+    NotAsked,
 }
 
 /// A web search to be made by the provider.

@@ -16,11 +16,13 @@ use tiller_protocol::env::{Clock, Env, Ids};
 use tiller_protocol::id::EntryId;
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
+use tiller_sandbox::Confinement;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
-    Done, Host, Input, PreparedCall, Registry, ToolCx, ToolError, Vault, View, WebSearchRequest, file_tools,
+    Done, Host, Input, Leave, PreparedCall, Refused, Registry, ToolCx, ToolError, Vault, View,
+    WebSearchRequest, file_tools,
 };
 
 /// A directory with a session in it.
@@ -71,6 +73,15 @@ impl Host for NoHost {
 
     fn web_search(&self, _: WebSearchRequest) -> BoxFuture<'static, Result<Value, String>> {
         Box::pin(async { Err("no web here".to_owned()) })
+    }
+
+    fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>> {
+        let profile = permit.profile();
+        Box::pin(async move { Ok(Confinement::new(profile, Vec::new())) })
+    }
+
+    fn leave(&self, _: &Permit, _: Refused, _: String) -> BoxFuture<'static, Leave> {
+        Box::pin(async { Leave::NotAsked })
     }
 }
 

@@ -40,7 +40,7 @@ mod todo_write;
 mod web_fetch;
 mod web_search;
 
-pub use cx::{Host, ToolCx, View, WebSearchRequest};
+pub use cx::{Host, Leave, ToolCx, View, WebSearchRequest};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
 pub use workspace::resolve_links;
@@ -54,7 +54,7 @@ pub use read::{Read, ReadInput};
 pub use secret::{Masked, Vault};
 pub use write::{Write, WriteInput};
 
-pub use bash::{Bash, BashInput};
+pub use bash::{Bash, BashInput, Refused};
 pub use bash_output::{BashOutput, BashOutputInput};
 pub use bound::bound;
 pub use kill_shell::{KillShell, KillShellInput};

@@ -9,7 +9,8 @@ use tiller_policy::Permit;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Captured, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, spawn,
+    Captured, Confinement, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
+    spawn_confined,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -105,14 +106,21 @@ impl Shells {
         Self { env, book: Arc::default(), end: CancellationToken::new(), tasks: TaskTracker::new() }
     }
 
-    /// Starts the permitted command. All its output is stored below `spill_dir`.
+    /// Starts the permitted command, held like this until its end. All its output is stored below `spill_dir`.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(&self, permit: &Permit, call: &CallId, spill_dir: &Path) -> Result<ShellInfo, SandboxError> {
+    pub fn start(
+        &self,
+        permit: &Permit,
+        confinement: &Confinement,
+        call: &CallId,
+        spill_dir: &Path,
+    ) -> Result<ShellInfo, SandboxError> {
         let command = permit.script()?.command.clone();
         let spool = Spool { dir: spill_dir.to_owned(), start: SpoolStart::AtOnce };
-        let mut child = spawn(permit, &Spawn { call, vars: &self.env.vars, stdin: Stdin::Pipe, spool })?;
+        let spec = Spawn { call, vars: &self.env.vars, stdin: Stdin::Pipe, spool };
+        let mut child = spawn_confined(permit, &spec, confinement)?;
         let mut book = lock(&self.book);
         book.started += 1;
         let number = book.started;

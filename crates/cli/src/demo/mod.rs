@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_config::config_dir;
-use tiller_engine::{Limits, PromptChoice, Session, Setup, Start};
+use tiller_engine::{Limits, PromptChoice, SandboxChoice, Session, Setup, Start};
 use tiller_model::name::{Names, Provider};
 use tiller_model::recording::Player;
 use tiller_model::{Catalog, Model, Thinking};
@@ -95,6 +95,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         fallback_model: None,
         registry: tiller_tools::built_in(),
         rules: Rules { allow: vec!["Bash(./test.sh)".parse()?], ..Rules::default() },
+        sandbox: SandboxChoice::default(),
         hooks: BTreeMap::new(),
         mode: Some(Mode::AcceptEdits),
         default_mode: Mode::Default,

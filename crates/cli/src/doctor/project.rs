@@ -23,8 +23,6 @@ pub(super) fn examine(
     findings.extend(
         resolved.warnings.iter().map(|warning| Finding::warn("settings", warning.to_string(), advice)),
     );
-    let idle = settings::without_effect(resolved);
-    findings.extend(idle.into_iter().map(|text| Finding::warn("settings", text, "do not rely on it")));
     findings.push(trusted(env, request));
     findings.extend(rules(resolved));
     findings.push(hooks(resolved));

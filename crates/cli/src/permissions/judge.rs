@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tiller_config::Resolved;
-use tiller_engine::policy;
+use tiller_engine::{SandboxChoice, policy};
 use tiller_policy::{Context, Explanation, Question, Request, Rules, explain, open_question};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
@@ -24,6 +24,7 @@ pub(crate) struct Judge {
     mode: Mode,
     bypass_available: bool,
     offline: bool,
+    sandbox: SandboxChoice,
 }
 
 /// What is thought of a call.
@@ -52,6 +53,7 @@ impl Judge {
             bypass_available: settings::mode(settings, None)
                 .is_ok_and(|mode| mode == Mode::BypassPermissions),
             offline: env.flag("TILLER_OFFLINE"),
+            sandbox: settings::sandbox(settings),
         })
     }
 
@@ -68,6 +70,7 @@ impl Judge {
         let mut context = policy::context(&self.env, &self.dirs, rules, mode);
         context.bypass_available |= self.bypass_available;
         context.offline = self.offline;
+        context.holding = self.sandbox.holding();
         let request = self.request(tool, input, &context)?;
         let (explanation, question) = (explain(&request, &context), open_question(&request, &context));
         Ok(Judged { tool: tool.to_owned(), mode, explanation, question })

@@ -25,6 +25,10 @@ pub struct Sandbox {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-trust" = true))]
     pub keep_variables: Vec<String>,
+    /// Commands that run unconfined once a rule or the user allows them, such as `docker:*`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-trust" = true))]
+    pub excluded_commands: Vec<String>,
 }
 
 /// Whether commands may use the network.

@@ -9,7 +9,7 @@ use tiller_policy::Permit;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Attachment, DecisionRecord, Response};
+use tiller_protocol::entry::{Attachment, DecisionRecord, Notice, Response};
 use tiller_protocol::id::CallId;
 use tiller_protocol::permission::Update;
 use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
@@ -36,6 +36,10 @@ pub(crate) enum News {
     Permit(Vec<Update>),
     /// Hooks of the call have run.
     Hooks(Box<Outcome>),
+    /// The user should know something.
+    Notice(Notice),
+    /// The user has refused something while the call runs, and wants the turn to end.
+    EndTurn,
     /// A model request was made on the call's behalf.
     Spent(Response),
     /// It is over.
@@ -223,7 +227,7 @@ impl Run<'_> {
         permit: Permit,
     ) -> Result<Settled, Cancelled> {
         let limit = prepared.result_limit();
-        let host = crate::host::CallHost::new(self.line.clone(), self.services.clone());
+        let host = crate::host::CallHost::new(call.clone(), self.line.clone(), self.services.clone());
         let cx = ToolCx {
             call: call.id.clone(),
             view: self.view.clone(),

@@ -36,6 +36,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::cache_watch::CacheWatch;
+use crate::confinement::SandboxChoice;
 use crate::hook::{Ending, StartSource};
 use crate::journal::Journal;
 use crate::services::Services;
@@ -72,6 +73,8 @@ pub struct Setup {
     pub registry: Registry,
     /// Permission rules.
     pub rules: Rules,
+    /// How commands are confined.
+    pub sandbox: SandboxChoice,
     /// What runs at certain moments.
     pub hooks: BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>,
     /// The permission mode, if one was named.
@@ -299,10 +302,20 @@ impl Task {
         if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {
             tracing::warn!("some tasks did not end in time");
         }
+        self.remove_layers().await;
         if let Err(error) = self.journal.sync().await {
             tracing::error!("{error}");
         }
         self.journal.tell(Event::Closed);
+    }
+
+    /// What is not removed in time, the next session removes.
+    async fn remove_layers(&self) {
+        let confiner = Arc::clone(&self.services.confiner);
+        let removed = tokio::task::spawn_blocking(move || confiner.end());
+        if tokio::time::timeout(END_GRACE, removed).await.is_err() {
+            tracing::warn!("layers over caches were not removed in time");
+        }
     }
 
     /// Appends a fact, and lets everything that depends on state follow.

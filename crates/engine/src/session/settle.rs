@@ -102,15 +102,24 @@ impl Task {
             News::Ask(ask, answer) => self.put(ask, answer),
             News::Permit(updates) => self.permit(updates)?,
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
+            News::Notice(notice) => {
+                self.append(Body::Notice(notice))?;
+            }
+            News::EndTurn => self.reject(attempt),
             News::Finished(ended) => {
                 if attempt.executor.finish(call, ended) {
-                    self.turn.stop(Abort::ToolRejection);
-                    attempt.executor.cancel(Stop::new(Cause::ToolRejection));
+                    self.reject(attempt);
                 }
                 self.withdraw_asks(oneshot::Sender::is_closed);
             }
         }
         Ok(())
+    }
+
+    /// Ends the turn because the user has refused something.
+    fn reject(&mut self, attempt: &mut Attempt) {
+        self.turn.stop(Abort::ToolRejection);
+        attempt.executor.cancel(Stop::new(Cause::ToolRejection));
     }
 
     /// Takes back questions that need no answer any more.

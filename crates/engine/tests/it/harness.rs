@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_config::{HookEvent, HookGroup, Layer, Origin, Sourced};
-use tiller_engine::{Limits, PromptChoice, Session, Setup, Start};
+use tiller_engine::{Limits, PromptChoice, SandboxChoice, Session, Setup, Start};
 use tiller_model::name::{Names, Provider};
 use tiller_model::{Catalog, Thinking, anthropic};
 use tiller_policy::{Access, Rules};
@@ -203,6 +203,7 @@ impl Lab {
             fallback_model: None,
             registry: Registry::default().with(Probe(self.gates.clone())),
             rules: Rules::default(),
+            sandbox: SandboxChoice::default(),
             hooks: BTreeMap::default(),
             mode: Some(Mode::BypassPermissions),
             default_mode: Mode::Default,

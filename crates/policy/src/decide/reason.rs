@@ -64,6 +64,13 @@ pub enum Reason {
         /// What it says.
         reason: String,
     },
+    /// The confinement of a command refused something, and the command would run again without it.
+    Leaving {
+        /// What was refused.
+        what: String,
+        /// What the command said about it.
+        line: String,
+    },
     /// The call is a question to the user.
     NeedsUser,
     /// Nothing speaks for it or against it.
@@ -126,6 +133,10 @@ impl Reason {
             }
             Self::Hook { name, reason } if reason.is_empty() => format!("the hook {name} says so"),
             Self::Hook { name, reason } => format!("the hook {name} says: {reason}"),
+            Self::Leaving { what, line } => format!(
+                "the sandbox seems to have refused {what} ({line}); the command would run again from the start, \
+                 outside of the sandbox"
+            ),
             Self::NeedsUser => "it is a question to the user".to_owned(),
             Self::Uncovered { what } => format!("no rule allows {what}"),
             Self::Guarded { path } => {

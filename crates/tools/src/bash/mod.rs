@@ -1,27 +1,30 @@
 //! `Bash`: runs a command to its end, or starts it in the background.
 
 pub(crate) mod clean;
+mod outcome;
+mod refusal;
+mod refused;
 pub(crate) mod report;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tiller_policy::{Access, Script, is_read_only_command};
-use tiller_protocol::effect::Effect;
+use serde_json::json;
+use tiller_policy::{Access, Permit, Script, is_read_only_command};
 use tiller_sandbox::{
-    Child, Confinement, Exit, Output, Profile, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, spawn,
-    spawn_confined,
+    Confinement, Output, Profile, SandboxError, Spawn, Spool, SpoolStart, Stdin, spawn_confined,
 };
 
 use self::clean::clean;
-use self::report::Shown;
-use crate::cx::{ToolCx, View};
+use self::outcome::{Outcome, Stop};
+use self::refusal::Refusal;
+pub use self::refused::Refused;
+use self::report::without_first_word;
+use crate::cx::{Leave, ToolCx, View};
 use crate::lenient::Integer;
 use crate::tool::{Description, Done, Tool, ToolError};
 
@@ -98,12 +101,7 @@ impl Tool for Bash {
         if cx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        if input.run_in_background && cx.permit.profile() == Profile::ReadOnly {
-            return Err(ToolError::model(
-                "While planning, commands run to their end: leave run_in_background out, or wait until the plan is approved.",
-            ));
-        }
-        if input.run_in_background { start(&cx) } else { run(&input, &cx).await }
+        if input.run_in_background { start(&cx).await } else { run(&input, &cx).await }
     }
 }
 
@@ -113,8 +111,20 @@ impl From<SandboxError> for ToolError {
     }
 }
 
-fn start(cx: &ToolCx) -> Result<Done, ToolError> {
-    let shell = cx.shells.start(&cx.permit, &cx.call, &cx.view.spill_dir)?;
+/// How a command is held if it starts now.
+async fn confinement(permit: &Permit, cx: &ToolCx) -> Result<Confinement, ToolError> {
+    let confinement = cx.host.confinement(permit).await.map_err(ToolError::Model)?;
+    if cx.cancel.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(confinement) }
+}
+
+async fn start(cx: &ToolCx) -> Result<Done, ToolError> {
+    let confinement = confinement(&cx.permit, cx).await?;
+    if confinement.profile == Profile::ReadOnly {
+        return Err(ToolError::model(
+            "While planning, commands run to their end: leave run_in_background out, or wait until the plan is approved.",
+        ));
+    }
+    let shell = cx.shells.start(&cx.permit, &confinement, &cx.call, &cx.view.spill_dir)?;
     let text = format!(
         "Running in the background as {id}. BashOutput with bash_id {id} shows what it prints, KillShell ends it.",
         id = shell.id
@@ -123,19 +133,61 @@ fn start(cx: &ToolCx) -> Result<Done, ToolError> {
         .with_detail(json!({"stdout": "", "stderr": "", "interrupted": false, "backgroundTaskId": shell.id})))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    Interrupted,
-    TimedOut(Duration),
+/// Runs the command; if its confinement keeps it from its work, the user may let it run again without.
+async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
+    let held = confinement(&cx.permit, cx).await?;
+    let outcome = attempt(input, &cx.permit, &held, cx).await?;
+    let Some(refusal) = outcome.refused(&held, cx) else { return outcome.told(cx, None).await };
+    let level = outcome.level;
+    let answer = match may_be_left(&refusal) {
+        true => tokio::select! {
+            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
+            answer = cx.host.leave(&cx.permit, refusal.kind, refusal.line.clone()) => answer,
+        },
+        false => Leave::NotAsked,
+    };
+    match answer {
+        Leave::Permitted(permit) => {
+            let free = confinement(&permit, cx).await?;
+            let again = attempt(input, &permit, &free, cx).await?;
+            let remark =
+                "[run again outside of the sandbox, as the user allowed; this is the output of that run]";
+            again.told(cx, Some(remark.to_owned())).await
+        }
+        Leave::Refused(feedback) => {
+            let said = feedback.map(|text| format!(" and said: {text}")).unwrap_or_default();
+            let no = format!("the user was asked to let it run outside, and refused{said}");
+            outcome.told(cx, Some(remark(&refusal, &no))).await
+        }
+        Leave::NotAsked => outcome.told(cx, Some(remark(&refusal, refusal.kind.remedy(level)))).await,
+    }
 }
 
-async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
+/// What a rule forbids is forbidden outside, too.
+fn may_be_left(refusal: &Refusal) -> bool {
+    refusal.kind != Refused::Reading
+}
+
+fn remark(refusal: &Refusal, more: &str) -> String {
+    format!(
+        "[the sandbox seems to have refused {}: {more}. Do not work around it: go on without, or tell the user.]",
+        refusal.kind.what()
+    )
+}
+
+/// Runs the command once, held like this.
+async fn attempt(
+    input: &BashInput,
+    permit: &Permit,
+    confinement: &Confinement,
+    cx: &ToolCx,
+) -> Result<Outcome, ToolError> {
     let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
     let vars = variables(cx)?;
     let spec = Spawn { call: &cx.call, vars: &vars, stdin: Stdin::Closed, spool };
     let started = Instant::now();
-    let child = launch(cx, &spec)?;
-    let output = child.output();
+    let child = spawn_confined(permit, &spec, confinement)?;
+    let (output, level) = (child.output(), child.level());
     let limit = input.limit();
     let stop = async {
         tokio::select! {
@@ -147,15 +199,8 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
         ended = child.finish(stop) => ended,
         never = report_progress(&output, cx, started) => match never {},
     };
-    Outcome { exit, stop, output, took: started.elapsed() }.told(cx).await
-}
-
-/// Starts the command as it was permitted: in the kernel's read-only confinement, or freely.
-fn launch(cx: &ToolCx, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
-    if cx.permit.profile() != Profile::ReadOnly {
-        return spawn(&cx.permit, spec);
-    }
-    spawn_confined(&cx.permit, spec, &Confinement::new(Profile::ReadOnly, cx.view.roots.clone()))
+    let (stdout, stderr) = output.take();
+    Ok(Outcome { exit, stop, stdout, stderr, took: started.elapsed(), level })
 }
 
 /// The command's variables. A command that runs unasked because it only looks must not run what the configuration of a
@@ -179,90 +224,12 @@ async fn report_progress(output: &Output, cx: &ToolCx, started: Instant) -> Infa
     loop {
         output.grown().await;
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let shown = clean(&output.last(PROGRESS_BYTES));
-        let data = json!({"type": "bash_progress", "output": shown, "totalBytes": output.total(), "elapsedMs": elapsed});
+        let (last, total) = (output.last(PROGRESS_BYTES), output.total());
+        let whole = total <= PROGRESS_BYTES as u64;
+        let shown = clean(if whole { &last } else { without_first_word(&last) });
+        let data =
+            json!({"type": "bash_progress", "output": shown, "totalBytes": total, "elapsedMs": elapsed});
         cx.host.progress(data);
         tokio::time::sleep(PROGRESS_EVERY).await;
-    }
-}
-
-/// How a command went.
-struct Outcome {
-    exit: Exit,
-    stop: Option<Stop>,
-    output: Output,
-    took: Duration,
-}
-
-impl Outcome {
-    async fn told(self, cx: &ToolCx) -> Result<Done, ToolError> {
-        let (stdout, stderr) = self.output.take();
-        let shown = Shown::new(&stdout, &stderr, &cx.view, &cx.call);
-        let moved = self.new_dir(cx).await;
-        let mut lines = vec![shown.text()];
-        lines.extend(self.remarks());
-        lines.extend(moved.as_ref().map(|dir| format!("[the working directory is now {}]", dir.display())));
-        lines.retain(|line| !line.is_empty());
-        let text = if lines.is_empty() { "(no output)".to_owned() } else { lines.join("\n") };
-        let mut done = Done::text(&text).with_detail(self.detail(&shown));
-        done.effects.extend(moved.map(|path| Effect::ChangeDir { path }));
-        let succeeded = self.stop.is_none() && self.exit.status == Status::Code(0);
-        if succeeded { Ok(done) } else { Err(ToolError::Failed(done)) }
-    }
-
-    /// The directory the command changed to, if it exists and is another one.
-    async fn new_dir(&self, cx: &ToolCx) -> Option<PathBuf> {
-        let dir = self.exit.dir.as_ref().filter(|dir| **dir != cx.view.cwd)?;
-        let dir = tokio::fs::canonicalize(dir).await.ok()?;
-        let is_dir = tokio::fs::metadata(&dir).await.is_ok_and(|meta| meta.is_dir());
-        (is_dir && dir != cx.view.cwd).then_some(dir)
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        let end = match self.stop {
-            Some(Stop::Interrupted) => Some("[interrupted by the user before it was finished]".to_owned()),
-            Some(Stop::TimedOut(limit)) => Some(format!(
-                "[timed out after {} ms and was ended; give a longer timeout or use run_in_background]",
-                limit.as_millis()
-            )),
-            None => status_remark(self.exit.status),
-        };
-        let survivors = (self.exit.survivors > 0)
-            .then(|| format!("[{} of its processes could not be ended]", self.exit.survivors));
-        end.into_iter().chain(survivors).collect()
-    }
-
-    fn detail(&self, shown: &Shown) -> Value {
-        let mut detail = json!({
-            "stdout": shown.stdout,
-            "stderr": shown.stderr,
-            "interrupted": self.stop.is_some(),
-            "timedOut": matches!(self.stop, Some(Stop::TimedOut(_))),
-            "durationMs": u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
-        });
-        match self.exit.status {
-            Status::Code(code) => detail["exitCode"] = code.into(),
-            Status::Signal(signal) => detail["signal"] = signal.into(),
-            Status::NotRun(_) | Status::Lost => {}
-        }
-        if !shown.files.is_empty() {
-            detail["files"] = json!(shown.files);
-        }
-        detail
-    }
-}
-
-fn status_remark(status: Status) -> Option<String> {
-    match status {
-        Status::Code(0) => None,
-        Status::Code(code) => Some(format!("[exit code {code}]")),
-        Status::Signal(signal) => Some(format!("[ended by signal {signal}]")),
-        Status::NotRun(errno) => {
-            Some(format!("[the shell could not be run: {}]", std::io::Error::from_raw_os_error(errno)))
-        }
-        Status::Lost => Some(
-            "[the command attacked the process that supervises it; everything it started was ended]"
-                .to_owned(),
-        ),
     }
 }

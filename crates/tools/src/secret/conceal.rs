@@ -6,11 +6,13 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tiller_policy::Access;
+use tiller_policy::{Access, Permit};
 use tiller_protocol::block::RawBlock;
+use tiller_sandbox::Confinement;
 
 use super::vault::{Masked, Vault};
-use crate::cx::{Host, ToolCx, View, WebSearchRequest};
+use crate::bash::Refused;
+use crate::cx::{Host, Leave, ToolCx, View, WebSearchRequest};
 use crate::registry::PreparedCall;
 use crate::tool::{Done, ToolError};
 
@@ -76,6 +78,14 @@ impl Host for ConcealingHost {
     fn web_search(&self, search: WebSearchRequest) -> BoxFuture<'static, Result<Value, String>> {
         self.host.web_search(search)
     }
+
+    fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>> {
+        self.host.confinement(permit)
+    }
+
+    fn leave(&self, permit: &Permit, refused: Refused, line: String) -> BoxFuture<'static, Leave> {
+        self.host.leave(permit, refused, self.secrets.mask(&line).into_owned())
+    }
 }
 
 impl Vault {
@@ -85,6 +95,9 @@ impl Vault {
             self.conceal_block(block);
         }
         self.conceal_value(&mut done.detail);
+        if self.is_empty() {
+            return done;
+        }
         let texts: Vec<String> = done.content.iter().filter_map(RawBlock::as_text).collect();
         let shown = self.tally(&texts.join("\n"));
         if let Some(last) = done.content.iter_mut().rev().find(|block| block.as_text().is_some())

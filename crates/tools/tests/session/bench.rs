@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tiller_policy::{Context, Decision, Request, decide};
+use tiller_policy::{Context, Decision, Permit, Request, decide};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::env::{Clock, Env, Ids};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
+use tiller_sandbox::Confinement;
 use tiller_tools::{
-    Done, Host, Input, Registry, Shells, TodoWrite, ToolCx, ToolError, Vault, View, WebSearchRequest, bound,
-    shell_tools, web_tools,
+    Done, Host, Input, Leave, Refused, Registry, Shells, TodoWrite, ToolCx, ToolError, Vault, View,
+    WebSearchRequest, bound, shell_tools, web_tools,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
@@ -67,6 +68,7 @@ impl Ids for Counter {
 struct TestHost {
     progress: UnboundedSender<Value>,
     asked: Mutex<Vec<String>>,
+    roots: Vec<PathBuf>,
 }
 
 impl Host for TestHost {
@@ -84,6 +86,15 @@ impl Host for TestHost {
             let hit = json!({"title": search.query, "url": search.allowed_domains.join(" ")});
             Ok(json!({"results": [hit], "errors": [], "summary": "found"}))
         })
+    }
+
+    fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>> {
+        let (profile, roots) = (permit.profile(), self.roots.clone());
+        Box::pin(async move { Ok(Confinement::new(profile, roots)) })
+    }
+
+    fn leave(&self, _: &Permit, _: Refused, _: String) -> BoxFuture<'static, Leave> {
+        Box::pin(async { Leave::NotAsked })
     }
 }
 
@@ -123,7 +134,7 @@ impl Bench {
             shells: Arc::new(Shells::new(env.clone())),
             progress,
             mode: Mode::BypassPermissions,
-            host: Arc::new(TestHost { progress: sender, asked: Mutex::default() }),
+            host: Arc::new(TestHost { progress: sender, asked: Mutex::default(), roots: vec![cwd] }),
             env,
             calls: 0,
         }

@@ -1,0 +1,192 @@
+//! How the commands of a session are held: what settings, working directories, rules and mode come to.
+
+mod caches;
+mod denied;
+mod layers;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tiller_config::{Network, Places};
+use tiller_policy::{Context, Holding, Kernel, Permit, Profile, is_read_only_command};
+use tiller_protocol::entry::{self, Notice};
+use tiller_protocol::env::Env;
+use tiller_protocol::mode::Mode;
+use tiller_sandbox::{Confinement, Level, probe};
+
+use layers::Layers;
+
+/// What runs when the user logs in or starts a program, below the home directory. It matters if a working directory
+/// holds the home directory.
+const RUN_AT_START: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".gitconfig",
+    ".ssh",
+    ".gnupg",
+    ".config/fish",
+    ".config/git",
+    ".config/autostart",
+    ".config/systemd",
+    ".local/bin",
+    ".cargo/bin",
+];
+
+/// What the settings say about the confinement of commands.
+#[derive(Clone, Debug)]
+pub struct SandboxChoice {
+    /// Whether commands are confined to the working directories.
+    pub enabled: bool,
+    /// Whether they may use the network.
+    pub network: Network,
+    /// Where else they may write.
+    pub writable: Vec<PathBuf>,
+    /// Variables they get although their names look like credentials.
+    pub kept_variables: Vec<String>,
+    /// Commands that run outside of the confinement once they are allowed.
+    pub excluded_commands: Vec<String>,
+    /// No means beyond this are used.
+    pub at_most: Level,
+}
+
+impl Default for SandboxChoice {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            network: Network::default(),
+            writable: Vec::new(),
+            kept_variables: Vec::new(),
+            excluded_commands: Vec::new(),
+            at_most: Level::Namespaces,
+        }
+    }
+}
+
+impl SandboxChoice {
+    /// The same for policy. What the kernel can do is found out when a command is first judged.
+    #[must_use]
+    pub fn holding(&self) -> Holding {
+        let at_most = self.at_most;
+        Holding {
+            workspace: self.enabled,
+            outside: self.excluded_commands.clone(),
+            kernel: Kernel::new(move || probe().level.min(at_most) != Level::None),
+        }
+    }
+
+    /// The confinement of a command here, apart from what depends on the call and on the session.
+    #[must_use]
+    pub fn confinement(&self, profile: Profile, roots: Vec<PathBuf>, env: &Env) -> Confinement {
+        let mut confinement = Confinement::new(profile, roots);
+        confinement.writable.extend(self.writable.iter().cloned());
+        confinement.caches = caches::of(env);
+        confinement.protected = protected(env);
+        confinement.network = match self.network {
+            Network::Allow => tiller_sandbox::Network::Allow,
+            Network::Ask | Network::Deny => tiller_sandbox::Network::Deny,
+        };
+        confinement.kept_vars.clone_from(&self.kept_variables);
+        confinement.at_most = self.at_most;
+        confinement
+    }
+}
+
+/// Settings and state of Tiller, and what runs by itself: no command changes it.
+fn protected(env: &Env) -> Vec<PathBuf> {
+    let places = Places::of(env);
+    let managed = places.managed.parent().map(Path::to_path_buf);
+    let own = [places.config_dir, places.foreign_dir].into_iter().chain(managed);
+    own.chain(RUN_AT_START.iter().map(|name| env.home.join(name))).collect()
+}
+
+/// Holds the commands of one session.
+pub(crate) struct Confiner {
+    choice: SandboxChoice,
+    env: Env,
+    /// The session's own files.
+    own: Vec<PathBuf>,
+    layers: Layers,
+    told: Mutex<BTreeSet<&'static str>>,
+}
+
+/// A confinement, and what the user should know about it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) confinement: Confinement,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Confiner {
+    /// For a session whose files are these; layers over caches are kept below `layers`.
+    pub(crate) fn new(choice: SandboxChoice, env: Env, own: Vec<PathBuf>, layers: PathBuf) -> Self {
+        Self { choice, env, own, layers: Layers::new(layers), told: Mutex::default() }
+    }
+
+    /// How a permitted command is held if it starts now, by what decides now: a mode that became stricter since the
+    /// permit was given counts. May take a moment.
+    ///
+    /// # Errors
+    /// A text for the model, if the command must not run any more.
+    pub(crate) fn hold(&self, permit: &Permit, policy: &Context) -> Result<Held, String> {
+        let kernel = &policy.holding.kernel;
+        let profile = match policy.mode {
+            Mode::Plan if kernel.confines() => Profile::ReadOnly,
+            Mode::Plan if !permit.script().is_ok_and(|script| is_read_only_command(&script.command)) => {
+                return Err("Plan mode is active by now, and this command could change something.".to_owned());
+            }
+            _ => permit.profile(),
+        };
+        if profile == Profile::Full {
+            let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
+            let unheld = !is_meant && !kernel.confines();
+            let notices = unheld.then(|| self.once("sandbox_unavailable", &unavailable())).flatten();
+            return Ok(Held { confinement: Confinement::full(), notices: notices.into_iter().collect() });
+        }
+        let denied = denied::find(permit, &policy.roots);
+        let mut confinement = self.choice.confinement(profile, policy.roots.clone(), &self.env);
+        confinement.protected.extend(self.own.iter().cloned());
+        confinement.denied_reads = denied.paths;
+        if profile == Profile::Workspace {
+            confinement.layers = self.layers.dir();
+        }
+        let incomplete = denied.incomplete.then(|| self.once("sandbox_incomplete", denied::INCOMPLETE));
+        Ok(Held { confinement, notices: incomplete.flatten().into_iter().collect() })
+    }
+
+    /// Whether a command that is refused the network may ask for it.
+    pub(crate) fn network_may_be_asked_for(&self) -> bool {
+        self.choice.network != Network::Deny
+    }
+
+    /// Removes what commands have put into layers.
+    pub(crate) fn end(&self) {
+        self.layers.remove();
+    }
+
+    fn once(&self, subtype: &'static str, content: &str) -> Option<Notice> {
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(subtype);
+        is_new.then(|| Notice {
+            subtype: subtype.to_owned(),
+            level: entry::Level::Warning,
+            content: content.to_owned(),
+        })
+    }
+}
+
+fn unavailable() -> String {
+    let reasons = match probe().reasons.join("; ") {
+        reasons if reasons.is_empty() => String::new(),
+        reasons => format!(" ({reasons})"),
+    };
+    format!(
+        "Commands are not confined: the kernel cannot do it here{reasons}. What is allowed can do whatever you can."
+    )
+}

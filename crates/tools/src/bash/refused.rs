@@ -1,0 +1,48 @@
+//! What a confinement can refuse, in words.
+
+use tiller_sandbox::Level;
+
+/// What a confinement refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// To read what a rule forbids to read.
+    Reading,
+    /// To write.
+    Writing,
+    /// To reach other machines.
+    Network,
+    /// To reach a service of the user's.
+    Socket,
+    /// To do something with the machine.
+    Call,
+}
+
+impl Refused {
+    /// What was refused, for people.
+    #[must_use]
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Reading => "a file that a rule forbids to read",
+            Self::Writing => "writing outside of what commands may write",
+            Self::Network => "the network",
+            Self::Socket => "a service of the user's",
+            Self::Call => "an operation that commands may not use",
+        }
+    }
+
+    /// What the user can do about it, for the model to pass on.
+    pub(super) fn remedy(self, level: Level) -> &'static str {
+        match self {
+            Self::Reading => "a deny rule says so",
+            Self::Writing if level < Level::Namespaces => {
+                "without namespaces nothing new can be made directly in a working directory or in .git; tiller doctor \
+                 says what is missing"
+            }
+            Self::Writing => "the user can name a directory in the setting sandbox.writableCaches",
+            Self::Network => "the user can change the setting sandbox.network",
+            Self::Socket | Self::Call => {
+                "the user can name the command in the setting sandbox.excludedCommands"
+            }
+        }
+    }
+}
