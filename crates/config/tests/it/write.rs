@@ -141,3 +141,25 @@ fn what_is_typed_is_checked_and_written() {
         assert!(error.contains(word), "{key}: {error}");
     }
 }
+
+// While a command runs, an empty directory may stand where settings could be, locked and gone afterwards.
+#[test]
+fn a_directory_that_only_stands_there_is_no_obstacle() {
+    let world = World::new();
+    let (dir, file) = (world.path("project/.tiller"), world.path("project/.tiller/settings.json"));
+    fs_err::create_dir_all(&dir).unwrap();
+    let held = fs_err::File::open(&dir).unwrap();
+    held.lock_shared().unwrap();
+    let (done, wait) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        let changed = update(&file, |settings| {
+            fs_err::remove_dir(&dir)?;
+            settings.set(&["model"], &json!("opus"))
+        });
+        done.send(changed.map_err(|error| error.to_string())).unwrap();
+    });
+    let changed = wait.recv_timeout(std::time::Duration::from_secs(30));
+    assert_eq!(changed.expect("nobody waits for the lock"), Ok(()));
+    writer.join().unwrap();
+    assert!(world.read("project/.tiller/settings.json").contains("opus"));
+}
