@@ -1,21 +1,23 @@
 //! Commands in the background. They belong to the session and end with it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use tiller_policy::Permit;
+use tiller_policy::{Permit, Script};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Captured, Confinement, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
+    Captured, Confinement, Level, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
     spawn_confined,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::bash::refusal::refusal;
 
 /// Ended commands that are remembered.
 const ENDED_REMEMBERED: usize = 32;
@@ -37,10 +39,19 @@ struct Book {
 
 struct Shell {
     info: Mutex<ShellInfo>,
+    held: Held,
     output: Output,
     stdin: tokio::sync::Mutex<Option<StdinPipe>>,
     stop: CancellationToken,
     ended: CancellationToken,
+}
+
+/// How a background command is held.
+struct Held {
+    confinement: Confinement,
+    level: Level,
+    /// Where it started.
+    cwd: PathBuf,
 }
 
 /// What is known about a background command.
@@ -117,7 +128,7 @@ impl Shells {
         call: &CallId,
         spill_dir: &Path,
     ) -> Result<ShellInfo, SandboxError> {
-        let command = permit.script()?.command.clone();
+        let Script { command, cwd } = permit.script()?.clone();
         let spool = Spool { dir: spill_dir.to_owned(), start: SpoolStart::AtOnce };
         let spec = Spawn { call, vars: &self.env.vars, stdin: Stdin::Pipe, spool };
         let mut child = spawn_confined(permit, &spec, confinement)?;
@@ -133,6 +144,7 @@ impl Shells {
         };
         let shell = Arc::new(Shell {
             info: Mutex::new(info.clone()),
+            held: Held { confinement: confinement.clone(), level: child.level(), cwd },
             output: child.output(),
             stdin: tokio::sync::Mutex::new(child.take_stdin()),
             stop: self.end.child_token(),
@@ -166,6 +178,15 @@ impl Shells {
         let info = lock(&shell.info).clone();
         let (stdout, stderr) = shell.output.take();
         Some((info, stdout, stderr))
+    }
+
+    /// What is to be said about the confinement of a command that failed with this output.
+    pub(crate) fn remark(&self, info: &ShellInfo, output: &str) -> Option<String> {
+        let failed = matches!(info.state, ShellState::Ended(Status::Code(code)) if code != 0);
+        let shell = self.find(&info.id).filter(|_| failed)?;
+        let Held { confinement, level, cwd } = &shell.held;
+        let refusal = refusal(output, confinement, cwd)?;
+        Some(refusal.remark(refusal.kind.remedy(*level)))
     }
 
     /// Writes to a command's standard input.

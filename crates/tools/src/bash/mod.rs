@@ -2,7 +2,7 @@
 
 pub(crate) mod clean;
 mod outcome;
-mod refusal;
+pub(crate) mod refusal;
 mod refused;
 pub(crate) mod report;
 
@@ -157,22 +157,15 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
         Leave::Refused(feedback) => {
             let said = feedback.map(|text| format!(" and said: {text}")).unwrap_or_default();
             let no = format!("the user was asked to let it run outside, and refused{said}");
-            outcome.told(cx, Some(remark(&refusal, &no))).await
+            outcome.told(cx, Some(refusal.remark(&no))).await
         }
-        Leave::NotAsked => outcome.told(cx, Some(remark(&refusal, refusal.kind.remedy(level)))).await,
+        Leave::NotAsked => outcome.told(cx, Some(refusal.remark(refusal.kind.remedy(level)))).await,
     }
 }
 
 /// What a rule forbids is forbidden outside, too.
 fn may_be_left(refusal: &Refusal) -> bool {
     refusal.kind != Refused::Reading
-}
-
-fn remark(refusal: &Refusal, more: &str) -> String {
-    format!(
-        "[the sandbox seems to have refused {}: {more}. Do not work around it: go on without, or tell the user.]",
-        refusal.kind.what()
-    )
 }
 
 /// Runs the command once, held like this.

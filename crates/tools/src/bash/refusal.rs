@@ -58,14 +58,24 @@ const PROTECTED: &[&str] = &[".tiller", ".claude", ".git"];
 
 /// Something that the confinement refused, as far as one can tell.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) kind: Refused,
+pub(crate) struct Refusal {
+    pub(crate) kind: Refused,
     /// The line that says so.
-    pub(super) line: String,
+    pub(crate) line: String,
+}
+
+impl Refusal {
+    /// What the model is told, with a reason or a remedy.
+    pub(crate) fn remark(&self, more: &str) -> String {
+        format!(
+            "[the sandbox seems to have refused {}: {more}. Do not work around it: go on without, or tell the user.]",
+            self.kind.what()
+        )
+    }
 }
 
 /// What a failed command was refused, judging by its output.
-pub(super) fn refusal(output: &str, confinement: &Confinement, cwd: &Path) -> Option<Refusal> {
+pub(crate) fn refusal(output: &str, confinement: &Confinement, cwd: &Path) -> Option<Refusal> {
     if confinement.profile == Profile::Full {
         return None;
     }

@@ -31,7 +31,7 @@ impl Refused {
     }
 
     /// What the user can do about it, for the model to pass on.
-    pub(super) fn remedy(self, level: Level) -> &'static str {
+    pub(crate) fn remedy(self, level: Level) -> &'static str {
         match self {
             Self::Reading => "a deny rule says so",
             Self::Writing if level < Level::Namespaces => {

@@ -66,6 +66,7 @@ impl Tool for BashOutput {
             return Err(ToolError::Model(unknown(&input.bash_id, &cx)));
         };
         let mut shown = Shown::new(&stdout, &stderr, &cx.view, &cx.call);
+        let remark = cx.shells.remark(&info, &shown.text());
         if let Some(matcher) = matcher {
             shown.stdout = matching_lines(&shown.stdout, &matcher);
             shown.stderr = matching_lines(&shown.stderr, &matcher);
@@ -74,7 +75,8 @@ impl Tool for BashOutput {
             text if text.is_empty() => "(no new output)".to_owned(),
             text => text,
         };
-        let text = format!("[{}: {}]\n{news}", info.id, info.state);
+        let remark = remark.map(|remark| format!("\n{remark}")).unwrap_or_default();
+        let text = format!("[{}: {}]\n{news}{remark}", info.id, info.state);
         Ok(Done::text(&text).with_detail(json!({
             "id": info.id,
             "command": info.command,
