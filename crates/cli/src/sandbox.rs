@@ -4,8 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tiller_engine::policy;
-use tiller_policy::{Permit, Rules, Script};
+use tiller_config::Resolved;
+use tiller_engine::{denied_reads, policy};
+use tiller_policy::{Context, Permit, Script};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
@@ -116,15 +117,18 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
 
 impl Run {
     async fn run(&self, env: &Env) -> anyhow::Result<Exit> {
-        let confinement = self.confinement(env)?;
+        let settings = self.scope.load(env)?;
+        let dirs = settings::additional_dirs(&settings)?;
+        let context = policy::context(env, &dirs, settings::rules(&settings)?, Mode::Default);
         let script = Script { command: quoted(&self.command), cwd: env.cwd.clone() };
-        let permit = Permit::for_users_own_command(script);
+        let permit = Permit::for_users_own_command(script).minding_denied_reads(&context);
+        let confinement = self.confinement(&settings, &context, &permit, env);
+        let env = settings::variables(&settings, env);
         let spec = Spawn {
             call: &CallId::from("sandbox"),
             vars: &env.vars,
             stdin: Stdin::Pipe,
-            // Output is handed on; nothing is stored.
-            spool: Spool { dir: PathBuf::new(), start: SpoolStart::WhenFull },
+            spool: Spool { dir: PathBuf::new(), start: SpoolStart::Never },
         };
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
@@ -146,16 +150,19 @@ impl Run {
         Ok(stopped.unwrap_or_else(|| passed_on(end.status)))
     }
 
-    fn confinement(&self, env: &Env) -> anyhow::Result<Confinement> {
-        let settings = self.scope.load(env)?;
-        let dirs = settings::additional_dirs(&settings)?;
-        let roots = policy::context(env, &dirs, Rules::default(), Mode::Default).roots;
+    /// As for a command of a session, apart from what options say.
+    fn confinement(&self, settings: &Resolved, cx: &Context, permit: &Permit, env: &Env) -> Confinement {
         let profile = match self.profile {
             ProfileArg::ReadOnly => Profile::ReadOnly,
             ProfileArg::Workspace => Profile::Workspace,
             ProfileArg::Full => Profile::Full,
         };
-        let mut confinement = settings::sandbox(&settings).confinement(profile, roots, env);
+        let mut confinement = settings::sandbox(settings).confinement(profile, cx.roots.clone(), env);
+        if profile != Profile::Full {
+            let (denied, incomplete) = denied_reads(permit, &cx.roots);
+            confinement.denied_reads = denied;
+            incomplete.into_iter().for_each(complain);
+        }
         match self.network {
             Some(NetworkArg::Allow) => confinement.network = Network::Allow,
             Some(NetworkArg::Deny) => confinement.network = Network::Deny,
@@ -164,7 +171,7 @@ impl Run {
         if let Some(LevelArg::Landlock) = self.level {
             confinement.at_most = Level::Landlock;
         }
-        Ok(confinement)
+        confinement
     }
 
     /// Says what holds the command, if that is less than could be or somebody wants to know.

@@ -16,10 +16,11 @@ mod partial;
 pub mod policy;
 mod services;
 mod session;
+mod sight;
 pub mod store;
 mod telemetry;
 
-pub use confinement::SandboxChoice;
+pub use confinement::{SandboxChoice, denied_reads};
 pub use hook::{HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 pub use journal::VERSION;
 pub use session::{Limits, PromptChoice, Session, Setup, Start};

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use crate::access::{Access, Request, Script};
+use crate::context::Context;
+use crate::decide::hidden_from_commands;
 use crate::holding::Profile;
 use crate::rule::pattern::{Pattern, Search};
 
@@ -42,6 +44,12 @@ impl Permit {
     pub fn for_users_own_command(script: Script) -> Self {
         let request = Request { tool: String::new(), access: vec![Access::Exec(script)], read_only: false };
         Self::new(request, Vec::new(), Profile::Full)
+    }
+
+    /// The same for a command that must not see what rules forbid to read.
+    #[must_use]
+    pub fn minding_denied_reads(self, cx: &Context) -> Self {
+        Self { excluded: hidden_from_commands(cx), ..self }
     }
 
     /// How much the command may change at most. It may be held more strictly, never less.

@@ -1,7 +1,8 @@
 //! Settings, rules, hooks, and whether the project is trusted.
 
-use tiller_config::{CommandLine, Places, Resolved, SettingsError};
+use tiller_config::{CommandLine, Network, Places, Resolved, SettingsError, Sourced};
 use tiller_protocol::env::Env;
+use tiller_sandbox::{Level, probe};
 
 use super::finding::Finding;
 use crate::{explain, settings, trust};
@@ -26,6 +27,7 @@ pub(super) fn examine(
     findings.push(trusted(env, request));
     findings.extend(rules(resolved));
     findings.push(hooks(resolved));
+    findings.push(sandbox(resolved));
     findings
 }
 
@@ -66,6 +68,27 @@ fn rules(resolved: &Resolved) -> Vec<Finding> {
         }
         Err(error) => {
             vec![Finding::fail("rules", explain(&error), "correct the rule; no session starts before")]
+        }
+    }
+}
+
+/// Which level is in force for commands of a session here.
+fn sandbox(resolved: &Resolved) -> Finding {
+    let Sourced { value: enabled, origin } = &resolved.sandbox.enabled;
+    let network = match resolved.sandbox.network.value {
+        Network::Allow => "with the network",
+        Network::Ask => "without the network unless you say yes",
+        Network::Deny => "without the network",
+    };
+    match (*enabled, probe().level) {
+        (false, _) => Finding::ok("sandbox", format!("commands are confined only while planning ({origin})")),
+        (true, Level::None) => Finding::warn(
+            "sandbox",
+            "commands are not confined, because the kernel cannot do it",
+            "see above; until then, what you allow can do whatever you can",
+        ),
+        (true, _) => {
+            Finding::ok("sandbox", format!("commands are confined to the working directories, {network}"))
         }
     }
 }

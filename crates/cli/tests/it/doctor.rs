@@ -55,6 +55,7 @@ fn the_level_of_confinement_is_told_with_its_reasons() {
     for reason in reasons {
         assert!(text.contains(reason.as_str().unwrap()), "{reason} is not in {text}");
     }
+    assert_eq!(text.contains("commands are confined to the working directories"), level != "none", "{text}");
     for profile in ["read-only", "workspace"] {
         assert!(text.contains(&format!("profile {profile}")), "{text}");
         for gap in facts["profiles"][profile]["gaps"].as_array().unwrap() {
@@ -85,7 +86,7 @@ fn a_sound_machine_gets_no_complaint() {
 fn trouble_is_told_with_advice() {
     let world = World::new().var("ANTHROPIC_BASE_URL", "").var("ANTHROPIC_API_KEY", "").file(
         ".tiller/settings.json",
-        r#"{"modle": "opus", "permissions": {"allow": ["Bassh"]}, "env": {"A": "b"},
+        r#"{"modle": "opus", "sandbox": {"enabled": false}, "permissions": {"allow": ["Bassh"]}, "env": {"A": "b"},
             "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#,
     );
     write_user(&world, r#"{"model": "haiku"}"#);
@@ -97,6 +98,7 @@ fn trouble_is_told_with_advice() {
     has(&findings, "rules", "warn", &["the rule Bassh names no tool"]);
     has(&findings, "rules", "ok", &["1 to allow"]);
     has(&findings, "hooks", "ok", &["1, at SessionStart"]);
+    has(&findings, "sandbox", "ok", &["only while planning", ".tiller/settings.json"]);
     has(&findings, "trust", "warn", &["env.A", "permissions.allow", "hooks.SessionStart", "tiller trust"]);
     has(&findings, "model", "ok", &["haiku"]);
     has(&findings, "model", "fail", &["no credential", "ANTHROPIC_API_KEY"]);

@@ -193,3 +193,21 @@ fn credentials_stay_outside() {
         assert!(!run.stdout.contains("GITHUB_TOKEN"), "{}", run.stdout);
     }
 }
+
+// KERN-07, KERN-08
+#[test]
+fn the_settings_of_sessions_count() {
+    let world = World::new().file("secrets/key", "hunter2").file("notes", "plain").file(
+        ".tiller/settings.json",
+        r#"{"permissions": {"deny": ["Read(secrets/**)"]}, "sandbox": {"keepVariables": ["GITHUB_TOKEN"]}, "env": {"SAID": "so"}}"#,
+    );
+    let world = world.var("GITHUB_TOKEN", "t");
+    if level(&world) == "none" {
+        return;
+    }
+    let script = "cat notes secrets/key; echo $SAID $GITHUB_TOKEN; true";
+    let run = sandboxed(&world, &["--profile", "workspace"], script).ok();
+    assert_eq!(run.stdout, "plainso t\n", "{run:#?}");
+    let run = sandboxed(&world, &["--profile", "workspace", "--no-project-settings"], script).ok();
+    assert_eq!(run.stdout, "plainhunter2\n", "{run:#?}");
+}

@@ -99,6 +99,13 @@ impl SandboxChoice {
     }
 }
 
+/// Files that a command with this permit must not see, and what the user is told if not all of them were found.
+#[must_use]
+pub fn denied_reads(permit: &Permit, roots: &[PathBuf]) -> (Vec<PathBuf>, Option<&'static str>) {
+    let denied = denied::find(permit, roots);
+    (denied.paths, denied.incomplete.then_some(denied::INCOMPLETE))
+}
+
 /// Settings and state of Tiller, and what runs by itself: no command changes it.
 fn protected(env: &Env) -> Vec<PathBuf> {
     let places = Places::of(env);

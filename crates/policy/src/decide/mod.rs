@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::holding::profile;
 use crate::permit::Permit;
 use crate::prompt::open_question;
+use crate::rule::pattern::Pattern;
 use crate::rule::{Behavior, Rule};
 use crate::shell::{self, Analysis};
 
@@ -96,11 +97,16 @@ pub fn leave(permit: &Permit, cx: &Context) -> Decision {
 fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     let excluded = request.access.iter().find_map(|access| match access {
         Access::Read(_) => Some(Files { cx, tool: Some(&request.tool) }.exclusions()),
-        Access::Exec(_) => Some(Files { cx, tool: None }.exclusions()),
+        Access::Exec(_) => Some(hidden_from_commands(cx)),
         Access::Write(_) | Access::Net(_) => None,
     });
     let profile = profile(request, cx, &reason);
     Decision::Allow(Permit::new(request.clone(), excluded.unwrap_or_default(), profile), reason)
+}
+
+/// What no command may read.
+pub(crate) fn hidden_from_commands(cx: &Context) -> Vec<Pattern> {
+    Files { cx, tool: None }.exclusions()
 }
 
 /// A verdict with all that led to it.
