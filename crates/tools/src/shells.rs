@@ -186,7 +186,7 @@ impl Shells {
         let shell = self.find(&info.id).filter(|_| failed)?;
         let Held { confinement, level, cwd } = &shell.held;
         let refusal = refusal(output, confinement, cwd)?;
-        Some(refusal.remark(refusal.kind.remedy(*level)))
+        Some(refusal.remark(refusal.kind.remedy(confinement.profile, *level)))
     }
 
     /// Writes to a command's standard input.

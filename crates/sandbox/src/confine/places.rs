@@ -87,8 +87,9 @@ impl Places {
     pub(crate) fn look_again(&mut self, confinement: &Confinement) {
         self.protected.retain(|path| path.canonicalize().is_ok_and(|real| real == *path));
         self.caches = resolved(&confinement.caches);
-        let is_writable = |cache: &PathBuf| self.writable.iter().any(|dir| cache.starts_with(dir));
-        self.caches.retain(|cache| !is_writable(cache));
+        let (writable, protected) = (&self.writable, &self.protected);
+        // Of two marks on the way to a cache, the inner one counts.
+        self.caches.retain(|cache| depth(writable, cache) <= depth(protected, cache));
     }
 }
 
@@ -109,6 +110,12 @@ fn kept_sockets(confinement: &Confinement, vars: &BTreeMap<String, String>) -> V
 
 fn resolved<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()).collect()
+}
+
+/// How deep the innermost of these directories is that hold a path; 0 if none does.
+fn depth(dirs: &[PathBuf], path: &Path) -> usize {
+    let holding = dirs.iter().filter(|dir| path.starts_with(dir));
+    holding.map(|dir| dir.components().count()).max().unwrap_or(0)
 }
 
 fn each_once(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {

@@ -130,6 +130,8 @@ impl View<'_> {
                 }
             }
         }
+        // What is protected around a cache has closed it.
+        caches.iter().try_for_each(|cache| self.attributes(cache, 0, READ_ONLY, Reach::Mount))?;
         let reachable = [self.places.roots.clone(), self.places.sockets.clone()].concat();
         self.mask_sockets(&reachable)
     }

@@ -159,7 +159,9 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
             let no = format!("the user was asked to let it run outside, and refused{said}");
             outcome.told(cx, Some(refusal.remark(&no))).await
         }
-        Leave::NotAsked => outcome.told(cx, Some(refusal.remark(refusal.kind.remedy(level)))).await,
+        Leave::NotAsked => {
+            outcome.told(cx, Some(refusal.remark(refusal.kind.remedy(held.profile, level)))).await
+        }
     }
 }
 

@@ -12,46 +12,51 @@ use crate::workspace::resolve_links;
 /// Characters of a line that are quoted.
 const QUOTED: usize = 300;
 
+/// How something shows in output: by words in any case, and by the names of errors.
+struct Signs {
+    words: &'static [&'static str],
+    codes: &'static [&'static str],
+}
+
 /// What writing to a file system that is read-only, or to something that is mounted there, comes out as.
-const READ_ONLY: &[&str] =
-    &["read-only file system", "erofs", "(os error 30)", "[errno 30]", "device or resource busy", "ebusy"];
+const READ_ONLY: Signs = Signs {
+    words: &["read-only file system", "device or resource busy", "(os error 30)", "[errno 30]"],
+    codes: &["EROFS", "EBUSY"],
+};
 /// What may have many causes.
-const DENIED: &[&str] = &[
-    "permission denied",
-    "eacces",
-    "(os error 13)",
-    "[errno 13]",
-    "operation not permitted",
-    "eperm",
-    "[errno 1]",
-];
+const DENIED: Signs = Signs {
+    words: &["permission denied", "operation not permitted", "(os error 13)", "[errno 13]", "[errno 1]"],
+    codes: &["EACCES", "EPERM"],
+};
 /// What it looks like when there is no network.
-const NO_NETWORK: &[&str] = &[
-    "could not resolve",
-    "couldn't resolve",
-    "temporary failure in name resolution",
-    "name or service not known",
-    "network is unreachable",
-    "enetunreach",
-    "eai_again",
-    "enotfound",
-    "no such host",
-    "failed to lookup address",
-    "dns error",
-    "connection refused",
-    "econnrefused",
-];
+const NO_NETWORK: Signs = Signs {
+    words: &[
+        "could not resolve",
+        "couldn't resolve",
+        "temporary failure in name resolution",
+        "name or service not known",
+        "network is unreachable",
+        "no such host",
+        "failed to lookup address",
+        "dns error",
+        "connection refused",
+    ],
+    codes: &["ENETUNREACH", "EAI_AGAIN", "ENOTFOUND", "ECONNREFUSED"],
+};
 /// What it looks like when a socket of the user's cannot be reached.
-const NO_SOCKET: &[&str] = &[
-    "cannot connect to the docker daemon",
-    "docker.sock",
-    "podman.sock",
-    "open a connection to your authentication agent",
-    "permission denied (publickey",
-    "failed to connect to bus",
-];
+const NO_SOCKET: Signs = Signs {
+    words: &[
+        "cannot connect to the docker daemon",
+        "docker.sock",
+        "podman.sock",
+        "open a connection to your authentication agent",
+        "permission denied (publickey",
+        "failed to connect to bus",
+    ],
+    codes: &[],
+};
 /// What only the filter of system calls refuses.
-const NO_CALL: &[&str] = &["namespace", "ptrace", "mount", "seccomp", "io_uring"];
+const NO_CALL: Signs = Signs { words: &["namespace", "ptrace", "mount", "seccomp", "io_uring"], codes: &[] };
 
 /// Directories that stay as they are in a working directory.
 const PROTECTED: &[&str] = &[".tiller", ".claude", ".git"];
@@ -95,16 +100,19 @@ struct Witness<'a> {
 impl Witness<'_> {
     fn judge(&self, line: &str) -> Option<Refusal> {
         let lower = line.to_lowercase();
-        let says = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
-        let kind = if says(NO_SOCKET) {
+        let says = |signs: &Signs| {
+            signs.words.iter().any(|word| lower.contains(word))
+                || signs.codes.iter().any(|code| line.contains(code))
+        };
+        let kind = if says(&NO_SOCKET) {
             Refused::Socket
-        } else if says(READ_ONLY) {
+        } else if says(&READ_ONLY) {
             self.of_files(line, true)?
-        } else if says(DENIED) && says(NO_CALL) {
+        } else if says(&DENIED) && says(&NO_CALL) {
             Refused::Call
-        } else if says(DENIED) {
+        } else if says(&DENIED) {
             self.of_files(line, false)?
-        } else if self.has_no_network() && says(NO_NETWORK) {
+        } else if self.has_no_network() && says(&NO_NETWORK) {
             Refused::Network
         } else {
             return None;
@@ -117,13 +125,13 @@ impl Witness<'_> {
     }
 
     /// Whether a line that complains about files is about what the confinement keeps. `surely` is for complaints that
-    /// have no other cause when they name no file.
+    /// have hardly another cause where Tiller itself could write.
     fn of_files(&self, line: &str, surely: bool) -> Option<Refused> {
         let paths = self.paths(line);
         if paths.iter().any(|path| self.is_denied(path)) {
             return Some(Refused::Reading);
         }
-        let kept = paths.iter().any(|path| !self.is_free(path) && could_write(path));
+        let kept = paths.iter().any(|path| (surely || !self.is_free(path)) && could_write(path));
         (kept || (surely && paths.is_empty())).then_some(Refused::Writing)
     }
 
@@ -210,6 +218,7 @@ mod tests {
             ("bash: line 1: a.txt: Permission denied".to_owned(), None),
             ("mkdir: cannot create directory '/proc/x': No such file or directory".to_owned(), None),
             ("permission denied by the server".to_owned(), None),
+            ("FileNotFoundError: [Errno 2] No such file or directory: 'x'".to_owned(), None),
             ("curl: (6) Could not resolve host: example.org".to_owned(), None),
             ("all is well".to_owned(), None),
         ];
@@ -222,6 +231,7 @@ mod tests {
         assert_eq!(kind(&both, &confinement, &root), Some(Refused::Writing));
         confinement.network = Network::Deny;
         let line = "curl: (6) Could not resolve host: example.org";
+        assert_eq!(kind("FileNotFoundError: nothing there", &confinement, &root), None);
         let expected = Refusal { kind: Refused::Network, line: line.to_owned() };
         assert_eq!(refusal(line, &confinement, &root), Some(expected));
         assert_eq!(kind(line, &Confinement::full(), &root), None);

@@ -1,6 +1,6 @@
 //! What a confinement can refuse, in words.
 
-use tiller_sandbox::Level;
+use tiller_sandbox::{Level, Profile};
 
 /// What a confinement refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,11 @@ impl Refused {
     }
 
     /// What the user can do about it, for the model to pass on.
-    pub(crate) fn remedy(self, level: Level) -> &'static str {
+    pub(crate) fn remedy(self, profile: Profile, level: Level) -> &'static str {
         match self {
+            _ if profile == Profile::ReadOnly => {
+                "while planning, commands change nothing and have no network"
+            }
             Self::Reading => "a deny rule says so",
             Self::Writing if level < Level::Namespaces => {
                 "without namespaces nothing new can be made directly in a working directory or in .git; tiller doctor \
