@@ -7,12 +7,14 @@ mod doctor;
 mod exit;
 mod headless;
 mod hooks;
+mod inspect;
 mod logging;
 mod permissions;
 mod sandbox;
 mod scope;
 mod settings;
 mod setup;
+mod steering;
 mod text;
 mod trust;
 mod world;
@@ -54,6 +56,7 @@ fn run() -> anyhow::Result<Exit> {
         Some("config") => return config::main(&words[1..], &env),
         Some("doctor") => return doctor::main(&words[1..], &env),
         Some("hooks") => return hooks::main(&words[1..], &env),
+        Some("inspect") => return inspect::main(&words[1..], &env),
         Some("permissions") => return permissions::main(&words[1..], &env),
         Some("sandbox") => return sandbox::main(&words[1..], &env),
         Some("trust") => return trust::main(&words[1..], &env),

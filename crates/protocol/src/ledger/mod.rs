@@ -50,6 +50,8 @@ pub struct Addition {
     pub text: String,
     /// Bytes that Tiller added: for input of the user that was delivered late, without the user's own words.
     pub bytes: u64,
+    /// Reminder tags in it that others had forged; they were made harmless.
+    pub forged: u64,
     /// The first addition of the same kind with the same text, by its position in the log.
     pub repeats: Option<u64>,
 }
@@ -90,6 +92,7 @@ pub struct Ledger {
     /// Digests of kind and text, with the position of the first.
     said: HashMap<u64, u64>,
     last_stop: Option<StopReason>,
+    forged: u64,
 }
 
 impl Ledger {
@@ -97,10 +100,11 @@ impl Ledger {
     pub fn apply(&mut self, entry: &Entry) -> Option<Addition> {
         self.progress.apply(entry);
         self.sent.apply(entry);
-        if let Body::Response(response) = &entry.body
-            && !response.side
-        {
-            self.last_stop = Some(response.stop_reason.clone());
+        match &entry.body {
+            Body::Response(response) if !response.side => self.last_stop = Some(response.stop_reason.clone()),
+            Body::Attachment(attachment) => self.forged += attachment.forged as u64,
+            Body::Repaired(repair) => self.forged += repair.forged as u64,
+            _ => {}
         }
         let addition = self.addition(entry)?;
         self.kinds.entry(addition.kind.clone()).or_default().add(&addition);
@@ -111,6 +115,12 @@ impl Ledger {
     #[must_use]
     pub fn place(&self) -> Place {
         self.progress.now()
+    }
+
+    /// The turn and the request that something added now belongs to. They may never come.
+    #[must_use]
+    pub fn next_place(&self) -> Place {
+        self.progress.next()
     }
 
     /// What the next request is made of.
@@ -125,6 +135,12 @@ impl Ledger {
         self.sent.share()
     }
 
+    /// Reminder tags that others had forged, and that were made harmless.
+    #[must_use]
+    pub fn forged(&self) -> u64 {
+        self.forged
+    }
+
     /// Totals by kind, in order of first appearance.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, KindTotal)> {
         self.kinds.iter().map(|(kind, total)| (kind.as_str(), *total))
@@ -137,7 +153,7 @@ impl Ledger {
             Body::Epoch(epoch) => Told::leading(epoch)?,
             _ => return None,
         };
-        let Told { kind, source, why, text, bytes } = told;
+        let Told { kind, source, why, text, bytes, forged } = told;
         let first = *self.said.entry(digest(&kind, &text)).or_insert(entry.seq);
         Some(Addition {
             seq: entry.seq,
@@ -149,6 +165,7 @@ impl Ledger {
             why,
             text,
             bytes,
+            forged,
             repeats: (first != entry.seq).then_some(first),
         })
     }
@@ -161,6 +178,7 @@ struct Told {
     why: String,
     text: String,
     bytes: u64,
+    forged: u64,
 }
 
 impl Told {
@@ -171,6 +189,7 @@ impl Told {
             why: attachment.why.clone(),
             text: text(&attachment.rendered),
             bytes: share::added(attachment),
+            forged: attachment.forged as u64,
         }
     }
 
@@ -186,6 +205,7 @@ impl Told {
             why,
             text: text(&message.content),
             bytes: message.content.iter().map(block_size).sum(),
+            forged: 0,
         }
     }
 
@@ -193,7 +213,7 @@ impl Told {
         let text = epoch.user_context.clone()?;
         let why = format!("an epoch began ({})", epoch.reason);
         let bytes = text.len() as u64;
-        Some(Self { kind: USER_CONTEXT.to_owned(), source: Source::Epoch, why, text, bytes })
+        Some(Self { kind: USER_CONTEXT.to_owned(), source: Source::Epoch, why, text, bytes, forged: 0 })
     }
 }
 

@@ -99,6 +99,10 @@ impl Progress {
     }
 
     fn begin_answer(&mut self, id: MessageId) {
+        // The line with the prompt may be lost.
+        if !self.turn_open {
+            self.begin_turn();
+        }
         let Place { turn, step, attempt } = self.place;
         self.place = if std::mem::take(&mut self.repeats) {
             Place { turn, step, attempt: attempt + 1 }

@@ -22,8 +22,11 @@ pub enum Source {
     Epoch,
     /// The loop itself.
     Loop,
-    /// A generator of attachments, named like the kind.
-    Generator,
+    /// A generator of attachments.
+    Generator {
+        /// Which.
+        name: String,
+    },
 }
 
 impl Source {
@@ -34,7 +37,10 @@ impl Source {
                 Self::Hook { event: field("hookEvent").unwrap_or_default().to_owned(), name: name.to_owned() }
             }
             (None, "queued_command") => Self::User,
-            (None, _) => Self::Generator,
+            (None, kind) => {
+                let name = if attachment.source.is_empty() { kind } else { &attachment.source };
+                Self::Generator { name: name.to_owned() }
+            }
         }
     }
 
@@ -46,7 +52,7 @@ impl Source {
             Self::User => "user",
             Self::Epoch => "epoch",
             Self::Loop => "loop",
-            Self::Generator => "generator",
+            Self::Generator { .. } => "generator",
         }
     }
 }
