@@ -140,7 +140,19 @@ impl<'a> Judge<'a> {
     /// A rule against a file that the command names.
     fn file_objection(&self, command: &Command) -> Option<Part> {
         let what = command.text.as_str();
-        strictest(shell::touches(command).iter().filter_map(|touch| self.touch_objection(what, touch)))
+        let touches = shell::touches(command);
+        let objections = touches.iter().filter_map(|touch| self.touch_objection(what, touch));
+        let removals = touches.iter().filter(|touch| removes(command, touch));
+        strictest(objections.chain(removals.filter_map(|touch| self.removal_objection(what, touch))))
+    }
+
+    /// A rule against changing something that would go with a directory.
+    fn removal_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+        let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
+        else {
+            return None;
+        };
+        places.iter().find_map(|place| self.files.objection_below(what, place))
     }
 
     fn touch_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
@@ -360,6 +372,20 @@ fn is_simple_change(command: &Command) -> bool {
         Some(_) => false,
     };
     plain && rest.iter().all(understood)
+}
+
+/// Whether a command takes away what it touches, with everything below.
+fn removes(command: &Command, touch: &Touch) -> bool {
+    let mut words = command.words().iter();
+    let program = words.next().and_then(program_name).unwrap_or_default();
+    match program.rsplit('/').next() {
+        Some("rm" | "rmdir" | "unlink" | "shred") => touch.deed == Deed::Write,
+        // The last word says where it goes.
+        Some("mv") => {
+            touch.deed == Deed::Write && words.next_back().is_some_and(|last| last.text != touch.word.text)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a word is the directory that something is only put into.

@@ -86,6 +86,11 @@ impl Pattern {
         self.parts.iter().any(|part| part.could_fit_below(dir))
     }
 
+    /// Whether all that fits lies below a directory, or is it.
+    pub(crate) fn is_within(&self, dir: &Path) -> bool {
+        self.parts.iter().any(|part| part.is_within(dir))
+    }
+
     /// Whether one of the files that a shell pattern in a directory stands for could fit.
     pub(crate) fn could_fit_names(&self, dir: &Path, names: &str) -> bool {
         self.parts
@@ -165,9 +170,18 @@ impl Anchored {
         if self.any_depth {
             return dir.starts_with(&self.base) || self.base.starts_with(dir);
         }
-        let plain = self.relative.split('/').take_while(|part| !part.contains(SPECIAL));
-        let fixed = plain.fold(self.base.clone(), |path, part| path.join(part));
+        let fixed = self.fixed();
         fixed.starts_with(dir) || (dir.starts_with(&fixed) && fixed != self.base.join(&self.relative))
+    }
+
+    fn is_within(&self, dir: &Path) -> bool {
+        !self.any_depth && self.fixed() != self.base && self.fixed().starts_with(dir)
+    }
+
+    /// What stands before the first character that stands for others.
+    fn fixed(&self) -> PathBuf {
+        let plain = self.relative.split('/').take_while(|part| !part.contains(SPECIAL));
+        plain.fold(self.base.clone(), |path, part| path.join(part))
     }
 
     /// Whether a pattern for names of files in a directory could fit.
