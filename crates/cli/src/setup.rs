@@ -15,7 +15,7 @@ use tiller_tools::Registry;
 
 use crate::args::{Args, InputFormat};
 use crate::headless::{SessionFacts, Terms};
-use crate::settings;
+use crate::{settings, steering};
 
 /// What a headless run is made of.
 pub(crate) struct Parts {
@@ -100,6 +100,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
+        steering: steering::choice(&settings, env, &config_dir),
         env: settings::variables(&settings, env),
         config_dir,
     };

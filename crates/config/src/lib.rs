@@ -23,7 +23,7 @@ mod write;
 pub use change::{set, write_updates};
 pub use definition::{
     DEFAULT_MODEL, Hook, HookEvent, HookGroup, Network, OnFailure, Permissions, RuleTest, Sandbox, Secrets,
-    Settings, Web,
+    Settings, Steering, Web,
 };
 pub use dirs::{Places, Target, config_dir};
 pub use error::{Problem, SettingsError};
@@ -32,7 +32,9 @@ pub use origin::{Layer, Origin, Place, Sourced};
 pub use recent::{Feature, note_use};
 pub use reference::reference;
 pub use request::{CommandLine, ProjectTrust, Sources};
-pub use resolve::{Resolved, ResolvedPermissions, ResolvedSandbox, ResolvedSecrets, ResolvedWeb};
+pub use resolve::{
+    Resolved, ResolvedPermissions, ResolvedSandbox, ResolvedSecrets, ResolvedSteering, ResolvedWeb,
+};
 pub use row::Row;
 pub use trust::{
     Concern, Danger, TrustQuestion, distrust, is_trusted, trust, trusted_directories, untrusted,

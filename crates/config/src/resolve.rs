@@ -8,8 +8,8 @@ use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
 use crate::definition::{
-    DEFAULT_MASK, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, HookEvent, HookGroup, Network, RuleTest,
-    Settings,
+    DEFAULT_MASK, DEFAULT_MEMORY, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE,
+    HookEvent, HookGroup, Network, RuleTest, Settings,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -40,6 +40,14 @@ pub struct Resolved {
     pub secrets: ResolvedSecrets,
     /// What the web tools may reach.
     pub web: ResolvedWeb,
+    /// How answers should be.
+    pub output_style: Sourced<String>,
+    /// The file whose text is repeated, absolute.
+    pub ultra_memory_file: Sourced<Option<PathBuf>>,
+    /// Whether earlier sessions are told.
+    pub session_memory: Sourced<bool>,
+    /// What the model is told beside the prompt.
+    pub steering: ResolvedSteering,
     /// What had to be left out.
     #[serde(skip)]
     pub warnings: Vec<Problem>,
@@ -87,6 +95,14 @@ pub struct ResolvedSandbox {
 pub struct ResolvedSecrets {
     /// Whether they are masked before the model sees them.
     pub mask: Sourced<bool>,
+}
+
+/// What the model is told beside the prompt.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedSteering {
+    /// Kinds of attachments to leave out.
+    pub mute: Vec<Sourced<String>>,
 }
 
 /// What the web tools may reach.
@@ -137,6 +153,11 @@ impl Resolved {
             },
             secrets: ResolvedSecrets { mask: stack.highest(|s| s.secrets.mask, DEFAULT_MASK) },
             web: ResolvedWeb { allowed_domains: stack.all(|s| &s.web.allowed_domains) },
+            output_style: stack.highest(|s| s.output_style.clone(), DEFAULT_STYLE.to_owned()),
+            ultra_memory_file: stack
+                .highest(|s| s.ultra_memory_file.as_ref().map(|file| Some(absolute(file))), None),
+            session_memory: stack.highest(|s| s.session_memory, DEFAULT_MEMORY),
+            steering: ResolvedSteering { mute: stack.all(|s| &s.steering.mute) },
             warnings,
         })
     }

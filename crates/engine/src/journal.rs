@@ -10,6 +10,7 @@ use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
+use tiller_steering::past::Past;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::store::{LogWriter, StoreError};
@@ -17,11 +18,16 @@ use crate::store::{LogWriter, StoreError};
 /// Tiller's version, as logs and requests name it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What a log was folded into.
+pub(crate) type Folds = (State, Conversation, Arc<Past>);
+
 /// A session's log with everything derived from it.
 pub(crate) struct Journal {
     pub(crate) session: SessionId,
     pub(crate) state: State,
     pub(crate) conversation: Conversation,
+    /// What sources of attachments need to know; shared with those that are looking at it.
+    pub(crate) past: Arc<Past>,
     pub(crate) git_branch: Option<String>,
     env: Env,
     writer: Option<LogWriter>,
@@ -29,15 +35,15 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// A journal that continues after `state` and `conversation`; without a writer it is not kept.
+    /// A journal that continues after these; without a writer it is not kept.
     pub(crate) fn new(
         env: Env,
         session: SessionId,
-        (state, conversation): (State, Conversation),
+        (state, conversation, past): Folds,
         writer: Option<LogWriter>,
         events: UnboundedSender<Event>,
     ) -> Self {
-        Self { session, state, conversation, git_branch: None, env, writer, events }
+        Self { session, state, conversation, past, git_branch: None, env, writer, events }
     }
 
     /// Appends a fact.
@@ -60,6 +66,7 @@ impl Journal {
 
     fn take_in(&mut self, entry: Entry) -> Result<Arc<Entry>, StoreError> {
         self.state.apply(&entry);
+        Arc::make_mut(&mut self.past).push(&entry);
         let repairs = self.conversation.push(&entry);
         let entry = Arc::new(entry);
         self.tell(Event::Appended(Arc::clone(&entry)));

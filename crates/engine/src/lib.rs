@@ -23,4 +23,4 @@ mod telemetry;
 pub use confinement::{SandboxChoice, denied_reads};
 pub use hook::{HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 pub use journal::VERSION;
-pub use session::{Limits, PromptChoice, Session, Setup, Start};
+pub use session::{Limits, PromptChoice, Session, Setup, Start, SteeringChoice};

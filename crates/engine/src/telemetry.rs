@@ -1,6 +1,7 @@
 //! Measurements of the loop, written to the local debug log. Nothing leaves the machine.
 
 use tiller_protocol::id::ChainId;
+use tiller_steering::pipeline::{Measurement, Output};
 
 /// One measurement.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub(crate) enum Telemetry<'a> {
     ModeCycled { to: &'a str },
     ResponseKeyword,
     SteeringAnswered { count: usize },
+    AttachmentCompute(&'a Measurement),
 }
 
 /// Writes a measurement with the step it belongs to.
@@ -58,6 +60,24 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
         }
         Telemetry::SteeringAnswered { count } => {
             event!("tiller_steering_answered", count = count);
+        }
+        Telemetry::AttachmentCompute(measured) => {
+            let (label, duration_ms) = (measured.label, measured.duration.as_millis());
+            match measured.output {
+                Some(Output { bytes, count }) => event!(
+                    "tiller_attachment_compute",
+                    label = label,
+                    duration_ms = duration_ms,
+                    attachment_size_bytes = bytes,
+                    attachment_count = count
+                ),
+                None => event!(
+                    "tiller_attachment_compute",
+                    label = label,
+                    duration_ms = duration_ms,
+                    error = true
+                ),
+            }
         }
         Telemetry::ModeCycled { to } => {
             event!("tiller_mode_cycle", to = to);

@@ -10,7 +10,6 @@ mod message;
 pub mod past;
 pub mod pipeline;
 pub mod prompt;
-pub mod queued;
 pub mod reminder;
 pub mod source;
 pub mod user_context;

@@ -20,6 +20,8 @@ pub use sandbox::{Network, Sandbox};
 pub const DEFAULT_MODEL: &str = "sonnet";
 pub(crate) const DEFAULT_STREAMING: bool = true;
 pub(crate) const DEFAULT_MASK: bool = true;
+pub(crate) const DEFAULT_STYLE: &str = "default";
+pub(crate) const DEFAULT_MEMORY: bool = false;
 
 /// What one settings file says. Absent means not said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +57,20 @@ pub struct Settings {
     pub secrets: Secrets,
     /// What the web tools may reach.
     pub web: Web,
+    /// How answers should be: `default`, `concise`, `explanatory`, `learning`, or the name of a file of yours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_STYLE))]
+    pub output_style: Option<String>,
+    /// A file whose text is repeated to the model every few answers; `~/` is the home directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-trust" = true))]
+    pub ultra_memory_file: Option<String>,
+    /// Whether the model is told how earlier sessions in the project began and ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_MEMORY))]
+    pub session_memory: Option<bool>,
+    /// What the model is told beside the prompt.
+    pub steering: Steering,
     /// In the managed file: keys for which no other layer counts. Deny and ask rules of other layers count all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locked: Vec<String>,
@@ -68,6 +84,15 @@ pub struct Secrets {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_MASK, "x-trust" = [false]))]
     pub mask: Option<bool>,
+}
+
+/// What the model is told beside the prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, expecting = "an object")]
+pub struct Steering {
+    /// Kinds of attachments to leave out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mute: Vec<String>,
 }
 
 /// What the web tools may reach.

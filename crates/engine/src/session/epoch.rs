@@ -1,20 +1,32 @@
 //! The head of requests: built when a conversation begins, stored in the log, and kept as long as it holds.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tiller_model::name::wire_id;
-use tiller_protocol::entry::{Body, Epoch};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, Epoch, Repair};
 use tiller_steering::head;
 use tiller_steering::prompt::{Environment, PromptInputs, system_prompt};
+use tiller_steering::source::Sight;
 use tiller_steering::user_context::UserContext;
 use tiller_steering::user_context::git::root;
-use tiller_steering::user_context::instructions::{Places, find};
+use tiller_steering::user_context::instructions::{Places, find, fit};
 
 use super::Task;
 use crate::git;
+use crate::sight::may_read;
 use crate::store::StoreError;
+
+/// What the user context of an epoch holds.
+struct Told {
+    /// Instruction files, if all of them are there as a whole.
+    files: Vec<PathBuf>,
+    /// Reminder tags that others had forged.
+    forged: usize,
+}
 
 impl Task {
     /// Makes sure that there is an epoch, and that it fits what this run offers.
@@ -28,9 +40,25 @@ impl Task {
             return Ok(());
         }
         let reason = if self.epoch.is_none() { "start" } else { "prompt or tools changed" };
-        let epoch = self.build_epoch(reason, key).await;
+        let (epoch, told) = self.build_epoch(reason, key).await;
         self.append(Body::Epoch(epoch.clone()))?;
         self.take_epoch(epoch);
+        self.note(told).await
+    }
+
+    /// Instruction files that were told completely are files that the model has seen: a change of one is told at the
+    /// end of the conversation, whose beginning stays as it is.
+    async fn note(&mut self, told: Told) -> Result<(), StoreError> {
+        if told.forged > 0 {
+            let what = "made reminder tags harmless that somebody had put into the user context".to_owned();
+            self.append(Body::Repaired(Repair { what, forged: told.forged }))?;
+        }
+        let sight = self.sight();
+        for file in told.files {
+            if let Ok(shown) = sight.show(&file, None).await {
+                self.append(Body::Effect(Effect::FileSeen(shown.seen)))?;
+            }
+        }
         Ok(())
     }
 
@@ -58,26 +86,34 @@ impl Task {
         self.epoch = Some(Arc::new(epoch));
     }
 
-    async fn build_epoch(&mut self, reason: &str, key: String) -> Epoch {
+    async fn build_epoch(&mut self, reason: &str, key: String) -> (Epoch, Told) {
         let cwd = self.fixed.env.cwd.clone();
         let snapshot = if self.fixed.user_context { git::snapshot(&cwd).await } else { None };
         self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
         let definitions = self.services.registry.specs().into_iter().map(|spec| spec.definition).collect();
-        let context = self.fixed.user_context.then(|| {
-            let files = find(Places {
+        let policy = Arc::clone(&self.policy.borrow());
+        let files = match self.fixed.user_context {
+            true => find(Places {
                 config_dir: &self.fixed.config_dir,
                 home: &self.fixed.env.home,
                 working_directory: &cwd,
-            });
-            UserContext::collect(&files, snapshot.as_ref()).render()
-        });
-        Epoch {
+                may_read: &|path| may_read(&policy, path),
+            }),
+            false => Vec::new(),
+        };
+        let context = UserContext::collect(&files, snapshot.as_ref());
+        let told = Told {
+            forged: context.forged_tags(),
+            files: if fit(&files) { files.into_iter().map(|file| file.path).collect() } else { Vec::new() },
+        };
+        let epoch = Epoch {
             reason: reason.to_owned(),
             key,
             system: head::system(&self.prompt(self.environment())).into(),
             tools: head::tools(definitions).into(),
-            user_context: context.flatten(),
-        }
+            user_context: context.render(),
+        };
+        (epoch, told)
     }
 
     fn prompt(&self, environment: Environment) -> Vec<String> {

@@ -200,21 +200,24 @@ impl Task {
         }
     }
 
-    /// Tells the model what asynchronous hooks have found out since.
-    pub(super) fn deliver_hook_responses(&mut self) -> Result<(), StoreError> {
+    /// What asynchronous hooks have found out since, for the model; the user is told here.
+    pub(super) fn take_hook_responses(&mut self) -> Result<Vec<Attachment>, StoreError> {
+        let mut attachments = Vec::new();
         for AsyncResponse { run, attachment, notice } in self.services.hooks.take_async_responses() {
             self.append_as(run.id, Body::Hook(run.record(None)))?;
             if let Some((level, text)) = notice {
                 self.notice("hook", level, text)?;
             }
-            self.attach(attachment.into_iter().collect())?;
+            attachments.extend(attachment);
         }
-        Ok(())
+        Ok(attachments)
     }
 
     pub(super) fn attach(&mut self, attachments: Vec<Attachment>) -> Result<(), StoreError> {
         for attachment in attachments {
-            self.append(Body::Attachment(attachment))?;
+            if !self.pipeline.mutes(attachment.kind()) {
+                self.append(Body::Attachment(attachment))?;
+            }
         }
         Ok(())
     }

@@ -31,6 +31,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
+use tiller_steering::pipeline::Pipeline;
 use tiller_tools::{Registry, Vault};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -42,6 +43,7 @@ use crate::journal::Journal;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
 pub(crate) use hooks::Aside;
+pub use steering::SteeringChoice;
 use turn::Turn;
 
 /// Commands that may wait.
@@ -105,6 +107,8 @@ pub struct Setup {
     pub effort: Option<Effort>,
     /// Beta features to ask for.
     pub betas: Vec<String>,
+    /// What the model is told beside the prompt.
+    pub steering: SteeringChoice,
 }
 
 /// Where a session comes from.
@@ -191,6 +195,7 @@ struct Fixed {
     thinking: Thinking,
     effort: Option<Effort>,
     betas: Vec<String>,
+    steering: SteeringChoice,
     todo_file: Option<PathBuf>,
     /// Where settings are written to.
     places: Places,
@@ -206,6 +211,7 @@ struct Task {
     _scratch: Option<TempDir>,
     journal: Journal,
     services: Services,
+    pipeline: Arc<Pipeline>,
     policy: watch::Sender<Arc<Context>>,
     inbox: mpsc::Receiver<Command>,
     inbox_open: bool,

@@ -18,6 +18,7 @@ use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
+use tiller_steering::past::Past;
 use tiller_tools::{Shells, Vault, todo_file};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,7 @@ use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
 struct History {
     state: State,
     conversation: Conversation,
+    past: Arc<Past>,
     epoch: Option<Epoch>,
     /// The provider was told to drop reasoning that no longer fits.
     drop_thinking: bool,
@@ -138,18 +140,22 @@ impl Task {
             thinking: setup.thinking,
             effort: setup.effort,
             betas: setup.betas,
+            steering: setup.steering,
             todo_file: todos,
             places,
             notes_dir,
         };
-        let History { state, conversation, epoch, damage, drop_thinking } = opening.history;
-        let journal = Journal::new(setup.env, opening.id, (state, conversation), opening.writer, events);
+        let pipeline = Arc::new(fixed.steering.pipeline(&setup.env));
+        let History { state, conversation, past, epoch, damage, drop_thinking } = opening.history;
+        let folds = (state, conversation, past);
+        let journal = Journal::new(setup.env, opening.id, folds, opening.writer, events);
         let mut task = Self {
             fixed,
             paths: opening.paths,
             _scratch: opening.scratch,
             journal,
             services,
+            pipeline,
             policy,
             inbox,
             inbox_open: true,
@@ -321,6 +327,7 @@ impl History {
             _ => {}
         }
         self.state.apply(entry);
+        Arc::make_mut(&mut self.past).push(entry);
         self.conversation.push(entry);
     }
 }

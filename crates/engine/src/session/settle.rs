@@ -45,8 +45,10 @@ impl Task {
             let entry = self.append(Body::Result(result))?;
             attempt.entries.push(entry.id);
             for attachment in attachments {
-                let entry = self.append(Body::Attachment(attachment))?;
-                attempt.entries.push(entry.id);
+                if !self.pipeline.mutes(attachment.kind()) {
+                    let entry = self.append(Body::Attachment(attachment))?;
+                    attempt.entries.push(entry.id);
+                }
             }
             self.journal.tell(Event::CallStopped(call));
         }
@@ -132,7 +134,7 @@ impl Task {
         }
     }
 
-    fn view(&self) -> View {
+    pub(super) fn view(&self) -> View {
         let state = &self.journal.state;
         View {
             cwd: nearest_existing(&state.cwd),

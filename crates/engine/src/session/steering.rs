@@ -1,33 +1,98 @@
-//! Delivering what the user sent while the agent was working.
+//! The boundary before a model request: what the user sent meanwhile is delivered, and sources say what the model should
+//! know now.
 
-use serde_json::{Value, json};
-use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::{Attachment, Body, Delivery, Queued};
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+
+use tiller_protocol::entry::{Attachment, Body, Delivery, Level};
+use tiller_protocol::env::{Env, is_yes};
 use tiller_protocol::id::EntryId;
-use tiller_steering::queued;
+use tiller_sandbox::Status;
+use tiller_steering::pipeline::{Pipeline, Sampled};
+use tiller_steering::source::{
+    Facts, Prompt, Providers, Queued, Spending, Style, Task as TaskFact, Tokens, sources,
+};
+use tiller_tools::{ShellInfo, ShellState, View};
 
 use super::Task;
 use super::hooks::Admission;
+use crate::policy::resolved;
+use crate::sight::FileSight;
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
+
+/// What the model is told beside the prompt, as the user has chosen.
+#[derive(Clone, Default)]
+pub struct SteeringChoice {
+    /// Kinds of attachments to leave out.
+    pub mute: BTreeSet<&'static str>,
+    /// The output style, if it is not the usual one.
+    pub style: Option<Style>,
+    /// A file whose text is repeated every few answers.
+    pub ultra_memory: Option<PathBuf>,
+    /// Whether earlier sessions of the project are told.
+    pub session_memory: bool,
+    /// A text that is repeated with every request.
+    pub critical_reminder: Option<String>,
+    /// Who knows problems in files.
+    pub providers: Providers,
+}
+
+impl SteeringChoice {
+    pub(super) fn pipeline(&self, env: &Env) -> Pipeline {
+        let off = env.var_or_alias("TILLER_DISABLE_ATTACHMENTS", "CLAUDE_CODE_DISABLE_ATTACHMENTS");
+        Pipeline::new(sources(&self.providers), Arc::clone(&env.ids))
+            .muted(self.mute.clone())
+            .enabled(!off.is_some_and(is_yes))
+    }
+}
+
+/// What hooks add to each message that they let through.
+type Contexts = HashMap<EntryId, Vec<Attachment>>;
 
 impl Task {
     /// Whether the user has said something that the running turn should hear.
     pub(super) fn steering_waits(&self) -> bool {
-        self.journal.state.queue.iter().any(|queued| queued.delivery == Delivery::Steer)
+        let mut queue = self.journal.state.queue.iter();
+        self.pipeline.is_enabled() && queue.any(|queued| queued.delivery == Delivery::Steer)
     }
 
-    /// Puts waiting steering input before the model, as far as hooks let it through; says how much. What arrives meanwhile, or is meant for later, stays queued.
+    /// Attaches what belongs to a prompt that was just appended.
+    pub(super) async fn attach_to_prompt(&mut self, text: String) -> Result<(), StoreError> {
+        let prompt = Prompt { text, editor: None };
+        let sampled = self.sample_sources(Some(prompt), Vec::new()).await?;
+        self.take_in(sampled, Contexts::new())
+    }
+
+    /// Puts waiting steering input before the model, as far as hooks let it through, and what sources have to say; says
+    /// how much input it was. What arrives meanwhile, or is meant for later, stays queued.
     pub(super) async fn deliver_steering(&mut self) -> Result<usize, StoreError> {
+        let (queue, contexts) = self.admit_waiting().await?;
+        let sampled = self.sample_sources(None, queue).await?;
+        let count = |kind: &str| sampled.attachments.iter().filter(|one| one.kind() == kind).count();
+        let (total, changed_files) = (sampled.attachments.len(), count("edited_text_file"));
+        let delivered = count("queued_command");
+        self.take_in(sampled, contexts)?;
+        self.measure(&Telemetry::QueryAfterAttachments { total, changed_files });
+        self.turn.pending_steering = delivered;
+        Ok(delivered)
+    }
+
+    /// Lets hooks see what waits, in order, until one ends the turn.
+    async fn admit_waiting(&mut self) -> Result<(Vec<Queued>, Contexts), StoreError> {
+        let (mut admitted, mut contexts) = (Vec::new(), Contexts::new());
+        if !self.pipeline.is_enabled() {
+            return Ok((admitted, contexts));
+        }
         let waiting = self.journal.state.queue.iter().filter(|queued| queued.delivery == Delivery::Steer);
-        let snapshot: Vec<Queued> = waiting.cloned().collect();
-        let mut delivered = 0;
-        for Queued { id, content, .. } in snapshot {
+        let snapshot: Vec<_> = waiting.map(|queued| (queued.id, queued.content.clone())).collect();
+        for (id, content) in snapshot {
             match self.admit(id, content).await? {
                 Admission::Admitted(content, context) => {
-                    self.append(Body::Attachment(delivery(id, &content)))?;
-                    self.attach(context)?;
-                    delivered += 1;
+                    contexts.insert(id, context);
+                    admitted.push(Queued { id, content });
                 }
                 Admission::Refused { ends_turn: false, .. } => {}
                 Admission::Refused { reason, ends_turn: true } => {
@@ -36,16 +101,109 @@ impl Task {
                 }
             }
         }
-        self.deliver_hook_responses()?;
-        self.measure(&Telemetry::QueryAfterAttachments { total: delivered, changed_files: 0 });
-        self.turn.pending_steering = delivered;
-        Ok(delivered)
+        Ok((admitted, contexts))
+    }
+
+    /// Asks the sources while commands are still heard.
+    async fn sample_sources(
+        &mut self,
+        prompt: Option<Prompt>,
+        queue: Vec<Queued>,
+    ) -> Result<Sampled, StoreError> {
+        let facts = self.facts(prompt, queue)?;
+        let (pipeline, sight, token) = (Arc::clone(&self.pipeline), self.sight(), self.turn.token.clone());
+        let mut sampling = pin!(pipeline.sample(&facts, &sight));
+        loop {
+            tokio::select! {
+                biased;
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                // What hooks said is not asked for again; the rest can wait for another time.
+                () = token.cancelled() => {
+                    return Ok(Sampled { attachments: facts.hook_responses.clone(), ..Sampled::default() });
+                }
+                sampled = &mut sampling => return Ok(sampled),
+            }
+        }
+    }
+
+    /// Appends what was sampled. What a hook says about a message stands behind it.
+    fn take_in(&mut self, sampled: Sampled, mut contexts: Contexts) -> Result<(), StoreError> {
+        for measurement in &sampled.measurements {
+            self.measure(&Telemetry::AttachmentCompute(measurement));
+        }
+        for text in sampled.notices {
+            self.notice("mention", Level::Warning, text)?;
+        }
+        for effect in sampled.effects {
+            self.append(Body::Effect(effect))?;
+        }
+        for attachment in sampled.attachments {
+            let context = attachment.queued_id().and_then(|id| contexts.remove(&id));
+            self.append(Body::Attachment(attachment))?;
+            self.attach(context.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn sight(&self) -> FileSight {
+        FileSight {
+            services: self.services.clone(),
+            view: View { cwd: self.fixed.env.cwd.clone(), ..self.view() },
+            config_dir: self.fixed.config_dir.clone(),
+            session: self.journal.session,
+        }
+    }
+
+    fn facts(&mut self, prompt: Option<Prompt>, queue: Vec<Queued>) -> Result<Facts, StoreError> {
+        let hook_responses = self.take_hook_responses()?;
+        let (state, choice) = (&self.journal.state, &self.fixed.steering);
+        let tools = self.services.registry.names().into_iter().map(str::to_owned).collect();
+        let spent = state.spent.usd;
+        Ok(Facts {
+            prompt,
+            queue,
+            hook_responses,
+            past: Arc::clone(&self.journal.past),
+            files: Arc::clone(&state.files),
+            start_dir: resolved(&self.fixed.env.cwd),
+            mode: state.mode,
+            plan_flags: state.plan,
+            tools,
+            todos: state.todos.clone(),
+            tasks: self.services.shells.list().into_iter().map(task).collect(),
+            critical_reminder: choice.critical_reminder.clone(),
+            style: choice.style.clone(),
+            ultra_memory: choice.ultra_memory.clone(),
+            session_memory: choice.session_memory,
+            tokens: self.tokens(),
+            spending: self.fixed.limits.max_budget_usd.map(|limit| Spending { spent, limit }),
+            ..Facts::default()
+        })
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        if !self.fixed.env.flag("TILLER_TOKEN_USAGE_ATTACHMENT") {
+            return None;
+        }
+        let used = self.journal.state.last_usage.map(|usage| usage.total()).unwrap_or_default();
+        Some(Tokens { used, window: self.services.model.info(&self.main_model).context_window })
     }
 }
 
-fn delivery(id: EntryId, content: &[RawBlock]) -> Attachment {
-    let prompt: Vec<Value> = content.iter().map(RawBlock::to_value).collect();
-    let attachment = json!({"type": "queued_command", "id": id, "kind": "prompt", "prompt": prompt});
-    let why = "the user sent it while the agent was working".to_owned();
-    Attachment::new(attachment, "queued_commands", why, queued::render(content))
+fn task(shell: ShellInfo) -> TaskFact {
+    let status = match shell.state {
+        ShellState::Running => "running",
+        ShellState::Ended(Status::Code(0)) => "completed",
+        ShellState::Ended(_) => "failed",
+        ShellState::Killed => "killed",
+    };
+    TaskFact {
+        how_to_read: format!("Its output: BashOutput with bash_id {}.", shell.id),
+        id: shell.id,
+        kind: "bash".to_owned(),
+        status: status.to_owned(),
+        description: shell.command,
+        progress: None,
+    }
 }

@@ -83,10 +83,14 @@ impl Task {
             Admission::Refused { reason, .. } => return Ok((Outcome::HookStopped { message: reason }, None)),
         };
         let is_blank = content.iter().all(RawBlock::is_blank_text);
+        let text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
         self.append_as(id, Body::User(UserMessage { content, origin }))?;
         self.attach(context)?;
-        self.deliver_hook_responses()?;
-        if is_blank { Ok(nothing_to_do()) } else { self.steps().await }
+        if is_blank {
+            return Ok(nothing_to_do());
+        }
+        self.attach_to_prompt(text).await?;
+        self.steps().await
     }
 
     async fn steps(&mut self) -> Result<End, StoreError> {

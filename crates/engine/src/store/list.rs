@@ -66,7 +66,7 @@ pub fn list(config_dir: &Path, project: &Path) -> Vec<SessionSummary> {
     newest_first(config_dir, project).into_iter().map(summary).collect()
 }
 
-fn newest_first(config_dir: &Path, project: &Path) -> Vec<(SessionId, PathBuf, SystemTime)> {
+pub(super) fn newest_first(config_dir: &Path, project: &Path) -> Vec<(SessionId, PathBuf, SystemTime)> {
     let mut found = logs(config_dir, project);
     found.sort_by_key(|(id, _, modified)| (std::cmp::Reverse(*modified), std::cmp::Reverse(*id)));
     found
@@ -103,7 +103,7 @@ struct PromptBlock {
     text: Option<String>,
 }
 
-fn title(log: &Path) -> Option<String> {
+pub(super) fn title(log: &Path) -> Option<String> {
     let file = fs_err::File::open(log).ok()?;
     let lines = BufReader::new(file.take(TITLE_WINDOW)).lines().map_while(Result::ok);
     let prompt = lines.filter_map(|line| serde_json::from_str::<PromptLine>(&line).ok());

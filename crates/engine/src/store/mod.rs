@@ -3,11 +3,13 @@
 mod list;
 mod load;
 mod paths;
+mod recall;
 mod writer;
 
 pub use list::{Found, SessionSummary, find, latest, list};
 pub use load::{Damage, Loaded, load};
 pub use paths::{SessionPaths, project_dir, project_key};
+pub(crate) use recall::recall;
 pub(crate) use writer::LogWriter;
 
 /// What can go wrong with the session store.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_config::{HookEvent, HookGroup, Layer, Origin, Sourced};
-use tiller_engine::{Limits, PromptChoice, SandboxChoice, Session, Setup, Start};
+use tiller_engine::{Limits, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice};
 use tiller_model::name::{Names, Provider};
 use tiller_model::{Catalog, Thinking, anthropic};
 use tiller_policy::{Access, Rules};
@@ -219,6 +219,7 @@ impl Lab {
             thinking: Thinking::ModelDefault,
             effort: None,
             betas: Vec::new(),
+            steering: SteeringChoice::default(),
             env,
         }
     }

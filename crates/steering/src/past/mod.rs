@@ -56,6 +56,8 @@ struct PlanPast {
 struct TaskPast {
     status: Option<String>,
     progress: Option<u32>,
+    /// The model has learned of its end by itself.
+    known_to_have_ended: bool,
 }
 
 impl Past {
@@ -100,6 +102,9 @@ impl Past {
     }
 
     fn result(&mut self, result: &CallResult) {
+        if let Some(task) = ended_task(result) {
+            self.tasks.entry(task.to_owned()).or_default().known_to_have_ended = true;
+        }
         for effect in &result.effects {
             if let Effect::FileSeen(seen) = effect
                 && let Some(text) = text_of(&result.detail).filter(|_| seen.lines.is_none())
@@ -196,10 +201,11 @@ impl Past {
         self.instructions.contains(path)
     }
 
-    /// The status of a background task that was last told.
+    /// Whether the model knows that a background task has this status, which is an end.
     #[must_use]
-    pub fn told_status(&self, task: &str) -> Option<&str> {
-        self.tasks.get(task)?.status.as_deref()
+    pub fn knows_end(&self, task: &str, status: &str) -> bool {
+        let known = |task: &TaskPast| task.known_to_have_ended || task.status.as_deref() == Some(status);
+        self.tasks.get(task).is_some_and(known)
     }
 
     /// Turns since progress of a background task was last told.
@@ -217,6 +223,15 @@ impl Past {
 
 /// Kinds whose last content decides whether there is something new to tell.
 const REMEMBERED: [&str; 2] = ["opened_file_in_ide", "output_style"];
+
+/// The background task that the model has ended with a call, or has seen to be over.
+fn ended_task(result: &CallResult) -> Option<&str> {
+    match result.tool.as_str() {
+        "KillShell" => result.detail["shell_id"].as_str(),
+        "BashOutput" if result.detail["running"] == false => result.detail["id"].as_str(),
+        _ => None,
+    }
+}
 
 /// The whole text of a file in the structured output of a tool that read or wrote it.
 fn text_of(detail: &Value) -> Option<&str> {

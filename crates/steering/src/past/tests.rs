@@ -134,11 +134,32 @@ fn what_was_told_of_tasks_and_instructions_is_known() {
         .attach(json!({"type": "task_progress", "taskId": "bash_2", "message": "m"}))
         .attach(json!({"type": "nested_memory", "path": "/p/sub/AGENTS.md", "content": "c"}))
         .says(2);
-    assert_eq!(story.past.told_status("bash_1"), Some("failed"));
-    assert_eq!(story.past.told_status("bash_2"), None);
+    assert!(story.past.knows_end("bash_1", "failed") && !story.past.knows_end("bash_1", "killed"));
+    assert!(!story.past.knows_end("bash_2", "failed") && !story.past.knows_end("bash_3", "failed"));
     assert_eq!(story.past.turns_since_progress("bash_2"), Some(2));
     assert!(story.past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
     assert_eq!(story.past.times("task_status"), 1);
+}
+
+#[test]
+fn what_the_model_found_out_about_tasks_need_not_be_told() {
+    let mut story = Story::default();
+    let mut result = |tool: &str, detail: Value| {
+        story.push(Body::Result(CallResult {
+            call: CallId::from("t"),
+            tool: tool.to_owned(),
+            content: Vec::new(),
+            is_error: false,
+            cause: Cause::Call,
+            detail,
+            effects: Vec::new(),
+        }))
+    };
+    result("BashOutput", json!({"id": "bash_1", "running": false}));
+    result("BashOutput", json!({"id": "bash_2", "running": true}));
+    result("KillShell", json!({"shell_id": "bash_3"}));
+    let knows = |task: &str| story.past.knows_end(task, "killed");
+    assert!(knows("bash_1") && !knows("bash_2") && knows("bash_3"));
 }
 
 #[test]

@@ -77,6 +77,12 @@ impl Pipeline {
         self.enabled
     }
 
+    /// Whether a kind is left out.
+    #[must_use]
+    pub fn mutes(&self, kind: &str) -> bool {
+        self.muted.contains(kind)
+    }
+
     /// Asks the sources. Ends after [`BUDGET`] and [`GRACE`] at the latest.
     pub async fn sample(&self, facts: &Facts, sight: &dyn Sight) -> Sampled {
         if !self.enabled {
@@ -133,7 +139,7 @@ impl Run<'_> {
 
     /// A source of which nothing is wanted is not asked: what it notes as told would be told to nobody.
     fn is_heard(&self, source: &dyn AnySource) -> bool {
-        source.kinds().iter().any(|kind| !self.pipeline.muted.contains(kind))
+        source.kinds().iter().any(|kind| !self.pipeline.mutes(kind))
     }
 
     /// One source, whatever it does.
@@ -160,7 +166,7 @@ impl Run<'_> {
     }
 
     fn unmuted(&self, mut observation: Observation) -> Observation {
-        observation.attachments.retain(|attachment| !self.pipeline.muted.contains(attachment.kind()));
+        observation.attachments.retain(|attachment| !self.pipeline.mutes(attachment.kind()));
         observation
     }
 }

@@ -10,7 +10,7 @@ use tiller_protocol::id::{AgentId, EntryId};
 use tiller_protocol::mode::{Mode, PlanFlags};
 use tiller_protocol::state::Files;
 
-use crate::attachment::{Chat, Memory, PlanReader, SelectedLinesInIde};
+use crate::attachment::{Chat, PlanReader, SelectedLinesInIde};
 use crate::past::Past;
 
 /// What is known when attachments are sampled.
@@ -56,8 +56,8 @@ pub struct Facts {
     pub style: Option<Style>,
     /// The file whose text is repeated every few turns.
     pub ultra_memory: Option<PathBuf>,
-    /// Summaries of earlier sessions, newest first, if they are wanted.
-    pub memories: Vec<Memory>,
+    /// Whether earlier sessions are to be told.
+    pub session_memory: bool,
     /// How full the context is, if that is to be told.
     pub tokens: Option<Tokens>,
     /// Money, if it is limited.

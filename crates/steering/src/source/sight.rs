@@ -8,6 +8,7 @@ use futures::future::{BoxFuture, ready};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{FileSeen, LineRange};
 
+use crate::attachment::Memory;
 use crate::user_context::instructions::InstructionFile;
 
 /// Files and resources as a session may see them.
@@ -23,6 +24,11 @@ pub trait Sight: Send + Sync {
 
     /// The instruction files that stand in a directory, and what they import.
     fn instructions<'a>(&'a self, dir: &'a Path) -> BoxFuture<'a, Vec<InstructionFile>>;
+
+    /// Summaries of earlier sessions of the project, newest first, this many at most.
+    fn memories(&self, _at_most: usize) -> BoxFuture<'_, Vec<Memory>> {
+        ready(Vec::new()).boxed()
+    }
 
     /// A resource of a connected server.
     fn resource<'a>(&'a self, _server: &'a str, _uri: &'a str) -> BoxFuture<'a, Result<Resource, Unseen>> {

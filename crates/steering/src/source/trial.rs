@@ -12,19 +12,21 @@ use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange};
 use tokio_util::sync::CancellationToken;
 
 use super::{Cx, Facts, Listing, Observation, Prompt, Resource, Shown, Sight, Source, Unseen};
+use crate::attachment::Memory;
 use crate::user_context::instructions::InstructionFile;
 
 /// Files by path, and what is known.
 #[derive(Clone, Default)]
 pub(crate) struct Trial {
     pub(crate) facts: Facts,
-    files: BTreeMap<PathBuf, Content>,
+    pub(crate) memories: Vec<Memory>,
+    pub(super) files: BTreeMap<PathBuf, Content>,
     /// Changes of each path so far, as its time stamp.
-    clock: i64,
+    pub(super) clock: i64,
 }
 
 #[derive(Clone)]
-enum Content {
+pub(super) enum Content {
     Text(String, i64),
     Image,
     TooLarge,
@@ -168,6 +170,10 @@ impl Sight for Trial {
             _ => Vec::new(),
         };
         ready(found).boxed()
+    }
+
+    fn memories(&self, at_most: usize) -> BoxFuture<'_, Vec<Memory>> {
+        ready(self.memories.iter().take(at_most).cloned().collect()).boxed()
     }
 
     fn resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<Resource, Unseen>> {

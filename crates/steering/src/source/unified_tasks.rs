@@ -28,7 +28,7 @@ impl Source for UnifiedTasks {
 }
 
 fn status(task: &Task, past: &Past) -> Option<Attachment> {
-    if past.told_status(&task.id) == Some(task.status.as_str()) {
+    if past.knows_end(&task.id, &task.status) {
         return None;
     }
     let status = TaskStatus {

@@ -1,10 +1,13 @@
 //! Instruction files: what the user and the project want every agent to know.
 
+mod import;
+
 use std::collections::HashSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::git;
+use import::Importer;
 
 /// How many characters of instruction files are told in all.
 pub(crate) const LIMIT: usize = 40_000;
@@ -14,9 +17,10 @@ const READ_LIMIT: u64 = 4 * (LIMIT as u64 + 1);
 const INTRODUCTION: &str = include_str!("instructions.md");
 
 /// The two names of one kind of file. If both are there, both are used unless they say the same.
-const NAMES: [[&str; 2]; 3] = [
+const NAMES: [[&str; 2]; 4] = [
     ["AGENTS.md", "CLAUDE.md"],
     [".tiller/AGENTS.md", ".tiller/CLAUDE.md"],
+    [".claude/AGENTS.md", ".claude/CLAUDE.md"],
     ["AGENTS.local.md", "CLAUDE.local.md"],
 ];
 
@@ -29,8 +33,8 @@ pub struct InstructionFile {
     pub text: String,
 }
 
-/// Where instruction files are looked for.
-#[derive(Clone, Copy, Debug)]
+/// Where instruction files are looked for, and which may be read.
+#[derive(Clone, Copy)]
 pub struct Places<'a> {
     /// Tiller's configuration directory.
     pub config_dir: &'a Path,
@@ -38,23 +42,31 @@ pub struct Places<'a> {
     pub home: &'a Path,
     /// The working directory, as an absolute path.
     pub working_directory: &'a Path,
+    /// Whether a file may be read, by its path with links resolved.
+    pub may_read: &'a dyn Fn(&Path) -> bool,
 }
 
-/// Reads the instruction files that hold for a working directory, most general first.
+/// Reads the instruction files that hold for a working directory, most general first, each followed by what it imports.
 ///
 /// They are those of the configuration directory and of every directory from the working directory up to the home
 /// directory, if it lies above, or else up to the root of the repository. Further up, anyone might have left a file.
 #[must_use]
 pub fn find(places: Places<'_>) -> Vec<InstructionFile> {
-    let mut seen = HashSet::new();
-    let mut files = Vec::new();
-    read_pair(places.config_dir, NAMES[0], &mut seen, &mut files);
+    let mut collected = Collected::new(places);
+    // The user's own file may import whatever the user has.
+    collected.pair(places.config_dir, NAMES[0], Some(places.home));
     for dir in directories(places).into_iter().rev() {
-        for pair in NAMES {
-            read_pair(dir, pair, &mut seen, &mut files);
-        }
+        collected.directory(dir);
     }
-    files
+    collected.files
+}
+
+/// Reads the instruction files of one directory, each followed by what it imports.
+#[must_use]
+pub fn find_in(dir: &Path, places: Places<'_>) -> Vec<InstructionFile> {
+    let mut collected = Collected::new(places);
+    collected.directory(dir);
+    collected.files
 }
 
 /// The working directory and those above it that count.
@@ -65,28 +77,56 @@ fn directories(places: Places<'_>) -> Vec<&Path> {
     dir.ancestors().take_while(|candidate| candidate.starts_with(top)).collect()
 }
 
-fn read_pair(dir: &Path, names: [&str; 2], seen: &mut HashSet<PathBuf>, files: &mut Vec<InstructionFile>) {
-    let first_of_pair = files.len();
-    for path in names.map(|name| dir.join(name)) {
-        let Some(file) = read(path) else { continue };
-        // The configuration directory may lie in the home directory, and a file may be a link to another.
-        let is_new = fs_err::canonicalize(&file.path).is_ok_and(|real| seen.insert(real));
-        let is_repetition = files[first_of_pair..].iter().any(|other| other.text == file.text);
-        if is_new && !is_repetition {
-            files.push(file);
-        }
-    }
+/// Files that were found so far, each once.
+struct Collected<'a> {
+    places: Places<'a>,
+    seen: HashSet<PathBuf>,
+    files: Vec<InstructionFile>,
 }
 
-/// The file, unless it is missing, blank or not to be read.
-fn read(path: PathBuf) -> Option<InstructionFile> {
-    match read_text(&path) {
-        Ok(text) if text.trim().is_empty() => None,
-        Ok(text) => Some(InstructionFile { text: text.trim().to_owned(), path }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => {
-            tracing::warn!(%error, "an instruction file is left out");
-            None
+impl<'a> Collected<'a> {
+    fn new(places: Places<'a>) -> Self {
+        Self { places, seen: HashSet::new(), files: Vec::new() }
+    }
+
+    fn directory(&mut self, dir: &Path) {
+        for pair in NAMES {
+            self.pair(dir, pair, None);
+        }
+    }
+
+    fn pair(&mut self, dir: &Path, names: [&str; 2], realm: Option<&Path>) {
+        let first_of_pair = self.files.len();
+        for path in names.map(|name| dir.join(name)) {
+            let Some(file) = self.read(path) else { continue };
+            let is_repetition = self.files[first_of_pair..].iter().any(|other| other.text == file.text);
+            if !is_repetition {
+                let importer = Importer::new(&file, realm, self.places.home);
+                self.files.push(file);
+                importer.follow(self);
+            }
+        }
+    }
+
+    /// The file, unless it was found before, is missing, blank or not to be read.
+    fn read(&mut self, path: PathBuf) -> Option<InstructionFile> {
+        // The configuration directory may lie in the home directory, and a file may be a link to another.
+        let real = fs_err::canonicalize(&path).ok()?;
+        if !(self.places.may_read)(&real) {
+            tracing::warn!(path = %path.display(), "an instruction file is left out: reading it is not allowed");
+            return None;
+        }
+        match read_text(&path) {
+            Ok(text) if text.trim().is_empty() => None,
+            Ok(text) if self.seen.insert(real) => {
+                Some(InstructionFile { text: text.trim().to_owned(), path })
+            }
+            Ok(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(%error, "an instruction file is left out");
+                None
+            }
         }
     }
 }
@@ -99,6 +139,12 @@ fn read_text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     fs_err::File::open(path)?.take(READ_LIMIT).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether files are told without a cut.
+#[must_use]
+pub fn fit(files: &[InstructionFile]) -> bool {
+    files.iter().map(|file| file.text.chars().count()).sum::<usize>() <= LIMIT
 }
 
 /// The files as one text, each under its path, cut at the limit.

@@ -19,7 +19,7 @@ fn home(files: &[(&str, &str)]) -> TempDir {
 fn found(dir: &TempDir, home: &Path) -> Vec<String> {
     let config_dir = dir.path().join(".tiller");
     let working_directory = dir.path().join("work/repo/sub");
-    find(Places { config_dir: &config_dir, home, working_directory: &working_directory })
+    find(Places { config_dir: &config_dir, home, working_directory: &working_directory, may_read: &|_| true })
         .iter()
         .map(|file| file.path.strip_prefix(dir.path()).unwrap().display().to_string())
         .collect()
@@ -36,6 +36,7 @@ fn both_names_are_read_most_general_first() {
         "work/repo/AGENTS.md",
         "work/repo/CLAUDE.md",
         "work/repo/.tiller/AGENTS.md",
+        "work/repo/.claude/CLAUDE.md",
         "work/repo/AGENTS.local.md",
         "work/repo/CLAUDE.local.md",
         "work/repo/sub/AGENTS.md",
@@ -113,7 +114,85 @@ fn too_much_text_is_cut_with_a_note() {
 fn a_huge_file_is_not_read_to_its_end() {
     let huge = "é".repeat(5 * LIMIT);
     let dir = home(&[("work/repo/AGENTS.md", &huge)]);
-    let file = read(dir.path().join("work/repo/AGENTS.md")).unwrap();
+    let text = read_text(&dir.path().join("work/repo/AGENTS.md")).unwrap();
+    let file = file("/p/AGENTS.md", &text);
     assert!(file.text.len() as u64 <= READ_LIMIT);
     assert!(render(&[file]).unwrap().contains("(Cut: "));
+}
+
+// STEER-10
+#[test]
+fn imported_files_follow_the_one_that_imports_them() {
+    let dir = home(&[
+        ("work/repo/AGENTS.md", "Read @docs/style.md and @docs/tests.md. Mail ada@docs/style.md."),
+        ("work/repo/docs/style.md", "Tabs. See @deeper/why.md, @../AGENTS.md and @missing.md."),
+        ("work/repo/docs/deeper/why.md", "Because."),
+        ("work/repo/docs/tests.md", "Test. See @style.md"),
+        ("work/repo/sub/AGENTS.md", "Sub."),
+    ]);
+    assert_eq!(
+        found(&dir, dir.path()),
+        [
+            "work/repo/AGENTS.md",
+            "work/repo/docs/style.md",
+            "work/repo/docs/deeper/why.md",
+            "work/repo/docs/tests.md",
+            "work/repo/sub/AGENTS.md",
+        ]
+    );
+}
+
+#[test]
+fn imports_are_followed_only_so_deep() {
+    let chain: Vec<(String, String)> =
+        (0..10).map(|n| (format!("work/repo/{n}.md"), format!("{n} @{}.md", n + 1))).collect();
+    let mut files: Vec<(&str, &str)> =
+        chain.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("work/repo/AGENTS.md", "@0.md"));
+    let dir = home(&files);
+    assert_eq!(found(&dir, dir.path()).len(), 1 + 5);
+}
+
+#[test]
+fn a_project_cannot_import_from_outside_and_the_user_can() {
+    let files = [
+        (".tiller/AGENTS.md", "@~/notes.md"),
+        ("notes.md", "Mine."),
+        ("secret", "Key."),
+        ("work/repo/AGENTS.md", "@~/secret @../../secret @link.md @inside.md"),
+        ("work/repo/inside.md", "Ours."),
+    ];
+    let dir = home(&files);
+    std::os::unix::fs::symlink(dir.path().join("secret"), dir.path().join("work/repo/link.md")).unwrap();
+    assert_eq!(
+        found(&dir, dir.path()),
+        [".tiller/AGENTS.md", "notes.md", "work/repo/AGENTS.md", "work/repo/inside.md"]
+    );
+}
+
+// RULE-06
+#[test]
+fn what_may_not_be_read_is_left_out() {
+    let dir = home(&[
+        ("work/repo/AGENTS.md", "@private.md @public.md"),
+        ("work/repo/private.md", "x"),
+        ("work/repo/public.md", "y"),
+        ("work/repo/sub/CLAUDE.md", "z"),
+    ]);
+    let root = fs_err::canonicalize(dir.path()).unwrap();
+    let (config_dir, repo) = (root.join(".tiller"), root.join("work/repo"));
+    let may_read = |path: &Path| !path.ends_with("private.md") && !path.ends_with("CLAUDE.md");
+    let places = Places {
+        config_dir: &config_dir,
+        home: &root,
+        working_directory: &repo.join("sub"),
+        may_read: &may_read,
+    };
+    let names = |files: Vec<InstructionFile>| -> Vec<PathBuf> {
+        files.into_iter().map(|file| file.path.strip_prefix(&root).unwrap().to_owned()).collect()
+    };
+    let expected = [PathBuf::from("work/repo/AGENTS.md"), PathBuf::from("work/repo/public.md")];
+    assert_eq!(names(find(places)), expected);
+    assert_eq!(names(find_in(&repo, places)), expected);
+    assert_eq!(find_in(&repo.join("sub"), places), []);
 }

@@ -1,0 +1,48 @@
+//! What the settings say about steering.
+
+use std::path::{Path, PathBuf};
+
+use tiller_config::{Resolved, Sourced};
+use tiller_engine::SteeringChoice;
+use tiller_protocol::env::Env;
+use tiller_steering::attachment::catalog::mutable;
+use tiller_steering::source::{Style, find_style};
+
+use crate::complain;
+
+/// What the user has chosen. What cannot be had is said on standard error.
+pub(crate) fn choice(settings: &Resolved, env: &Env, config_dir: &Path) -> SteeringChoice {
+    let mut mute = std::collections::BTreeSet::new();
+    for Sourced { value, origin } in &settings.steering.mute {
+        let (muted, problems) = mutable([value.as_str()]);
+        mute.extend(muted);
+        for problem in problems {
+            complain(&format!("warning: {origin}: steering.mute: {problem}"));
+        }
+    }
+    SteeringChoice {
+        mute,
+        style: style(settings, env, config_dir),
+        ultra_memory: settings.ultra_memory_file.value.clone(),
+        session_memory: settings.session_memory.value,
+        ..SteeringChoice::default()
+    }
+}
+
+fn style(settings: &Resolved, env: &Env, config_dir: &Path) -> Option<Style> {
+    let Sourced { value, origin } = &settings.output_style;
+    match find_style(value, &style_dirs(env, config_dir)) {
+        Ok(style) => style,
+        Err(error) => {
+            complain(&format!("warning: {origin}: outputStyle: {error}"));
+            None
+        }
+    }
+}
+
+/// Where styles are looked for: the project before the user.
+fn style_dirs(env: &Env, config_dir: &Path) -> Vec<PathBuf> {
+    let dirs =
+        [env.cwd.join(".tiller"), env.cwd.join(".claude"), config_dir.to_owned(), env.home.join(".claude")];
+    dirs.into_iter().map(|dir| dir.join("output-styles")).collect()
+}

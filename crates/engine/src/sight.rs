@@ -1,0 +1,207 @@
+//! Files as the session may see them. What attachments show goes through the tools and rules of the session; so what is
+//! denied to calls is denied to mentions, too.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tiller_policy::{Access, Context, Decision, Permit, Request, approve};
+use tiller_protocol::block::ToolUse;
+use tiller_protocol::effect::{Effect, LineRange};
+use tiller_protocol::id::{CallId, SessionId};
+use tiller_steering::attachment::Memory;
+use tiller_steering::source::{Listing, Shown, Sight, Unseen};
+use tiller_steering::user_context::instructions::{InstructionFile, Places, find_in};
+use tiller_tools::{Done, Host, Input, Read, Registry, ToolCx, ToolError, View, resolve_links};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::executor::Line;
+use crate::host::CallHost;
+use crate::policy::resolved;
+use crate::services::Services;
+use crate::store::recall;
+
+const READ: &str = "Read";
+/// A file that cannot be shown although it is allowed is too large if it is larger than this.
+const LARGE: u64 = 256 * 1024;
+
+/// What sources see of files.
+pub(crate) struct FileSight {
+    pub(crate) services: Services,
+    /// The session, as seen from the directory in which it was started.
+    pub(crate) view: View,
+    pub(crate) config_dir: PathBuf,
+    pub(crate) session: SessionId,
+}
+
+/// Whether a file may be read; the user or the project has named it, so nobody is asked.
+pub(crate) fn may_read(policy: &Context, path: &Path) -> bool {
+    permit(policy, path).is_ok()
+}
+
+fn permit(policy: &Context, path: &Path) -> Result<Permit, Unseen> {
+    let request =
+        Request { tool: READ.to_owned(), access: vec![Access::Read(path.to_owned())], read_only: true };
+    match approve(&request, policy) {
+        Decision::Allow(permit, _) => Ok(permit),
+        Decision::Deny(reason) | Decision::Ask(reason) => Err(Unseen::Denied(reason.explain())),
+    }
+}
+
+impl FileSight {
+    fn policy(&self) -> Arc<Context> {
+        Arc::clone(&self.services.policy.borrow())
+    }
+
+    fn resolved(&self, path: &Path) -> PathBuf {
+        resolve_links(&self.view.absolute(&path.to_string_lossy(), &self.view.home))
+    }
+
+    async fn read(&self, path: &Path, lines: Option<LineRange>) -> Result<Shown, Unseen> {
+        let path = self.resolved(path);
+        let at = path.clone();
+        let metadata = blocking(move || fs_err::metadata(&at)).await?.map_err(unseen)?;
+        if metadata.is_dir() {
+            return Err(Unseen::Directory);
+        }
+        let permit = permit(&self.policy(), &path)?;
+        let input = match lines {
+            Some(LineRange { first, last }) => {
+                json!({"file_path": path, "offset": first, "limit": last - first + 1})
+            }
+            None => json!({"file_path": path}),
+        };
+        match self.run(input, permit).await {
+            Ok(done) => shown(done).ok_or_else(|| Unseen::Unreadable("it cannot be shown".to_owned())),
+            Err(_) if metadata.len() > LARGE && lines.is_none() => Err(Unseen::TooLarge(path)),
+            Err(error) => Err(Unseen::Unreadable(error.to_string())),
+        }
+    }
+
+    /// Reads with the tool itself, so that a mentioned file looks like one that was read.
+    async fn run(&self, input: Value, permit: Permit) -> Result<Done, ToolError> {
+        let registry = Registry::default().with(Read);
+        let prepared = registry
+            .prepare(READ, Input::Json(&input))
+            .map_err(|error| ToolError::Model(error.to_string()))?;
+        let call = ToolUse { id: CallId::from("mention"), name: READ.to_owned(), input };
+        // Nobody listens: reading has nothing to tell.
+        let (news, _) = mpsc::unbounded_channel();
+        let line = Line { call: call.id.clone(), news };
+        let cancel = CancellationToken::new();
+        let _stops_when_nobody_waits = cancel.clone().drop_guard();
+        let cx = ToolCx {
+            call: call.id.clone(),
+            view: self.view.clone(),
+            permit,
+            cancel,
+            host: Arc::new(CallHost::new(call, line, self.services.clone())) as Arc<dyn Host>,
+            env: self.services.env.clone(),
+            shells: Arc::clone(&self.services.shells),
+        };
+        prepared.run(cx).await
+    }
+
+    async fn names(&self, path: &Path, at_most: usize) -> Result<Listing, Unseen> {
+        let path = self.resolved(path);
+        let permit = permit(&self.policy(), &path)?;
+        blocking(move || names_in(path, &permit, at_most)).await?
+    }
+}
+
+impl Sight for FileSight {
+    fn show<'a>(&'a self, path: &'a Path, lines: Option<LineRange>) -> BoxFuture<'a, Result<Shown, Unseen>> {
+        self.read(path, lines).boxed()
+    }
+
+    fn list<'a>(&'a self, path: &'a Path, at_most: usize) -> BoxFuture<'a, Result<Listing, Unseen>> {
+        self.names(path, at_most).boxed()
+    }
+
+    fn modified<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<i64, Unseen>> {
+        let path = path.to_owned();
+        async move {
+            let metadata = blocking(move || fs_err::symlink_metadata(&path)).await?.map_err(unseen)?;
+            let modified = metadata.modified().map_err(unseen)?;
+            let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+            Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        }
+        .boxed()
+    }
+
+    fn memories(&self, at_most: usize) -> BoxFuture<'_, Vec<Memory>> {
+        let (config_dir, project, session) =
+            (self.config_dir.clone(), resolved(&self.view.cwd), self.session);
+        async move {
+            let recalled = blocking(move || recall(&config_dir, &project, session, at_most));
+            recalled.await.unwrap_or_default()
+        }
+        .boxed()
+    }
+
+    fn instructions<'a>(&'a self, dir: &'a Path) -> BoxFuture<'a, Vec<InstructionFile>> {
+        let (dir, policy) = (dir.to_owned(), self.policy());
+        let (config_dir, home) = (self.config_dir.clone(), self.view.home.clone());
+        async move {
+            let found = blocking(move || {
+                let places = Places {
+                    config_dir: &config_dir,
+                    home: &home,
+                    working_directory: &dir,
+                    may_read: &|path| may_read(&policy, path),
+                };
+                find_in(&dir, places)
+            });
+            found.await.unwrap_or_default()
+        }
+        .boxed()
+    }
+}
+
+/// Does what may wait for a disk beside the session.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Unseen> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Unseen::Unreadable(error.to_string()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err needs")]
+fn unseen(error: std::io::Error) -> Unseen {
+    match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unseen::Missing,
+        _ => Unseen::Unreadable(error.to_string()),
+    }
+}
+
+fn shown(done: Done) -> Option<Shown> {
+    let seen = done.effects.into_iter().find_map(|effect| match effect {
+        Effect::FileSeen(seen) => Some(seen),
+        _ => None,
+    })?;
+    let file = &done.detail["file"];
+    let text = (done.detail["type"] == "text").then(|| file["content"].as_str().map(str::to_owned)).flatten();
+    let number = |field: &str| file[field].as_u64().unwrap_or_default();
+    let last = (number("startLine") + number("numLines")).saturating_sub(1);
+    Some(Shown { content: done.content, text, truncated: last < number("totalLines"), seen })
+}
+
+/// The names in a directory, without those that may not be seen.
+fn names_in(path: PathBuf, permit: &Permit, at_most: usize) -> Result<Listing, Unseen> {
+    let mut names = Vec::new();
+    let mut hidden = 0;
+    for entry in fs_err::read_dir(&path).map_err(unseen)? {
+        let Ok(entry) = entry else { continue };
+        if permit.excludes(&entry.path()).is_some() {
+            hidden += 1;
+            continue;
+        }
+        let slash = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
+        names.push(format!("{}{slash}", entry.file_name().to_string_lossy()));
+    }
+    names.sort();
+    let left_out = hidden + names.len().saturating_sub(at_most);
+    names.truncate(at_most);
+    Ok(Listing { path, names, left_out })
+}
