@@ -112,11 +112,11 @@ impl<'a> Files<'a> {
         if let Some(rule) = rule.filter(meant) {
             return Ok(Reason::rule(rule));
         }
-        if !cx.is_inside(&place.real) {
-            return Err(Reason::WorkingDir { path: place.real.clone() });
-        }
         if let Some(path) = guarded {
             return Err(Reason::Guarded { path });
+        }
+        if !cx.is_inside(&place.real) {
+            return Err(Reason::WorkingDir { path: place.real.clone() });
         }
         if cx.mode == Mode::AcceptEdits {
             return Ok(Reason::Mode { mode: cx.mode });
