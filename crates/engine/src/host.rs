@@ -65,7 +65,7 @@ impl Host for CallHost {
             (Arc::clone(&self.services.confiner), self.line.clone(), permit.clone());
         let policy = Arc::clone(&self.services.policy.borrow());
         async move {
-            let held = match permit.searches().is_empty() {
+            let held = match permit.searches().is_empty() && permit.kept_searches().is_empty() {
                 true => confiner.hold(&permit, &policy),
                 // Looking for files takes a while.
                 false => tokio::task::spawn_blocking(move || confiner.hold(&permit, &policy))

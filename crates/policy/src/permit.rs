@@ -14,6 +14,8 @@ use crate::rule::pattern::{Pattern, Search};
 pub struct Permit {
     pub(crate) request: Request,
     excluded: Vec<Pattern>,
+    /// What a command must not change although it may change what is around it.
+    kept: Vec<Pattern>,
     profile: Profile,
 }
 
@@ -31,7 +33,12 @@ impl std::error::Error for NotPermitted {}
 
 impl Permit {
     pub(crate) fn new(request: Request, excluded: Vec<Pattern>, profile: Profile) -> Self {
-        Self { request, excluded, profile }
+        Self { request, excluded, kept: Vec::new(), profile }
+    }
+
+    /// The same for a command that must not change what fits these.
+    pub(crate) fn keeping(self, kept: Vec<Pattern>) -> Self {
+        Self { kept, ..self }
     }
 
     /// The same for a command that may run outside of every confinement.
@@ -62,6 +69,18 @@ impl Permit {
     #[must_use]
     pub fn searches(&self) -> Vec<Search> {
         self.excluded.iter().flat_map(Pattern::searches).collect()
+    }
+
+    /// Where to look for what a command must not change: whatever [`Permit::keeps`] there.
+    #[must_use]
+    pub fn kept_searches(&self) -> Vec<Search> {
+        self.kept.iter().flat_map(Pattern::searches).collect()
+    }
+
+    /// Whether a path, with everything below it, must stay as it is.
+    #[must_use]
+    pub fn keeps(&self, path: &Path) -> bool {
+        self.kept.iter().any(|pattern| pattern.hides(path))
     }
 
     /// Whether a path, with everything below it, must not be read.

@@ -7,11 +7,14 @@
     reason = "a broken set-up should stop the test"
 )]
 
+mod browser;
 mod harness;
+mod inspect_session;
 mod live;
 
 mod args;
 mod config;
+mod confinement;
 mod control;
 mod demo;
 mod doctor;
@@ -19,6 +22,9 @@ mod faults;
 mod headless_contract;
 mod hooks;
 mod hooks_command;
+mod hostile;
+mod inspect;
+mod inspect_page;
 mod interrupt;
 mod kill;
 mod network;

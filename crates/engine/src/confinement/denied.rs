@@ -1,4 +1,4 @@
-//! Files that rules forbid to read, as they are at this moment: the kernel knows no patterns.
+//! Files that rules forbid to read or to change, as they are at this moment: the kernel knows no patterns.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,33 @@ const MOST_ENTRIES: usize = 200_000;
 const MOST_PATHS: usize = 1_000;
 
 /// What the user is told if not everything was found.
-pub(super) const INCOMPLETE: &str = "Deny rules on reading are not enforced for all files that commands could read: \
-     there are too many files to look for. Rules that name a directory, such as Read(./secrets/**), need no search.";
+pub(super) const INCOMPLETE: &str = "Deny rules are not enforced for all files that commands could touch: there are too \
+     many files to look for. Rules that name a directory, such as Read(./secrets/**), need no search.";
+
+/// What a rule forbids.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Deed {
+    /// To read it.
+    Read,
+    /// To change it.
+    Change,
+}
+
+impl Deed {
+    fn searches(self, permit: &Permit) -> Vec<Search> {
+        match self {
+            Self::Read => permit.searches(),
+            Self::Change => permit.kept_searches(),
+        }
+    }
+
+    fn forbids(self, permit: &Permit, path: &Path) -> bool {
+        match self {
+            Self::Read => permit.hides(path),
+            Self::Change => permit.keeps(path),
+        }
+    }
+}
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -22,12 +47,12 @@ pub(super) struct Denied {
     pub(super) incomplete: bool,
 }
 
-/// Finds what a command with this permit must not read. Patterns that could fit anywhere are looked for in the working
-/// directories.
-pub(super) fn find(permit: &Permit, roots: &[PathBuf]) -> Denied {
+/// Finds what a command with this permit must not read, or not change. Patterns that could fit anywhere are looked for
+/// in the working directories.
+pub(super) fn find(permit: &Permit, deed: Deed, roots: &[PathBuf]) -> Denied {
     let mut denied = Denied::default();
     let mut queue = VecDeque::new();
-    for search in permit.searches() {
+    for search in deed.searches(permit) {
         match search {
             Search::Path(path) => denied.paths.push(path),
             Search::Below { dir, .. } if dir == Path::new("/") => {
@@ -36,7 +61,7 @@ pub(super) fn find(permit: &Permit, roots: &[PathBuf]) -> Denied {
             Search::Below { dir, depth } => queue.push_back((dir, depth.unwrap_or(usize::MAX))),
         }
     }
-    let mut walk = Walk { permit, roots, seen: BTreeSet::new(), left: MOST_ENTRIES };
+    let mut walk = Walk { permit, deed, roots, seen: BTreeSet::new(), left: MOST_ENTRIES };
     // Breadth first: what lies near the top is found before the search is given up.
     while let Some((dir, depth)) = queue.pop_front() {
         if walk.left == 0 || denied.paths.len() > MOST_PATHS {
@@ -54,6 +79,7 @@ pub(super) fn find(permit: &Permit, roots: &[PathBuf]) -> Denied {
 
 struct Walk<'a> {
     permit: &'a Permit,
+    deed: Deed,
     roots: &'a [PathBuf],
     seen: BTreeSet<(PathBuf, usize)>,
     left: usize,
@@ -71,7 +97,7 @@ impl Walk<'_> {
             self.left = self.left.saturating_sub(1);
             let (path, kind) = (entry.path(), entry.file_type());
             let is_link = kind.as_ref().is_ok_and(|kind| kind.is_symlink());
-            if self.permit.hides(&path) {
+            if self.deed.forbids(self.permit, &path) {
                 // A link is what it leads to; one that leads out of here could lead to anything that commands need.
                 if !is_link || self.is_inside(&path) {
                     hidden.push(path);
@@ -135,7 +161,7 @@ mod tests {
         std::os::unix::fs::symlink("/", dir.join("root/a/out.pem")).unwrap();
         let rules = ["Read(~/.ssh/**)", "Read(./.env)", "Read(.env.*)", "Read(**/secrets/**)", "Read(*.pem)"];
         let (permit, roots) = permit(&dir, &rules);
-        let found = find(&permit, &roots);
+        let found = find(&permit, Deed::Read, &roots);
         let wanted = [
             "home/.ssh",
             "root/.env",
@@ -152,7 +178,7 @@ mod tests {
     #[test]
     fn without_rules_nothing_is_looked_at() {
         let (permit, _) = permit(Path::new("/nowhere"), &["Read(~/.ssh/**)"]);
-        let found = find(&permit, &[PathBuf::from("/")]);
+        let found = find(&permit, Deed::Read, &[PathBuf::from("/")]);
         assert_eq!((found.paths, found.incomplete), (vec![PathBuf::from("/nowhere/home/.ssh")], false));
     }
 
@@ -164,6 +190,6 @@ mod tests {
         (0..=MOST_PATHS)
             .for_each(|number| fs_err::write(dir.join(format!("root/{number}.pem")), "").unwrap());
         let (permit, roots) = permit(&dir, &["Read(*.pem)"]);
-        assert!(find(&permit, &roots).incomplete);
+        assert!(find(&permit, Deed::Read, &roots).incomplete);
     }
 }

@@ -15,6 +15,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{Confinement, Level, probe};
 
+use denied::Deed;
 use layers::Layers;
 
 /// What runs when the user logs in or starts a program, below the home directory. It matters if a working directory
@@ -102,7 +103,7 @@ impl SandboxChoice {
 /// Files that a command with this permit must not see, and what the user is told if not all of them were found.
 #[must_use]
 pub fn denied_reads(permit: &Permit, roots: &[PathBuf]) -> (Vec<PathBuf>, Option<&'static str>) {
-    let denied = denied::find(permit, roots);
+    let denied = denied::find(permit, Deed::Read, roots);
     (denied.paths, denied.incomplete.then_some(denied::INCOMPLETE))
 }
 
@@ -151,21 +152,38 @@ impl Confiner {
             }
             _ => permit.profile(),
         };
-        if profile == Profile::Full {
+        let read = denied::find(permit, Deed::Read, &policy.roots);
+        let changed = denied::find(permit, Deed::Change, &policy.roots);
+        let ruled = !read.paths.is_empty() || !changed.paths.is_empty();
+        if profile == Profile::Full && !(ruled && kernel.confines()) {
             let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
             let unheld = !is_meant && !kernel.confines();
             let notices = unheld.then(|| self.once("sandbox_unavailable", &unavailable())).flatten();
             return Ok(Held { confinement: Confinement::full(), notices: notices.into_iter().collect() });
         }
-        let denied = denied::find(permit, &policy.roots);
-        let mut confinement = self.choice.confinement(profile, policy.roots.clone(), &self.env);
-        confinement.protected.extend(self.own.iter().cloned());
-        confinement.denied_reads = denied.paths;
+        let mut confinement = match profile {
+            Profile::Full => self.everything(),
+            _ => self.choice.confinement(profile, policy.roots.clone(), &self.env),
+        };
+        if profile != Profile::Full {
+            confinement.protected.extend(self.own.iter().cloned());
+        }
+        confinement.protected.extend(changed.paths);
+        confinement.denied_reads = read.paths;
         if profile == Profile::Workspace {
             confinement.layers = self.layers.dir();
         }
-        let incomplete = denied.incomplete.then(|| self.once("sandbox_incomplete", denied::INCOMPLETE));
+        let incomplete = (read.incomplete || changed.incomplete)
+            .then(|| self.once("sandbox_incomplete", denied::INCOMPLETE));
         Ok(Held { confinement, notices: incomplete.flatten().into_iter().collect() })
+    }
+
+    /// Everything the user may, apart from what rules forbid: these hold in every mode.
+    fn everything(&self) -> Confinement {
+        let mut confinement = Confinement::new(Profile::Workspace, vec![PathBuf::from("/")]);
+        confinement.kept_vars = self.env.vars.keys().cloned().collect();
+        confinement.at_most = self.choice.at_most;
+        confinement
     }
 
     /// Whether a command that is refused the network may ask for it.

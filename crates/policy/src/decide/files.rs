@@ -138,6 +138,13 @@ impl<'a> Files<'a> {
         self.write_objection(&what, &place).unwrap_or_else(|| part(&what, self.may_be_written(&place)))
     }
 
+    /// What may not be changed although it lies below something that may.
+    pub(crate) fn preserves(&self) -> Vec<Pattern> {
+        let rules = self.cx.rules.deny.iter();
+        let rules = rules.filter(|rule| rule.judges_writes(self.tool, Reading::Touches));
+        rules.filter_map(|rule| Pattern::of(rule, self.cx, Reading::Touches)).collect()
+    }
+
     /// What may not be read although it lies below something that may.
     pub(crate) fn exclusions(&self) -> Vec<Pattern> {
         let rules = self.cx.rules.deny.iter().filter(|rule| rule.judges_reads(self.tool));

@@ -101,7 +101,10 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
         Access::Write(_) | Access::Net(_) => None,
     });
     let profile = profile(request, cx, &reason);
-    Decision::Allow(Permit::new(request.clone(), excluded.unwrap_or_default(), profile), reason)
+    let permit = Permit::new(request.clone(), excluded.unwrap_or_default(), profile);
+    let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
+    let kept = if runs { Files { cx, tool: None }.preserves() } else { Vec::new() };
+    Decision::Allow(permit.keeping(kept), reason)
 }
 
 /// What no command may read.
@@ -168,6 +171,14 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
     }
     if guard == Guard::Allow {
         return Opinion::new(Behavior::Allow, planning);
+    }
+    if let Some(part) = parts.iter().find(|part| matches!(part.reason, Reason::MayRead { .. }))
+        && !cx.holding.kernel.confines()
+    {
+        // Nothing else would keep the command from what must not be read.
+        let bypass = cx.mode == Mode::BypassPermissions;
+        let verdict = if bypass { Behavior::Deny } else { Behavior::Ask };
+        return Opinion::new(verdict, part.reason.clone());
     }
     if cx.mode == Mode::BypassPermissions {
         return Opinion::new(Behavior::Allow, Reason::Mode { mode: cx.mode });

@@ -53,7 +53,9 @@ impl Places {
         let git_dirs = each_once(roots.iter().flat_map(|root| repository::git_dirs(root)));
         let scratch = confinement.scratch.as_ref().and_then(|dir| dir.canonicalize().ok());
         let own = resolved(home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
-        let settings = each_once(roots.iter().flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
+        // The whole file system is no project.
+        let projects = roots.iter().filter(|root| root.parent().is_some());
+        let settings = each_once(projects.flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
         let hooks = git_dirs.iter().map(|dir| dir.join("hooks"));
         let caches = confinement.caches.iter();
         // A home that lies in a temporary directory is none the less a home.
