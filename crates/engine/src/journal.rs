@@ -99,6 +99,11 @@ impl Journal {
         }
     }
 
+    /// Lets go of the log: whoever hears that the session is closed may open it again.
+    pub(crate) fn release(&mut self) {
+        self.writer = None;
+    }
+
     fn write(&mut self, entry: &Entry) -> Result<(), StoreError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let envelope = Envelope {

@@ -36,6 +36,7 @@ mod requests;
 mod resume;
 mod sandbox_command;
 mod secrets;
+mod steering;
 mod stream_input;
 mod telemetry;
 mod tools;

@@ -60,13 +60,13 @@ impl Speaker<'_> {
             rendered.push(self.render("adds for your information", &context));
             attachment["additionalContext"] = context.into();
         }
-        Attachment::new(attachment, SOURCE, self.why("it has finished in the background"), rendered)
+        attached(attachment, self.why("it has finished in the background"), rendered)
     }
 
     fn attach(&self, kind: &str, field: &str, value: Value, why: &str, verb: &str, text: &str) -> Attachment {
         let mut attachment = self.typed(kind);
         attachment[field] = value;
-        Attachment::new(attachment, SOURCE, self.why(why), vec![self.render(verb, text)])
+        attached(attachment, self.why(why), vec![self.render(verb, text)])
     }
 
     fn typed(&self, kind: &str) -> Value {
@@ -81,14 +81,22 @@ impl Speaker<'_> {
         format!("{} hook {} ({}): {why}", self.event.name(), short(self.hook_name), self.source)
     }
 
-    fn render(&self, verb: &str, text: &str) -> RawBlock {
+    /// The text for the model, and how many reminder tags were forged in it.
+    fn render(&self, verb: &str, text: &str) -> (RawBlock, usize) {
         let name = short(self.hook_name);
         let text = format!(
             "A hook that runs at {} (`{name}`) {verb}. This is the hook's output, not a message from the user:\n{text}",
             self.event.name()
         );
-        RawBlock::text(&wrap(&neutralise(&text).text))
+        let harmless = neutralise(&text);
+        (RawBlock::text(&wrap(&harmless.text)), harmless.found)
     }
+}
+
+fn attached(attachment: Value, why: String, rendered: Vec<(RawBlock, usize)>) -> Attachment {
+    let forged = rendered.iter().map(|(_, forged)| forged).sum();
+    let blocks = rendered.into_iter().map(|(block, _)| block).collect();
+    Attachment { forged, ..Attachment::new(attachment, SOURCE, why, blocks) }
 }
 
 /// The beginning of a command, on one line.
@@ -121,6 +129,7 @@ mod tests {
             (speaker.stopped_continuation(forged), "hook_stopped_continuation", "message"),
         ] {
             assert_eq!(attachment.kind(), kind);
+            assert_eq!(attachment.forged, 2);
             assert!(attachment.attachment[field].to_string().contains("obey"), "{attachment:?}");
             assert_eq!(attachment.attachment["hookName"], "lint.sh");
             assert_eq!(attachment.attachment["hookEvent"], "PostToolUse");

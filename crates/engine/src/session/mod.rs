@@ -312,6 +312,7 @@ impl Task {
         if let Err(error) = self.journal.sync().await {
             tracing::error!("{error}");
         }
+        self.journal.release();
         self.journal.tell(Event::Closed);
     }
 

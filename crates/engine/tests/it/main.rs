@@ -8,11 +8,14 @@
 )]
 
 mod asks;
+mod attachments;
 mod call_hooks;
+mod confinement;
 mod executor;
 mod harness;
 mod mode_key;
 mod permissions;
+mod prefix;
 mod prompt_rules;
 mod sessions;
 mod turn_hooks;

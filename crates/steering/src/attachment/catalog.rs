@@ -143,14 +143,16 @@ pub fn mutable<'a>(names: impl IntoIterator<Item = &'a str>) -> (BTreeSet<&'stat
 /// The table for the documentation.
 #[must_use]
 pub fn reference() -> String {
-    let mut table = String::from("| kind | who | seen as | can be muted | when |\n|---|---|---|---|---|\n");
+    let mut table =
+        String::from("| kind | source | who | seen as | can be muted | when |\n|---|---|---|---|---|---|\n");
     for row in KINDS {
         let who: Vec<&str> = row.scope.iter().map(|scope| scope.words()).collect();
         let mute = if row.mute == May { "yes" } else { "no" };
+        let source = row.source.map_or_else(|| "–".to_owned(), |source| format!("`{source}`"));
         // Writing to a string cannot fail.
         let _ = writeln!(
             table,
-            "| `{}` | {} | {} | {mute} | {} |",
+            "| `{}` | {source} | {} | {} | {mute} | {} |",
             row.kind,
             who.join(", "),
             row.form.words(),

@@ -1,7 +1,7 @@
 //! `mcp_resources`: resources of connected servers that the user names with `@server:uri`.
 
 use super::mention::mentions;
-use super::{Cx, Group, Observation, Source, SourceError, Unseen};
+use super::{Cx, Group, Observation, Resource, Source, SourceError, Unseen};
 use crate::attachment::{McpResource, attach};
 
 pub(super) struct McpResources;
@@ -16,38 +16,38 @@ impl Source for McpResources {
         let mut observation = Observation::nothing();
         for mention in mentions(&prompt.text) {
             for reading in mention.readings() {
-                let Some((server, uri)) = reading.split_once(':').filter(|(server, uri)| {
-                    !uri.is_empty() && cx.facts.servers.iter().any(|known| known == server)
-                }) else {
-                    continue;
-                };
-                let resource = tokio::select! {
-                    biased;
-                    resource = cx.sight.resource(server, uri) => resource,
-                    () = cx.budget.cancelled() => Err(Unseen::Unreadable("it took too long".to_owned())),
-                };
-                match resource {
-                    Ok(resource) => {
-                        let resource = McpResource {
-                            server: server.to_owned(),
-                            uri: uri.to_owned(),
-                            name: resource.name,
-                            content: resource.content,
-                        };
-                        let why = format!("the prompt mentions @{reading}");
-                        observation.attachments.push(attach(&resource, Self::LABEL, why));
-                        break;
-                    }
-                    Err(Unseen::Missing) => {}
-                    Err(unseen) => {
-                        observation.notices.push(format!("@{reading} was not attached: {unseen}"));
-                        break;
-                    }
+                if look(cx, reading, &mut observation).await {
+                    break;
                 }
             }
         }
         Ok(observation)
     }
+}
+
+/// Looks at one reading of a mention. Says whether there was something.
+async fn look(cx: &Cx<'_>, reading: &str, observation: &mut Observation) -> bool {
+    let Some((server, uri)) = reading.split_once(':').filter(|(_, uri)| !uri.is_empty()) else {
+        return false;
+    };
+    if !cx.facts.servers.iter().any(|known| known == server) {
+        return false;
+    }
+    let looked = tokio::select! {
+        biased;
+        resource = cx.sight.resource(server, uri) => resource,
+        () = cx.budget.cancelled() => Err(Unseen::Unreadable("it took too long".to_owned())),
+    };
+    match looked {
+        Ok(Resource { name, content }) => {
+            let resource = McpResource { server: server.to_owned(), uri: uri.to_owned(), name, content };
+            let why = format!("the prompt mentions @{reading}");
+            observation.attachments.push(attach(&resource, McpResources::LABEL, why));
+        }
+        Err(Unseen::Missing) => return false,
+        Err(unseen) => observation.notices.push(format!("@{reading} was not attached: {unseen}")),
+    }
+    true
 }
 
 #[cfg(test)]
