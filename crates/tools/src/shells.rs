@@ -48,6 +48,7 @@ struct Shell {
 
 /// How a background command is held.
 struct Held {
+    permit: Permit,
     confinement: Confinement,
     level: Level,
     /// Where it started.
@@ -144,7 +145,12 @@ impl Shells {
         };
         let shell = Arc::new(Shell {
             info: Mutex::new(info.clone()),
-            held: Held { confinement: confinement.clone(), level: child.level(), cwd },
+            held: Held {
+                permit: permit.clone(),
+                confinement: confinement.clone(),
+                level: child.level(),
+                cwd,
+            },
             output: child.output(),
             stdin: tokio::sync::Mutex::new(child.take_stdin()),
             stop: self.end.child_token(),
@@ -184,9 +190,9 @@ impl Shells {
     pub(crate) fn remark(&self, info: &ShellInfo, output: &str) -> Option<String> {
         let failed = matches!(info.state, ShellState::Ended(Status::Code(code)) if code != 0);
         let shell = self.find(&info.id).filter(|_| failed)?;
-        let Held { confinement, level, cwd } = &shell.held;
-        let refusal = refusal(output, confinement, cwd)?;
-        Some(refusal.remark(refusal.kind.remedy(confinement.profile, *level)))
+        let Held { permit, confinement, level, cwd } = &shell.held;
+        let refusal = refusal(output, confinement, *level, cwd)?;
+        Some(refusal.remark(refusal.kind.remedy(permit, confinement, *level)))
     }
 
     /// Writes to a command's standard input.

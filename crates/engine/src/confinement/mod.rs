@@ -154,10 +154,10 @@ impl Confiner {
         };
         let read = denied::find(permit, Deed::Read, &policy.roots);
         let changed = denied::find(permit, Deed::Change, &policy.roots);
-        let ruled = !read.paths.is_empty() || !changed.paths.is_empty();
+        let ruled = policy.offline || !read.paths.is_empty() || !changed.paths.is_empty();
         if profile == Profile::Full && !(ruled && kernel.confines()) {
             let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
-            let unheld = !is_meant && !kernel.confines();
+            let unheld = (policy.offline || !is_meant) && !kernel.confines();
             let notices = unheld.then(|| self.once("sandbox_unavailable", &unavailable())).flatten();
             return Ok(Held { confinement: Confinement::full(), notices: notices.into_iter().collect() });
         }
@@ -167,6 +167,9 @@ impl Confiner {
         };
         if profile != Profile::Full {
             confinement.protected.extend(self.own.iter().cloned());
+        }
+        if policy.offline {
+            confinement.network = tiller_sandbox::Network::Deny;
         }
         confinement.protected.extend(changed.paths);
         confinement.denied_reads = read.paths;
@@ -181,6 +184,7 @@ impl Confiner {
     /// Everything the user may, apart from what rules forbid: these hold in every mode.
     fn everything(&self) -> Confinement {
         let mut confinement = Confinement::new(Profile::Workspace, vec![PathBuf::from("/")]);
+        confinement.writable = Vec::new();
         confinement.kept_vars = self.env.vars.keys().cloned().collect();
         confinement.at_most = self.choice.at_most;
         confinement

@@ -58,9 +58,10 @@ impl Places {
         let settings = each_once(projects.flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
         let hooks = git_dirs.iter().map(|dir| dir.join("hooks"));
         let caches = confinement.caches.iter();
-        // A home that lies in a temporary directory is none the less a home.
-        let home_among_temporary =
-            home.clone().filter(|home| declared.iter().any(|dir| dir != home && home.starts_with(dir)));
+        // A home that lies in a temporary directory is none the less a home, unless it is a place to work in.
+        let home_among_temporary = home
+            .clone()
+            .filter(|home| !declared.contains(home) && depth(&declared, home) > depth(&roots, home));
         let protected = settings
             .iter()
             .cloned()

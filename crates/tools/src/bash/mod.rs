@@ -139,7 +139,7 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
     let outcome = attempt(input, &cx.permit, &held, cx).await?;
     let Some(refusal) = outcome.refused(&held, cx) else { return outcome.told(cx, None).await };
     let level = outcome.level;
-    let answer = match may_be_left(&refusal) {
+    let answer = match may_be_left(&refusal, &cx.permit) {
         true => tokio::select! {
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
             answer = cx.host.leave(&cx.permit, refusal.kind, refusal.line.clone()) => answer,
@@ -160,14 +160,14 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
             outcome.told(cx, Some(refusal.remark(&no))).await
         }
         Leave::NotAsked => {
-            outcome.told(cx, Some(refusal.remark(refusal.kind.remedy(held.profile, level)))).await
+            outcome.told(cx, Some(refusal.remark(refusal.kind.remedy(&cx.permit, &held, level)))).await
         }
     }
 }
 
-/// What a rule forbids is forbidden outside, too.
-fn may_be_left(refusal: &Refusal) -> bool {
-    refusal.kind != Refused::Reading
+/// What a rule forbids is forbidden outside, too; and whatever may run outside is held by rules alone.
+fn may_be_left(refusal: &Refusal, permit: &Permit) -> bool {
+    refusal.kind != Refused::Reading && permit.profile() != Profile::Full
 }
 
 /// Runs the command once, held like this.

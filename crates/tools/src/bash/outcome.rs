@@ -39,7 +39,7 @@ impl Outcome {
         }
         let streams = [&self.stdout, &self.stderr];
         let output = streams.map(|stream| clean(&[stream.head.as_slice(), &stream.tail].concat()));
-        refusal(&output.join("\n"), confinement, &cx.view.cwd)
+        refusal(&output.join("\n"), confinement, self.level, &cx.view.cwd)
     }
 
     fn succeeded(&self) -> bool {

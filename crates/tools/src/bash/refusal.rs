@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
-use tiller_sandbox::{Confinement, Network, Profile};
+use tiller_sandbox::{Confinement, Level, Network, Profile};
 
 use super::refused::Refused;
 use crate::workspace::resolve_links;
@@ -80,11 +80,11 @@ impl Refusal {
 }
 
 /// What a failed command was refused, judging by its output.
-pub(crate) fn refusal(output: &str, confinement: &Confinement, cwd: &Path) -> Option<Refusal> {
+pub(crate) fn refusal(output: &str, confinement: &Confinement, level: Level, cwd: &Path) -> Option<Refusal> {
     if confinement.profile == Profile::Full {
         return None;
     }
-    let witness = Witness { confinement, cwd };
+    let witness = Witness { confinement, level, cwd };
     let found: Vec<Refusal> = output.lines().rev().filter_map(|line| witness.judge(line)).collect();
     // What a rule forbids stays forbidden; something else may still be worth a question.
     let other = found.iter().position(|refusal| refusal.kind != Refused::Reading);
@@ -94,6 +94,7 @@ pub(crate) fn refusal(output: &str, confinement: &Confinement, cwd: &Path) -> Op
 
 struct Witness<'a> {
     confinement: &'a Confinement,
+    level: Level,
     cwd: &'a Path,
 }
 
@@ -131,7 +132,10 @@ impl Witness<'_> {
         if paths.iter().any(|path| self.is_denied(path)) {
             return Some(Refused::Reading);
         }
-        let kept = paths.iter().any(|path| (surely || !self.is_free(path)) && could_write(path));
+        // Landlock alone lets nothing new be made where something beside it is protected.
+        let is_new = |path: &Path| self.level < Level::Namespaces && !path.exists();
+        let is_kept = |path: &PathBuf| (surely || !self.is_free(path) || is_new(path)) && could_write(path);
+        let kept = paths.iter().any(is_kept);
         (kept || (surely && paths.is_empty())).then_some(Refused::Writing)
     }
 
@@ -151,15 +155,17 @@ impl Witness<'_> {
 
     /// What in a line may be a path: quoted text, what stands between colons, and words with a slash.
     fn paths(&self, line: &str) -> Vec<PathBuf> {
-        let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
-        let between = line.split(": ");
+        let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2).map(|text| (text, true));
+        let between = line.split(": ").map(|text| (text, false));
         let words = line.split([' ', '\'', '"', '(', ')', ',']).filter(|word| word.contains('/'));
-        let candidates =
-            quoted.chain(between).chain(words).map(|text| text.trim().trim_end_matches([':', '.', ',']));
-        let paths = candidates.filter(|text| !text.is_empty() && text.len() < 4_096).filter_map(|text| {
+        let candidates = quoted.chain(between).chain(words.map(|word| (word, false)));
+        let paths = candidates.filter_map(|(text, is_quoted)| {
+            let text = text.trim().trim_end_matches([':', '.', ',']);
             let path = self.cwd.join(text);
-            let named = text.contains('/') && path.parent().is_some_and(Path::is_dir);
-            (named || path.symlink_metadata().is_ok()).then(|| resolve_links(&path))
+            let is_named = is_quoted || text.contains('/');
+            let is_path =
+                (is_named && path.parent().is_some_and(Path::is_dir)) || path.symlink_metadata().is_ok();
+            (is_path && !text.is_empty()).then(|| resolve_links(&path))
         });
         paths.collect()
     }
@@ -176,7 +182,7 @@ mod tests {
     use super::*;
 
     fn kind(output: &str, confinement: &Confinement, cwd: &Path) -> Option<Refused> {
-        refusal(output, confinement, cwd).map(|refusal| refusal.kind)
+        refusal(output, confinement, Level::Namespaces, cwd).map(|refusal| refusal.kind)
     }
 
     #[test]
@@ -233,7 +239,11 @@ mod tests {
         let line = "curl: (6) Could not resolve host: example.org";
         assert_eq!(kind("FileNotFoundError: nothing there", &confinement, &root), None);
         let expected = Refusal { kind: Refused::Network, line: line.to_owned() };
-        assert_eq!(refusal(line, &confinement, &root), Some(expected));
+        assert_eq!(refusal(line, &confinement, Level::Namespaces, &root), Some(expected));
+        let line = "touch: cannot touch 'new': Permission denied";
+        assert_eq!(kind(line, &confinement, &root), None);
+        let alone = refusal(line, &confinement, Level::Landlock, &root);
+        assert_eq!(alone.map(|refusal| refusal.kind), Some(Refused::Writing));
         assert_eq!(kind(line, &Confinement::full(), &root), None);
     }
 }

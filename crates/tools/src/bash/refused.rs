@@ -1,6 +1,7 @@
 //! What a confinement can refuse, in words.
 
-use tiller_sandbox::{Level, Profile};
+use tiller_policy::Permit;
+use tiller_sandbox::{Confinement, Level, Profile};
 
 /// What a confinement refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +32,13 @@ impl Refused {
     }
 
     /// What the user can do about it, for the model to pass on.
-    pub(crate) fn remedy(self, profile: Profile, level: Level) -> &'static str {
+    pub(crate) fn remedy(self, permit: &Permit, held: &Confinement, level: Level) -> &'static str {
         match self {
-            _ if profile == Profile::ReadOnly => {
+            _ if held.profile == Profile::ReadOnly => {
                 "while planning, commands change nothing and have no network"
             }
+            // Whatever may run outside is held by rules alone.
+            _ if permit.profile() == Profile::Full => "a deny rule says so",
             Self::Reading => "a deny rule says so",
             Self::Writing if level < Level::Namespaces => {
                 "without namespaces nothing new can be made directly in a working directory or in .git; tiller doctor \
