@@ -24,8 +24,8 @@ pub(crate) struct WayOut {
 impl WayOut {
     /// Asks, unless nobody is there or the answer is known.
     pub(crate) async fn ask(self) -> Leave {
-        let is_settled =
-            self.refused == Refused::Network && !self.services.confiner.network_may_be_asked_for();
+        let may_ask = !self.services.policy.borrow().offline && self.services.confiner.network_may_be_asked_for();
+        let is_settled = self.refused == Refused::Network && !may_ask;
         if !self.services.interactive || is_settled || self.permitted().is_err() {
             return Leave::NotAsked;
         }

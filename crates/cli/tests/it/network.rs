@@ -154,6 +154,33 @@ fn offline_the_web_tools_reach_this_machine_only() {
     world.server.assert_clean();
 }
 
+// NET-02: nor do commands leave, in whatever mode, where the kernel can see to that.
+#[test]
+fn offline_commands_have_no_network() {
+    if tiller_sandbox::probe().level == tiller_sandbox::Level::None {
+        eprintln!("skipped: the kernel cannot confine commands here");
+        return;
+    }
+    for mode in ["bypassPermissions", "acceptEdits"] {
+        let page = Site::page();
+        let visit = format!(
+            "exec 3<>/dev/tcp/127.0.0.1/{} && printf 'GET /{mode} HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3",
+            page.port
+        );
+        let bash = || Reply::new().tool_with_id("visit", "Bash", json!({"command": visit}));
+        let args = ["-p", "go", "--permission-mode", mode, "--allowedTools", "Bash"];
+        let world = World::new();
+        world.server.replies([bash(), Reply::text("done"), bash(), Reply::text("done")]);
+        world.run(&args).ok();
+        assert!(result_text(&last_request(&world), "visit").contains("a page"), "the way is open otherwise");
+        world.run(&[&args[..], &["--offline"]].concat());
+        let told = result_text(&last_request(&world), "visit");
+        assert!(!told.contains("a page"), "{mode}: {told}");
+        assert_eq!(page.asked().len(), 1, "{mode}");
+        world.server.assert_clean();
+    }
+}
+
 // NET-01: a domain of the setting needs no question, another one does.
 #[test]
 fn domains_of_the_settings_are_allowed() {

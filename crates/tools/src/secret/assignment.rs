@@ -130,8 +130,11 @@ impl Cursor<'_> {
         self.blanks();
         let sign = self.at;
         self.skip(3, |byte| matches!(byte, b'=' | b':' | b'>'));
-        if self.at == sign {
-            return flag && sign > before;
+        match &self.bytes[sign..self.at] {
+            [] => return flag && sign > before,
+            // The path of a name.
+            [b':', b':', ..] => return false,
+            _ => {}
         }
         self.blanks();
         self.type_name();

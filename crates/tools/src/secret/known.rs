@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use super::format::continues_a_word;
 use super::plausible::is_distinctive;
 
 /// The values of credentials that may be masked wherever they turn up, ready to be looked for.
@@ -26,8 +27,12 @@ impl Known {
         )
     }
 
-    /// Where the values stand.
+    /// Where the values stand as words.
     pub(super) fn find<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-        self.0.iter().flat_map(move |values| values.find_iter(text)).map(|found| found.range())
+        let found = self.0.iter().flat_map(move |values| values.find_iter(text)).map(|found| found.range());
+        found.filter(move |span| {
+            let next = text.as_bytes().get(span.end);
+            !continues_a_word(text.as_bytes(), span.start) && !next.is_some_and(u8::is_ascii_alphanumeric)
+        })
     }
 }

@@ -41,11 +41,12 @@ const COMMON: &[&str] = &[
     "guest",
     "letmein",
     "none",
+    "opensesame",
+    "open sesame",
     "null",
     "pass",
     "passwd",
     "password",
-    "password1",
     "postgres",
     "qwerty",
     "root",
@@ -60,10 +61,13 @@ const COMMON: &[&str] = &[
     "welcome",
 ];
 
+/// Changes from letter to digit or back that a random string has at least.
+const MIXED: usize = 3;
+
 /// Whether a value was put in place of a credential, or asks for one to be put there.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    COMMON.contains(&lower.as_str())
+    COMMON.contains(&lower.trim_end_matches(|c: char| c.is_ascii_digit() || c == '!'))
         || PLACEHOLDERS.iter().any(|word| lower.contains(word))
         || is_reference(value)
         || is_filler(value)
@@ -91,22 +95,43 @@ pub(super) fn is_filler(body: &str) -> bool {
 /// words nor a number nor a path.
 pub(super) fn is_random(value: &str) -> bool {
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let others = value.bytes().any(|byte| byte.is_ascii_digit() || is_mark(byte));
     let least = if value.len() < 16 { 2.5 } else { 3.0 };
-    value.len() >= 8 && letters && others && !is_words(value) && entropy(value) >= least
+    let mixed = alternations(value) >= MIXED || value.bytes().any(is_mark);
+    value.len() >= 8 && letters && mixed && !is_words(value) && entropy(value) >= least
 }
 
-/// Characters of generated passwords that names and paths do not have.
+/// Characters of generated passwords that names, paths and expressions do not have.
 fn is_mark(byte: u8) -> bool {
-    matches!(byte, b'!' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'?' | b'~' | b'@')
+    matches!(byte, b'!' | b'#' | b'$' | b'%' | b'^' | b'~')
 }
 
-/// Whether a value reads as words, names, numbers or a path: every piece is letters that may end in digits, or digits.
+/// How often letters and digits take turns. In names such as `Aes128Gcm` they do so twice at most.
+fn alternations(value: &str) -> usize {
+    let bytes = value.as_bytes();
+    let turns = bytes.windows(2).filter(|pair| match pair {
+        [a, b] => {
+            a.is_ascii_alphabetic() && b.is_ascii_digit() || a.is_ascii_digit() && b.is_ascii_alphabetic()
+        }
+        _ => false,
+    });
+    turns.count()
+}
+
+/// Whether a value reads as words, names, numbers or a path: every piece is letters that may end in digits, or a number.
 fn is_words(value: &str) -> bool {
     let is_word = |piece: &str| {
         piece.trim_end_matches(|c: char| c.is_ascii_digit()).bytes().all(|byte| byte.is_ascii_alphabetic())
     };
-    value.split(['_', '-', '.', '/', ':', '\\', '@', ',', '+']).all(is_word)
+    let pieces = value.split(['_', '-', '.', '/', ':', '\\', '@', ',', '+', '*']);
+    pieces.into_iter().all(|piece| is_word(piece) || is_number(piece))
+}
+
+/// Whether this is a number as programs write it: `4194304u32`, `0xC000006B`.
+fn is_number(piece: &str) -> bool {
+    match piece.strip_prefix("0x") {
+        Some(digits) => digits.len() <= 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => piece.trim_start_matches(|c: char| c.is_ascii_digit()).len() <= 4.min(piece.len() / 2),
+    }
 }
 
 /// Bits of information in a character of the value, as far as the value itself tells.

@@ -89,8 +89,10 @@ impl Vault {
         self.mask_seen_in(text, None)
     }
 
-    /// Masks the content of a file, and remembers that the file holds these credentials.
-    pub(crate) fn mask_file<'a>(&self, text: &'a str, file: &Path) -> Cow<'a, str> {
+    /// Masks the content of a file, or part of it, and remembers that the file holds these credentials: given by its path
+    /// with links resolved.
+    #[must_use]
+    pub fn mask_file<'a>(&self, text: &'a str, file: &Path) -> Cow<'a, str> {
         self.mask_seen_in(text, Some(file))
     }
 
@@ -167,6 +169,11 @@ impl Vault {
     pub(crate) fn mentioned<'a>(&self, text: &'a str) -> Option<&'a str> {
         let book = self.book();
         masks_in(text).map(|span| &text[span]).find(|mask| book.of_mask(mask).is_some())
+    }
+
+    /// Whether nothing has been masked so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.book().order.is_empty()
     }
 
     /// What is masked in a text.
