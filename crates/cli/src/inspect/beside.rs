@@ -38,30 +38,10 @@ pub(super) fn arrange(calls: &mut [Call]) {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
-    use crate::inspect::excerpt::Excerpt;
 
     fn call(id: usize, span: (Option<u64>, u64)) -> Call {
-        Call {
-            id: id.to_string(),
-            tool: "Read".to_owned(),
-            seq: 0,
-            about: String::new(),
-            input: Excerpt::default(),
-            asked_at: Timestamp::UNIX_EPOCH,
-            started_at: None,
-            ended_at: None,
-            duration_ms: None,
-            group: 0,
-            beside: Vec::new(),
-            permission: None,
-            result: None,
-            error: false,
-            cause: None,
-            span,
-        }
+        Call { id: id.to_string(), span, ..Call::default() }
     }
 
     fn arranged(spans: &[(Option<u64>, u64)]) -> Vec<(u32, String)> {

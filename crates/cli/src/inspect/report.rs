@@ -16,7 +16,7 @@ use super::excerpt::Excerpt;
 pub(super) const SCHEMA: u32 = 1;
 
 /// A whole session.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
     pub(super) schema: u32,
@@ -181,7 +181,7 @@ pub(super) struct Addition {
 }
 
 /// From the user's input until the agent was idle again.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Turn {
     pub(super) number: u32,
@@ -197,7 +197,7 @@ pub(super) struct Turn {
 }
 
 /// One model request and its calls. A step whose answer became void has a further attempt.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Step {
     pub(super) number: u32,
@@ -239,7 +239,7 @@ pub(super) struct Failure {
 }
 
 /// One use of a tool.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Call {
     pub(super) id: String,

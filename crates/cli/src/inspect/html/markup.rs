@@ -38,8 +38,12 @@ impl Html {
         self.element(tag, attributes, |html| html.text(text));
     }
 
-    /// The beginning of an element; for those without an end, all of it.
-    pub(super) fn open(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+    /// An element with nothing inside.
+    pub(super) fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+        self.element(tag, attributes, |_| ());
+    }
+
+    fn open(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.0.push('<');
         self.0.push_str(tag);
         for (name, value) in attributes {

@@ -5,6 +5,7 @@ mod chart;
 mod markup;
 mod overview;
 mod permissions;
+mod step;
 mod tables;
 mod timeline;
 

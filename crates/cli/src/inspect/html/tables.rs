@@ -60,7 +60,7 @@ pub(super) fn table(html: &mut Html, label: &str, columns: &[&str], rows: impl F
 fn heading(html: &mut Html, column: &str) {
     let class = if column.ends_with('#') { "n" } else { "" };
     html.element("th", &[("scope", &"col"), ("class", &class)], |html| {
-        html.text(column.trim_end_matches('#'))
+        html.text(column.trim_end_matches('#'));
     });
 }
 
@@ -152,7 +152,7 @@ fn additions(html: &mut Html, report: &Report) {
 
 fn step_link(html: &mut Html, step: u32) {
     html.element("a", &[("href", &format_args!("#step-{step}-1"))], |html| {
-        html.text(&format!("step {step}"))
+        html.text(&format!("step {step}"));
     });
 }
 
@@ -162,7 +162,7 @@ pub(super) fn place(html: &mut Html, mark: &Mark) {
         (Some(step), _) => step_link(html, step),
         (None, Some(turn)) => {
             html.element("a", &[("href", &format_args!("#turn-{turn}"))], |html| {
-                html.text(&format!("turn {turn}"))
+                html.text(&format!("turn {turn}"));
             });
         }
         (None, None) => html.text("after"),
@@ -179,7 +179,7 @@ fn hooks(html: &mut Html, report: &Report) {
                 cell(html, "", |html| html.text(short_path(report, &hook.source)));
                 cell(html, "", |html| html.leaf("span", class, hook.end.name()));
                 cell(html, "n", |html| {
-                    html.text(&hook.exit_code.map(|code| code.to_string()).unwrap_or_default())
+                    html.text(&hook.exit_code.map(|code| code.to_string()).unwrap_or_default());
                 });
                 cell(html, "n", |html| {
                     html.number(&format!("/hooks/{at}/durationMs"), hook.duration_ms);
@@ -282,7 +282,7 @@ fn parts(html: &mut Html, name: &str, parts: &[Part], class: &'static str, point
 fn meter(html: &mut Html, class: &'static str, fraction: f64) {
     let width = Html::percentage(fraction);
     html.element("svg", &[("class", &"meter"), ("height", &"8"), ("aria-hidden", &"true")], |html| {
-        html.element("rect", &[("class", &class), ("width", &width), ("height", &"8"), ("rx", &"2")], |_| ());
+        html.empty("rect", &[("class", &class), ("width", &width), ("height", &"8"), ("rx", &"2")]);
     });
 }
 
