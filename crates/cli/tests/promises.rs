@@ -1,7 +1,5 @@
 //! Every promise of the security page names a test that exists.
 
-#![expect(clippy::unwrap_used, reason = "a broken set-up should stop the test")]
-
 use std::path::Path;
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -12,6 +13,9 @@ use crate::harness::DEADLINE;
 
 /// The browser reads commands from descriptor 3 and writes answers to descriptor 4.
 const LAUNCH: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+
+/// How long a browser that was asked to go may be silent.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// One window of a headless browser that reaches no network.
 pub(crate) struct Browser {
@@ -147,7 +151,11 @@ impl Browser {
 }
 
 impl Drop for Browser {
+    /// Asks the browser to go, so that it takes its helpers along.
     fn drop(&mut self) {
+        let close = json!({"id": 0, "method": "Browser.close"});
+        let asked = self.stdin.write_all(format!("{close}\0").as_bytes());
+        while asked.is_ok() && self.messages.recv_timeout(FAREWELL).is_ok() {}
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -283,8 +283,8 @@ fn the_user_can_let_a_command_out() {
     assert_eq!(scene.world.read("runs"), "ran\nran\n");
     assert!(told(&scene).contains("outside of the sandbox"));
     assert_eq!(live.finish().code, 0);
-    let decisions = scene.world.log().into_iter().filter(|entry| entry["type"] == "decision");
-    let last: Value = decisions.last().unwrap();
+    let mut decisions = scene.world.log().into_iter().filter(|entry| entry["type"] == "decision");
+    let last: Value = decisions.next_back().unwrap();
     assert_eq!(last["behavior"], "allow");
     assert!(last["message"].as_str().unwrap().contains("outside of the sandbox"), "{last}");
     scene.world.server.assert_clean();

@@ -85,7 +85,7 @@ fn every_reminder_that_was_sent_is_in_the_ledger() {
     assert!(texts.iter().all(|text| sent.iter().any(|sent| sent == text)), "{texts:#?}");
 }
 
-// LEDG-06: what the figures say was sent is what the provider received.
+// What the figures say was sent is what the provider received.
 #[test]
 fn the_share_is_that_of_the_real_request() {
     let world = World::new().file("AGENTS.md", "Use tabs.\n");
@@ -197,7 +197,7 @@ fn a_session_that_is_not_over_can_be_inspected() {
     assert!(world.run(&["inspect", ID]).ok().stdout.contains("damage"));
 }
 
-// SECR-02: the page tells what the log tells, so it is private, too.
+// The page tells what the log tells, so it is private, too.
 #[test]
 fn the_page_is_private_and_written_whole_or_not_at_all() {
     let world = two_sessions();

@@ -53,7 +53,10 @@ fn settings() -> Value {
         "hooks": {
             "UserPromptSubmit": [{"hooks": hook("echo 'The tests run on every push.'")}],
             "PreToolUse": [{"matcher": "Write", "hooks": hook("echo \"no new files <b>here</b>\" >&2; exit 2")}],
-            "PostToolUse": [{"matcher": "Grep", "hooks": hook("sleep 0.05; cat > /dev/null")}],
+            "PostToolUse": [
+                {"matcher": "Glob", "hooks": hook("touch found")},
+                {"matcher": "Grep", "hooks": hook("until [ -e found ]; do sleep 0.02; done; sleep 0.04")},
+            ],
         },
     })
 }
@@ -95,7 +98,7 @@ fn first_run(world: &World) {
     assert_eq!(live.finish().code, 0);
 }
 
-/// Reads and searches at once, after some thought.
+/// Reads and searches at once, after some thought. By its hook the search is not over before the other one is.
 fn looking() -> Reply {
     Reply::new()
         .thinking("The last line has no newline. Perhaps the loop asks for one.")

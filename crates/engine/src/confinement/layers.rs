@@ -82,7 +82,7 @@ mod tests {
         running.dir().unwrap();
         fs_err::create_dir_all(crashed.join("0/closed/deep")).unwrap();
         fs_err::write(crashed.join(LOCK), "").unwrap();
-        fs_err::set_permissions(crashed.join("0/closed"), Permissions::from_mode(0)).unwrap();
+        fs_err::set_permissions(crashed.join("0/closed"), Permissions::from_mode(0o000)).unwrap();
         fs_err::create_dir_all(at("strange")).unwrap();
         let next = Layers::new(at("next"));
         assert_eq!(next.dir().unwrap(), at("next"));
