@@ -127,8 +127,14 @@ impl World {
     /// Runs to the end with text on standard input.
     pub(crate) fn run_with_stdin(&self, args: &[&str], input: &str) -> Run {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let output = std::thread::scope(|scope| {
+            // A run that answers as it reads waits until its answers are read.
+            let writing = scope.spawn(move || stdin.write_all(input.as_bytes()));
+            let output = child.wait_with_output().unwrap();
+            writing.join().unwrap().unwrap();
+            output
+        });
         Run {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
