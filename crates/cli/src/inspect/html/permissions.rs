@@ -31,7 +31,7 @@ fn refusals(html: &mut Html, report: &Report, refused: &[&Decision]) {
                     None => html.text(&decision.tool),
                 });
                 cell(html, "wide", |html| html.leaf("code", "", call.map_or("", |call| &call.about)));
-                cell(html, "", |html| decider(html, decision));
+                cell(html, "rule", |html| decider(html, decision));
                 cell(html, "", |html| html.text(origin(report, decision).unwrap_or_default()));
                 cell(html, "wide", |html| html.text(&decision.message));
                 place(html, &decision.mark);
@@ -66,7 +66,7 @@ fn allowances(html: &mut Html, report: &Report, allowed: &[&Decision]) {
                 cell(html, "", |html| verdict(html, &decision.behavior));
                 cell(html, "n", |html| html.text(&times.to_string()));
                 cell(html, "", |html| html.text(&tools.join(", ")));
-                cell(html, "", |html| decider(html, decision));
+                cell(html, "rule", |html| decider(html, decision));
                 cell(html, "", |html| html.text(origin(report, decision).unwrap_or_default()));
                 cell(html, "wide", |html| html.text(&decision.message));
             });

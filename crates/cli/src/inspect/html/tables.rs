@@ -131,7 +131,7 @@ fn additions(html: &mut Html, report: &Report) {
                             },
                         );
                     });
-                    cell(html, "", |html| {
+                    cell(html, "kind", |html| {
                         html.leaf("b", "", &addition.kind);
                         if addition.repeats.is_some() {
                             html.leaf("span", "chip", "repeated");
