@@ -216,7 +216,7 @@ fn unmarked(raw: &[u8]) -> String {
 fn every_request_begins_with_the_one_before() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut runner = TestRunner::new(Config {
-        cases: 12,
+        cases: 40,
         max_shrink_iters: 20,
         failure_persistence: None,
         ..Config::default()

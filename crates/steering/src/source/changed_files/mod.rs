@@ -10,6 +10,7 @@ use tiller_protocol::entry::Attachment;
 use super::{Cx, Group, Observation, Shown, Source, SourceError, Unseen};
 use crate::attachment::{EditedTextFile, attach};
 use crate::past::Texts;
+use snippet::Excerpt;
 
 /// Compares files with what the model saw, by content. Time stamps only tell where to look.
 #[derive(Default)]
@@ -53,11 +54,12 @@ impl ChangedFiles {
                 // The same content with another time stamp: noted, so that it is not read again and again.
                 observation.effects.push(Effect::FileSeen(shown.seen));
             }
-            Ok(Shown { text: Some(text), seen, truncated, .. }) => {
-                let snippet = self.snippet(cx, known, &text);
+            Ok(Shown { text: Some(text), seen, .. }) => {
+                let Excerpt { text: snippet, complete } = self.snippet(cx, known, &text);
                 self.remember(&seen, &text);
-                let seen = FileSeen { lines: seen.lines.filter(|_| truncated), ..seen };
-                observation.attachments.push(report(known, snippet, vec![Effect::FileSeen(seen)]));
+                // What was not shown must not be overwritten unseen.
+                let effect = if complete { Effect::FileSeen(seen) } else { forgotten(known) };
+                observation.attachments.push(report(known, snippet, vec![effect]));
             }
             Err(Unseen::TooLarge(_)) => {
                 let snippet = "It is now too large to be shown here; read the part you need.".to_owned();
@@ -69,7 +71,7 @@ impl ChangedFiles {
         }
     }
 
-    fn snippet(&self, cx: &Cx<'_>, known: &FileSeen, text: &str) -> String {
+    fn snippet(&self, cx: &Cx<'_>, known: &FileSeen, text: &str) -> Excerpt {
         let told =
             self.told.lock().unwrap_or_else(PoisonError::into_inner).get(&known.path, &known.fingerprint);
         match told.or_else(|| cx.facts.past.text(&known.path, &known.fingerprint)) {

@@ -11,8 +11,16 @@ const CONTEXT: usize = 3;
 /// A comparison that takes longer becomes coarser.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// What is told of a change.
+#[derive(Debug)]
+pub(super) struct Excerpt {
+    pub(super) text: String,
+    /// Whether the model knows the whole file once it has read this.
+    pub(super) complete: bool,
+}
+
 /// The changed regions of the new text.
-pub(super) fn of_change(old: &str, new: &str) -> String {
+pub(super) fn of_change(old: &str, new: &str) -> Excerpt {
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let diff = TextDiff::configure().timeout(PATIENCE).diff_slices(&old_lines, &new_lines);
     let mut snippet = Snippet::new("What has changed, as it is now, with line numbers:");
@@ -28,7 +36,7 @@ pub(super) fn of_change(old: &str, new: &str) -> String {
 }
 
 /// The beginning of a text of which it is not known how it was before.
-pub(super) fn of_beginning(new: &str) -> String {
+pub(super) fn of_beginning(new: &str) -> Excerpt {
     let new_lines = lines(new);
     let mut snippet =
         Snippet::new("How it was before is not at hand any more. It now begins, with line numbers:");
@@ -76,11 +84,11 @@ impl Snippet {
         }
     }
 
-    fn finish(mut self) -> String {
+    fn finish(mut self) -> Excerpt {
         if self.cut {
             self.text.push_str("\n[The rest is not shown; read the file for it.]");
         }
-        self.text
+        Excerpt { text: self.text, complete: !self.cut }
     }
 }
 
@@ -92,13 +100,13 @@ mod tests {
     fn regions_have_numbers_and_context() {
         let old: String = (1..=40).map(|n| format!("{n}\n")).collect();
         let new = old.replace("10\n", "ten\n10.5\n").replace("30\n31\n", "");
-        insta::assert_snapshot!(of_change(&old, &new));
+        insta::assert_snapshot!(of_change(&old, &new).text);
     }
 
     #[test]
     fn line_endings_and_a_final_newline_make_no_difference_of_their_own() {
         let changed = of_change("a\r\nb", "a\nB");
-        assert!(changed.ends_with("     1→a\n     2→B"), "{changed}");
+        assert!(changed.complete && changed.text.ends_with("     1→a\n     2→B"), "{changed:?}");
     }
 
     // STEER-25
@@ -106,8 +114,9 @@ mod tests {
     fn a_snippet_is_bounded() {
         let new: String = (0..5_000).map(|n| format!("line {n}\n")).collect();
         for snippet in [of_change("", &new), of_beginning(&new), of_change("x", &"é".repeat(20_000))] {
-            assert!(snippet.chars().count() < LIMIT + 200, "{}", snippet.chars().count());
-            assert!(snippet.ends_with("read the file for it.]"), "{snippet}");
+            let Excerpt { text, complete } = snippet;
+            assert!(!complete && text.chars().count() < LIMIT + 200, "{}", text.chars().count());
+            assert!(text.ends_with("read the file for it.]"), "{text}");
         }
     }
 }

@@ -83,6 +83,16 @@ async fn without_the_old_text_the_beginning_is_told() {
 
 // STEER-25
 #[tokio::test]
+async fn a_change_that_cannot_be_shown_as_a_whole_has_to_be_read_before_more_is_done() {
+    let long: String = (0..2_000).map(|n| format!("line {n}\n")).collect();
+    let trial = Trial::default().file("/p/a", "short").seen("/p/a").file("/p/a", &long);
+    let observation = look(&ChangedFiles::default(), &trial).await;
+    assert!(snippets(&observation)[0].ends_with("read the file for it.]"));
+    assert_eq!(trial.after(&observation).facts.files.iter().count(), 0);
+}
+
+// STEER-25
+#[tokio::test]
 async fn what_is_gone_is_forgotten_without_a_word() {
     let trial = Trial::default().file("/p/a.rs", "one").seen("/p/a.rs").without("/p/a.rs");
     let observation = look(&ChangedFiles::default(), &trial).await;
