@@ -237,12 +237,3 @@ fn variables_of_settings_reach_commands() {
     assert!(world.server.messages()[1].body()["messages"].to_string().contains("hello there"));
     world.server.assert_clean();
 }
-
-#[test]
-fn a_setting_that_does_nothing_yet_is_not_relied_upon_in_silence() {
-    let world = World::new().file(".tiller/settings.json", r#"{"sandbox": {"enabled": true}}"#);
-    world.server.reply(Reply::text("ok"));
-    let run = world.run(&["-p", "go"]).ok();
-    assert!(run.stderr.contains("sandbox has no effect"), "{}", run.stderr);
-    world.server.assert_clean();
-}

@@ -18,7 +18,7 @@ const DEFINITION_TOKENS: [(&str, usize); 12] = [
     ("NotebookEdit", 230),
     ("Glob", 190),
     ("Grep", 530),
-    ("Bash", 520),
+    ("Bash", 550),
     ("BashOutput", 140),
     ("KillShell", 90),
     ("WebFetch", 170),
