@@ -279,6 +279,39 @@ mod tests {
         assert_eq!(files.get(Path::new("/f")), Some(&seen("b", None)));
     }
 
+    fn attached(kind: &str, effects: Vec<Effect>) -> Entry {
+        let content = serde_json::json!({"type": kind});
+        let attachment = crate::entry::Attachment {
+            effects,
+            ..crate::entry::Attachment::new(content, "", String::new(), Vec::new())
+        };
+        let body = Body::Attachment(attachment);
+        Entry { seq: 1, id: EntryId::default(), parent: None, at: Default::default(), agent: None, body }
+    }
+
+    // PLAN-39 PLAN-41: what was told is not owed any more.
+    #[test]
+    fn flags_of_plan_mode_are_cleared_by_the_attachment_that_tells_of_them() {
+        let owed = PlanFlags { has_exited: true, exit_notice_due: true };
+        let mut state = State { plan: owed, ..State::default() };
+        state.apply(&attached("plan_mode", Vec::new()));
+        assert_eq!(state.plan, owed);
+        state.apply(&attached("plan_mode_exit", Vec::new()));
+        assert_eq!(state.plan, PlanFlags { has_exited: true, exit_notice_due: false });
+        state.apply(&attached("plan_mode_reentry", Vec::new()));
+        assert_eq!(state.plan, PlanFlags::default());
+    }
+
+    // STEER-25
+    #[test]
+    fn attachments_carry_what_they_show_of_files() {
+        let mut state = State::default();
+        state.apply(&attached("file", vec![Effect::FileSeen(seen("a", None))]));
+        assert_eq!(state.files.get(Path::new("/f")), Some(&seen("a", None)));
+        state.apply(&attached("edited_text_file", vec![Effect::FileForgotten { path: "/f".into() }]));
+        assert_eq!(state.files.iter().count(), 0);
+    }
+
     // LOG-08: a long log leaves a small state.
     #[test]
     fn state_does_not_grow_with_the_log() {

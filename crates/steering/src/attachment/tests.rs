@@ -204,7 +204,7 @@ fn shown(attachment: &Attachment) -> String {
     format!("{}\n{}", attachment.attachment, blocks.join("\n"))
 }
 
-// STEER-22 STEER-23 STEER-24 STEER-26 STEER-27 STEER-31 STEER-34 STEER-35 STEER-41 STEER-43 STEER-44 TODO-14
+// STEER-22 STEER-23 STEER-24 STEER-26 STEER-31 STEER-34 STEER-35 STEER-41 STEER-43 STEER-44 TODO-14
 #[test]
 fn every_kind_as_data_and_as_the_model_sees_it() {
     let all: Vec<String> = one_of_each().iter().map(shown).collect();

@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    // PLAN-32 PLAN-36 STEER-30
+    // PLAN-32 PLAN-36
     #[tokio::test]
     async fn reminders_come_every_five_turns_each_third_in_full() {
         let mut story = Story::default().prompt();

@@ -57,7 +57,6 @@ mod tests {
         told
     }
 
-    // PLAN-60
     #[tokio::test]
     async fn the_plan_is_recalled_after_a_while_or_when_the_list_is_done() {
         let after = |turns_since| Approval { turns_since, ..Approval::default() };

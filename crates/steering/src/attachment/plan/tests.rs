@@ -18,7 +18,7 @@ fn text(kind: &impl Kind) -> String {
     block.as_text().unwrap()
 }
 
-// PLAN-22 PLAN-23 PLAN-26 STEER-30
+// PLAN-22 PLAN-23 PLAN-26
 #[test]
 fn the_full_reminder() {
     insta::assert_snapshot!(text(&plan_mode(ReminderType::Full, false, false)));
@@ -89,7 +89,6 @@ fn the_text_for_leaving() {
     assert!(!without.contains("/plans/a.md"), "{without}");
 }
 
-// PLAN-58
 #[test]
 fn the_plan_after_compaction() {
     let plan = PlanFileReference {
