@@ -1,0 +1,235 @@
+//! A running server: its process in custody, and what goes in and out.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tiller_policy::{Permit, Script};
+use tiller_protocol::id::CallId;
+use tiller_sandbox::{
+    Child, Confinement, Exit, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, spawn_confined,
+};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::Surroundings;
+use crate::framing::{Decoder, Unreadable, frame};
+use crate::message::Message;
+use crate::server::Server;
+
+/// Bytes that are read at once.
+const CHUNK: usize = 64 * 1024;
+/// Bytes that may wait for a server that does not read.
+const BACKLOG: usize = 64 * 1024 * 1024;
+/// Bytes of a server's complaints that are kept.
+const COMPLAINT: usize = 2_000;
+/// How long a server whose output has ended may take to end itself.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// A running server. Dropping it ends everything the server has started.
+pub(crate) struct Connection {
+    incoming: DuplexStream,
+    chunk: Vec<u8>,
+    decoder: Decoder,
+    outgoing: Option<StdinPipe>,
+    backlog: VecDeque<u8>,
+    /// Dropping it ends the server.
+    stop: oneshot::Sender<Infallible>,
+    work: BoxFuture<'static, Exit>,
+    /// Everything the server has started is gone.
+    is_over: bool,
+    complaint: Complaint,
+}
+
+impl Connection {
+    /// Starts a server.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub(crate) async fn start(server: &Server, surroundings: &Arc<Surroundings>) -> Result<Self, String> {
+        let (server, surroundings) = (server.clone(), Arc::clone(surroundings));
+        // Starting waits for the supervisor.
+        let started = tokio::task::spawn_blocking(move || launch(&server, &surroundings)).await;
+        let mut child = started.map_err(|error| error.to_string())??;
+        let outgoing = child.take_stdin();
+        let (ours, theirs) = duplex(CHUNK);
+        let (stop, stopped) = oneshot::channel::<Infallible>();
+        let complaint = Complaint::default();
+        let heard = complaint.clone();
+        let work = async move { child.relay(theirs, heard, stopped).await.0 }.boxed();
+        Ok(Self {
+            incoming: ours,
+            chunk: vec![0; CHUNK],
+            decoder: Decoder::default(),
+            outgoing,
+            backlog: VecDeque::new(),
+            stop,
+            work,
+            is_over: false,
+            complaint,
+        })
+    }
+
+    /// Puts messages behind those that wait to be written.
+    ///
+    /// # Errors
+    /// When the server does not read.
+    pub(crate) fn send(&mut self, messages: Vec<String>) -> Result<(), String> {
+        for message in messages {
+            self.backlog.extend(frame(&message));
+        }
+        match self.backlog.len() > BACKLOG {
+            true => Err("does not read what it is sent".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until something happens: messages have come, or the server has ended. Writes meanwhile. Cancel-safe.
+    ///
+    /// # Errors
+    /// Why nothing more can come.
+    pub(crate) async fn next(&mut self) -> Result<Vec<Message>, String> {
+        loop {
+            tokio::select! {
+                exit = &mut self.work => return Err(self.over(&exit)),
+                read = self.incoming.read(&mut self.chunk) => match read {
+                    Ok(length @ 1..) => {
+                        self.decoder.push(&self.chunk[..length]);
+                        return self.messages().map_err(|error| error.to_string());
+                    }
+                    // Its supervisor is about to say why, unless it lives on without a voice.
+                    Ok(_) | Err(_) => return Err(match timeout(LAST_WORDS, &mut self.work).await {
+                        Ok(exit) => self.over(&exit),
+                        Err(_) => "closed its output".to_owned(),
+                    }),
+                },
+                () = write(&mut self.outgoing, &mut self.backlog) => {}
+            }
+        }
+    }
+
+    fn over(&mut self, exit: &Exit) -> String {
+        self.is_over = true;
+        self.complaint.behind(ended(exit.status))
+    }
+
+    fn messages(&mut self) -> Result<Vec<Message>, Unreadable> {
+        let mut messages = Vec::new();
+        while let Some(body) = self.decoder.next_body()? {
+            match Message::parse(&body) {
+                Some(message) => messages.push(message),
+                None => {
+                    tracing::debug!(
+                        bytes = body.len(),
+                        "a language server said something that is no message"
+                    );
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Gives a server that was told to end some time for it, and ends it if that is not enough.
+    pub(crate) async fn end(self, patience: Duration) {
+        let Self { mut work, stop, mut outgoing, mut backlog, incoming, is_over, .. } = self;
+        if is_over {
+            return;
+        }
+        // Nobody listens any more; a server that still talks must not be held up by that.
+        drop(incoming);
+        let farewell = async {
+            while !backlog.is_empty() && outgoing.is_some() {
+                write(&mut outgoing, &mut backlog).await;
+            }
+            drop(outgoing);
+            std::future::pending::<Infallible>().await
+        };
+        let over = tokio::select! {
+            _ = &mut work => true,
+            never = farewell => match never {},
+            () = tokio::time::sleep(patience) => false,
+        };
+        if !over {
+            drop(stop);
+            work.await;
+        }
+    }
+}
+
+fn launch(server: &Server, surroundings: &Surroundings) -> Result<Child, String> {
+    let script = Script { command: server.script(), cwd: surroundings.root().to_owned() };
+    let permit = Permit::for_users_own_command(script);
+    let (permit, confinement) = match server.confined {
+        true => (surroundings.hold)(permit)?,
+        false => (permit, Confinement::full()),
+    };
+    let call = CallId::from("language-server");
+    let spool = Spool { dir: PathBuf::new(), start: SpoolStart::Never };
+    let spec = Spawn { call: &call, vars: &surroundings.vars, stdin: Stdin::Pipe, spool };
+    spawn_confined(&permit, &spec, &confinement).map_err(|error| format!("could not be started: {error}"))
+}
+
+/// Writes some of what waits; waits for ever if there is nothing. Cancel-safe: what is written is taken out at once.
+async fn write(outgoing: &mut Option<StdinPipe>, backlog: &mut VecDeque<u8>) {
+    let Some(pipe) = outgoing.as_mut().filter(|_| !backlog.is_empty()) else {
+        return std::future::pending().await;
+    };
+    match pipe.write(backlog.as_slices().0).await {
+        Ok(length) => drop(backlog.drain(..length)),
+        // It does not listen any more; that it ends is told elsewhere.
+        Err(_) => *outgoing = None,
+    }
+}
+
+fn ended(status: Status) -> String {
+    match status {
+        Status::Code(127) => "was not found".to_owned(),
+        Status::Code(code) => format!("ended with exit code {code}"),
+        Status::Signal(signal) => format!("was ended by signal {signal}"),
+        Status::NotRun(errno) => format!("could not be run (system error {errno})"),
+        Status::Lost => "was not seen to end".to_owned(),
+    }
+}
+
+/// The last words on standard error.
+#[derive(Clone, Default)]
+struct Complaint(Arc<Mutex<VecDeque<u8>>>);
+
+impl Complaint {
+    /// The reason with what the server itself said about it.
+    fn behind(&self, reason: String) -> String {
+        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(bytes.make_contiguous()).into_owned();
+        let last: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        match last.last() {
+            Some(line) => format!("{reason}: {}", line.chars().take(300).collect::<String>()),
+            None => reason,
+        }
+    }
+}
+
+impl AsyncWrite for Complaint {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&bytes[bytes.len().saturating_sub(COMPLAINT)..]);
+        let surplus = kept.len().saturating_sub(COMPLAINT);
+        kept.drain(..surplus);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
