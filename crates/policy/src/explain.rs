@@ -27,8 +27,6 @@ pub struct Explanation {
     pub file: Option<PathBuf>,
     /// How much it may change when it runs, if it is a command that may run.
     pub profile: Option<Profile>,
-    /// Whether it may only run where the kernel lets it change nothing.
-    pub confined: bool,
     /// What the call consists of.
     pub parts: Vec<ExplainedPart>,
 }
@@ -72,7 +70,6 @@ pub fn explain(request: &Request, cx: &Context) -> Explanation {
         source,
         file,
         profile,
-        confined: profile == Some(Profile::ReadOnly),
         parts: parts.collect(),
     }
 }

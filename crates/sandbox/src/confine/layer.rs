@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs::Permissions;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -37,12 +38,10 @@ impl Lease {
     pub(crate) fn layer_for(&self, target: &Path) -> io::Result<String> {
         let name = label(target);
         let mode = fs_err::metadata(target)?.mode() & 0o7777;
-        for (end, mode) in [("u", mode), ("w", 0o700)] {
-            match std::fs::DirBuilder::new().mode(mode).create(self.0.join(format!("{name}{end}"))) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
-        }
+        let dir = |end: &str| self.0.join(format!("{name}{end}"));
+        make(&dir("u"), mode)?;
+        clear(&dir("w"))?;
+        make(&dir("w"), 0o700)?;
         Ok(name)
     }
 }
@@ -51,6 +50,24 @@ impl Drop for Lease {
     fn drop(&mut self) {
         taken().remove(&self.0);
     }
+}
+
+fn make(dir: &Path, mode: u32) -> io::Result<()> {
+    match std::fs::DirBuilder::new().mode(mode).create(dir) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Removes what the kernel has left for its own use: a mark that the layer was not flushed to disk, in a directory
+/// that is closed to everybody.
+fn clear(dir: &Path) -> io::Result<()> {
+    let inner = dir.join("work");
+    if inner.is_dir() {
+        fs_err::set_permissions(&inner, Permissions::from_mode(0o700))?;
+        fs_err::remove_dir_all(&inner)?;
+    }
+    Ok(())
 }
 
 fn taken() -> MutexGuard<'static, BTreeSet<PathBuf>> {

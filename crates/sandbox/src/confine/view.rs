@@ -61,7 +61,7 @@ struct View<'a> {
 }
 
 /// What is special about a path in a workspace.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     /// What is written there stays.
     Writable,
@@ -119,21 +119,28 @@ impl View<'_> {
         let devices = self.open_devices()?;
         self.close_the_tree()?;
         self.base(devices, &caches)?;
+        let is_behind = |path: &Path| caches.iter().any(|cache| path.starts_with(cache));
+        let (behind, others): (Vec<_>, Vec<_>) =
+            self.marks().into_iter().partition(|(path, _)| is_behind(path));
+        // What is closed around a cache must not close its layer; what is special inside of it lies upon the layer.
+        others.iter().try_for_each(|(path, mark)| self.make_special(path, *mark, None))?;
         self.lay_over(&caches, &lowers)?;
-        for (path, mark) in self.marks() {
-            match mark {
-                Mark::Writable => self.open_up(&path, behind_caches.get(&path).copied())?,
-                Mark::OnTheWay => self.mount(&path, &path, "", libc::MS_BIND | libc::MS_REC, "")?,
-                Mark::Protected => {
-                    self.mount(&path, &path, "", libc::MS_BIND | libc::MS_REC, "")?;
-                    self.attributes(&path, READ_ONLY, 0, Reach::Tree)?;
-                }
-            }
+        for (path, mark) in &behind {
+            self.make_special(path, *mark, behind_caches.get(path).copied())?;
         }
-        // What is protected around a cache has closed it.
-        caches.iter().try_for_each(|cache| self.attributes(cache, 0, READ_ONLY, Reach::Mount))?;
         let reachable = [self.places.roots.clone(), self.places.sockets.clone()].concat();
         self.mask_sockets(&reachable)
+    }
+
+    fn make_special(&mut self, path: &Path, mark: Mark, real: Option<RawFd>) -> Result<(), SandboxError> {
+        if mark == Mark::Writable {
+            return self.open_up(path, real);
+        }
+        self.mount(path, path, "", libc::MS_BIND | libc::MS_REC, "")?;
+        match mark {
+            Mark::Protected => self.attributes(path, READ_ONLY, 0, Reach::Tree),
+            Mark::OnTheWay | Mark::Writable => Ok(()),
+        }
     }
 
     /// Layers over caches, kept where the next command finds them if that is possible.
@@ -269,7 +276,9 @@ impl View<'_> {
             let layers = fd_path(fd);
             format!("lowerdir={lower},upperdir={layers}/{name}u,workdir={layers}/{name}w,userxattr")
         };
-        let kept = kept.map(|(fd, name)| options(fd, &name)).unwrap_or_default();
+        // What is in a cache may be lost in a crash of the machine; without this, each command would end by waiting for
+        // the whole disk.
+        let kept = kept.map(|(fd, name)| options(fd, &name) + ",volatile").unwrap_or_default();
         let (data, otherwise) = (c_path(kept)?, c_path(options(LAYERS_FD, &index.to_string()))?);
         self.steps.push(Step::Overlay {
             target: c_path(dir)?,
