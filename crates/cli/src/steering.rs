@@ -1,9 +1,10 @@
 //! What the settings say about steering.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tiller_config::{Resolved, Sourced};
-use tiller_engine::SteeringChoice;
+use tiller_engine::{LanguageChoice, SteeringChoice, doubt_about_server};
 use tiller_protocol::env::Env;
 use tiller_steering::attachment::catalog::mutable;
 use tiller_steering::source::{Style, find_style};
@@ -25,7 +26,22 @@ pub(crate) fn choice(settings: &Resolved, env: &Env, config_dir: &Path) -> Steer
         style: style(settings, env, config_dir),
         ultra_memory: settings.ultra_memory_file.value.clone(),
         session_memory: settings.session_memory.value,
+        languages: languages(settings),
         ..SteeringChoice::default()
+    }
+}
+
+fn languages(settings: &Resolved) -> LanguageChoice {
+    for (name, Sourced { value, origin }) in &settings.language_servers {
+        if let Some(doubt) = doubt_about_server(name, value) {
+            complain(&format!("warning: {origin}: languageServers.{name}: {doubt}; it has no effect"));
+        }
+    }
+    let servers = settings.language_servers.iter();
+    LanguageChoice {
+        enabled: settings.diagnostics.value,
+        wait: Duration::from_millis(settings.diagnostics_wait_ms.value),
+        servers: servers.map(|(name, server)| (name.clone(), server.value.clone())).collect(),
     }
 }
 

@@ -45,7 +45,11 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
         &["sandbox", "language", "model", "steering", "testkit"],
     ),
     // Waiting.
-    ("tokio", &["sandbox", "language", "model", "tools", "steering", "engine", "cli", "testkit", "xtask"], &[]),
+    (
+        "tokio",
+        &["sandbox", "language", "model", "tools", "steering", "engine", "cli", "testkit", "xtask"],
+        &[],
+    ),
     ("tokio-util", &["language", "tools", "steering", "engine", "cli"], &[]),
     // Searching and changing files.
     ("aho-corasick", &["tools"], &[]),

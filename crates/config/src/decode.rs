@@ -91,8 +91,11 @@ fn restricts(path: &[Step], origin: &Origin, dialect: Dialect) -> bool {
     origin.layer == Layer::Managed || (RESTRICTIONS.contains(&key) && !is_foreign_mode)
 }
 
-/// What stands in a list is one thing: half a hook would do something that nobody meant.
+/// What stands in a list is one thing, and so is a server: half a hook or command would do something that nobody meant.
 fn whole(path: &[Step]) -> &[Step] {
+    if matches!(path, [Step::Key(key), _, ..] if key == "languageServers") {
+        return &path[..2];
+    }
     let last = path.iter().rposition(|step| matches!(step, Step::Index(_)));
     last.map_or(path, |last| &path[..=last])
 }
@@ -202,17 +205,25 @@ mod tests {
             "model": 3,
             "fallbackModel": "haiku",
             "permissions": {"allow": ["Read", 7, "Edit", false]},
-            "hooks": {"Stop": [{"hooks": [{"type": "teleport"}, {"type": "prompt", "prompt": "ok?"}]}]}
+            "hooks": {"Stop": [{"hooks": [{"type": "teleport"}, {"type": "prompt", "prompt": "ok?"}]}]},
+            "languageServers": {"rust": {"command": ["ra", 7]}, "lua": {"command": ["luals"]}}
         }"#;
         let (settings, warnings) = read(text, Layer::Project, Dialect::Own).unwrap();
         assert_eq!(settings.model, None);
         assert_eq!(settings.fallback_model.as_deref(), Some("haiku"));
         assert_eq!(settings.permissions.allow, ["Read", "Edit"]);
         assert!(matches!(&settings.hooks[&HookEvent::Stop][0].hooks[..], [Hook::Prompt { .. }]));
+        assert_eq!(settings.language_servers.keys().collect::<Vec<_>>(), ["lua"]);
         let places: Vec<&str> = warnings.iter().map(|warning| warning.split(": ").nth(1).unwrap()).collect();
         assert_eq!(
             places,
-            ["line 2, column 22", "line 4, column 47", "line 4, column 58", "line 5, column 52"],
+            [
+                "line 2, column 22",
+                "line 4, column 47",
+                "line 4, column 58",
+                "line 5, column 52",
+                "line 6, column 60"
+            ],
             "{warnings:#?}"
         );
         assert!(warnings[0].contains("invalid type: integer `3`, expected a string; it is ignored"));

@@ -22,8 +22,8 @@ mod write;
 
 pub use change::{set, write_updates};
 pub use definition::{
-    DEFAULT_MODEL, Hook, HookEvent, HookGroup, Network, OnFailure, Permissions, RuleTest, Sandbox, Secrets,
-    Settings, Steering, Web,
+    DEFAULT_MODEL, Hook, HookEvent, HookGroup, LanguageServer, Network, OnFailure, Permissions, RuleTest,
+    Sandbox, Secrets, Settings, Steering, Web,
 };
 pub use dirs::{Places, Target, config_dir};
 pub use error::{Problem, SettingsError};

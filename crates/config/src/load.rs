@@ -135,6 +135,7 @@ impl Layers {
 fn environment(env: &Env) -> Settings {
     Settings {
         streaming_tool_execution: env.var("TILLER_STREAMING_TOOL_EXECUTION").map(is_yes),
+        diagnostics: env.var("TILLER_DIAGNOSTICS").map(is_yes),
         ..Settings::default()
     }
 }

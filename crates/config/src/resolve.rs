@@ -8,8 +8,8 @@ use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
 use crate::definition::{
-    DEFAULT_MASK, DEFAULT_MEMORY, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE,
-    HookEvent, HookGroup, Network, RuleTest, Settings,
+    DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING,
+    DEFAULT_STYLE, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -48,6 +48,12 @@ pub struct Resolved {
     pub session_memory: Sourced<bool>,
     /// What the model is told beside the prompt.
     pub steering: ResolvedSteering,
+    /// Whether the model is told of problems that language servers find.
+    pub diagnostics: Sourced<bool>,
+    /// How long a request waits for them, in milliseconds.
+    pub diagnostics_wait_ms: Sourced<u64>,
+    /// Language servers by language.
+    pub language_servers: BTreeMap<String, Sourced<LanguageServer>>,
     /// What had to be left out.
     #[serde(skip)]
     pub warnings: Vec<Problem>,
@@ -132,7 +138,7 @@ impl Resolved {
             model: stack.highest(|s| s.model.clone(), DEFAULT_MODEL.to_owned()),
             fallback_model: stack.highest(|s| s.fallback_model.clone().map(Some), None),
             streaming_tool_execution: stack.highest(|s| s.streaming_tool_execution, DEFAULT_STREAMING),
-            env: stack.env(),
+            env: stack.named(|s| &s.env),
             permissions: ResolvedPermissions {
                 allow: stack.all(|s| &s.permissions.allow),
                 ask: stack.all(|s| &s.permissions.ask),
@@ -158,6 +164,9 @@ impl Resolved {
                 .highest(|s| s.ultra_memory_file.as_ref().map(|file| Some(absolute(file))), None),
             session_memory: stack.highest(|s| s.session_memory, DEFAULT_MEMORY),
             steering: ResolvedSteering { mute: stack.all(|s| &s.steering.mute) },
+            diagnostics: stack.highest(|s| s.diagnostics, DEFAULT_DIAGNOSTICS),
+            diagnostics_wait_ms: stack.highest(|s| s.diagnostics_wait_ms, DEFAULT_WAIT_MS),
+            language_servers: stack.named(|s| &s.language_servers),
             warnings,
         })
     }
@@ -188,14 +197,18 @@ impl Stack<'_> {
         all
     }
 
-    fn env(&self) -> BTreeMap<String, Sourced<String>> {
-        let mut variables = BTreeMap::new();
+    /// By name, what the highest layer says of each.
+    fn named<T: Clone>(
+        &self,
+        get: impl Fn(&Settings) -> &BTreeMap<String, T>,
+    ) -> BTreeMap<String, Sourced<T>> {
+        let mut named = BTreeMap::new();
         for said in self.0 {
-            for (name, value) in &said.settings.env {
-                variables.insert(name.clone(), Sourced { value: value.clone(), origin: said.origin.clone() });
+            for (name, value) in get(&said.settings) {
+                named.insert(name.clone(), Sourced { value: value.clone(), origin: said.origin.clone() });
             }
         }
-        variables
+        named
     }
 
     fn hooks(&self) -> BTreeMap<HookEvent, Vec<Sourced<HookGroup>>> {

@@ -44,8 +44,8 @@ impl Resolved {
         let pointer = format!("/{}", key.replace('.', "/"));
         match self.values().pointer(&pointer) {
             Some(value) => Ok(value.clone()),
-            // A variable or event of which nobody says anything.
-            None if key.starts_with("env.") => Ok(Value::Null),
+            // A variable, language or event of which nobody says anything.
+            None if key.starts_with("env.") || key.starts_with("languageServers.") => Ok(Value::Null),
             None if HookEvent::ALL.iter().any(|event| format!("hooks.{event:?}") == key) => Ok(Value::Null),
             None => Err(unknown(key)),
         }

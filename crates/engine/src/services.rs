@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tiller_language::Languages;
 use tiller_model::Model;
 use tiller_policy::Context;
 use tiller_protocol::env::Env;
@@ -37,6 +38,8 @@ pub(crate) struct Services {
     /// The model for searches.
     pub(crate) search_model: String,
     pub(crate) hooks: Hooks,
+    /// Language servers, if there shall be any.
+    pub(crate) languages: Option<Arc<Languages>>,
     /// The way to the session for what is neither a command nor news of a call.
     pub(crate) asides: mpsc::UnboundedSender<Aside>,
     /// Every task of the session, so that its end can wait for them.

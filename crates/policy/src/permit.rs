@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::access::{Access, Request, Script};
 use crate::context::Context;
-use crate::decide::hidden_from_commands;
+use crate::decide::{hidden_from_commands, kept_from_commands};
 use crate::holding::Profile;
 use crate::rule::pattern::{Pattern, Search};
 
@@ -57,6 +57,12 @@ impl Permit {
     #[must_use]
     pub fn minding_denied_reads(self, cx: &Context) -> Self {
         Self { excluded: hidden_from_commands(cx), ..self }
+    }
+
+    /// The same for a command that must neither see nor change what rules forbid.
+    #[must_use]
+    pub fn minding_rules(self, cx: &Context) -> Self {
+        self.minding_denied_reads(cx).keeping(kept_from_commands(cx))
     }
 
     /// How much the command may change at most. It may be held more strictly, never less.

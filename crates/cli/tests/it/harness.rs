@@ -107,6 +107,8 @@ impl World {
             .env("ANTHROPIC_API_KEY", self.server.key())
             .env("TILLER_RETRY_BASE_MS", "1")
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            // Language servers that happen to be installed are none of a test's business.
+            .env("TILLER_DIAGNOSTICS", "0")
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

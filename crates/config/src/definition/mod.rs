@@ -3,6 +3,7 @@
 //! A default is named once: the schema shows the constant that resolving uses.
 
 mod hook;
+mod language;
 mod permission;
 mod sandbox;
 
@@ -12,6 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use hook::{Hook, HookEvent, HookGroup, OnFailure};
+pub use language::LanguageServer;
+pub(crate) use language::{DEFAULT_DIAGNOSTICS, DEFAULT_WAIT_MS};
 pub use permission::{Permissions, RuleTest};
 pub(crate) use sandbox::DEFAULT_ENABLED as DEFAULT_SANDBOX;
 pub use sandbox::{Network, Sandbox};
@@ -71,6 +74,18 @@ pub struct Settings {
     pub session_memory: Option<bool>,
     /// What the model is told beside the prompt.
     pub steering: Steering,
+    /// Whether the model is told of problems that language servers find in files it has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_DIAGNOSTICS, "x-trust" = [true]))]
+    pub diagnostics: Option<bool>,
+    /// How long a request waits for problems in files that were just changed, in milliseconds; 900 at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_WAIT_MS))]
+    pub diagnostics_wait_ms: Option<u64>,
+    /// Language servers by language, beside those that are found by themselves.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-trust" = true))]
+    pub language_servers: BTreeMap<String, LanguageServer>,
     /// In the managed file: keys for which no other layer counts. Deny and ask rules of other layers count all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locked: Vec<String>,

@@ -115,6 +115,10 @@ fn protected(env: &Env) -> Vec<PathBuf> {
     own.chain(RUN_AT_START.iter().map(|name| env.home.join(name))).collect()
 }
 
+/// What the user is told of a server that cannot be confined.
+const UNHELD_SERVER: &str = "was not started: it runs code of the project, and commands are not confined here. With \
+     \"confined\": false in languageServers it runs all the same";
+
 /// Holds the commands of one session.
 pub(crate) struct Confiner {
     choice: SandboxChoice,
@@ -179,6 +183,30 @@ impl Confiner {
         let incomplete = (read.incomplete || changed.incomplete)
             .then(|| self.once("sandbox_incomplete", denied::INCOMPLETE));
         Ok(Held { confinement, notices: incomplete.flatten().into_iter().collect() })
+    }
+
+    /// How a language server is held, which nobody is asked about although it runs code of the project: like commands in a
+    /// workspace, and without the network. May take a moment.
+    ///
+    /// # Errors
+    /// Why it must not run.
+    pub(crate) fn hold_server(
+        &self,
+        permit: Permit,
+        policy: &Context,
+    ) -> Result<(Permit, Confinement), String> {
+        if !policy.holding.workspace || !policy.holding.kernel.confines() {
+            return Err(UNHELD_SERVER.to_owned());
+        }
+        let permit = permit.minding_rules(policy);
+        let mut confinement = self.choice.confinement(Profile::Workspace, policy.roots.clone(), &self.env);
+        confinement.protected.extend(self.own.iter().cloned());
+        confinement.protected.extend(denied::find(&permit, Deed::Change, &policy.roots).paths);
+        confinement.denied_reads = denied::find(&permit, Deed::Read, &policy.roots).paths;
+        confinement.network = tiller_sandbox::Network::Deny;
+        // It lives as long as the session and must not keep the layers of commands from them.
+        confinement.layers = self.layers.dir().map(|dir| dir.join("servers"));
+        Ok((permit, confinement))
     }
 
     /// Everything the user may, apart from what rules forbid: these hold in every mode.

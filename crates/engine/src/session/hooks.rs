@@ -9,7 +9,7 @@ use tiller_config::HookEvent;
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::{Attachment, Body, Dequeued, Level, Response};
+use tiller_protocol::entry::{Attachment, Body, Dequeued, Level, Notice, Response};
 use tiller_protocol::id::{AskId, CallId, EntryId};
 use tiller_protocol::permission::Update;
 use tokio::sync::oneshot;
@@ -31,6 +31,8 @@ pub(crate) enum Aside {
     Hooks(Box<Outcome>),
     /// A model request was made on behalf of a hook.
     Spent(Response),
+    /// The user should know something.
+    Notice(Notice),
     /// A change of permissions that is to last could not be written to its settings file.
     Unsaved {
         /// All that was to be changed.
@@ -97,6 +99,7 @@ impl Task {
             }
             Aside::Hooks(outcome) => self.record_hooks(&outcome, None),
             Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
+            Aside::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
             Aside::Unsaved { updates, problem } => self.unsaved(updates, &problem),
         }
     }

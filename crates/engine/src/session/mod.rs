@@ -304,6 +304,9 @@ impl Task {
         self.services.ended.cancel();
         self.services.hooks.end_all().await;
         self.services.shells.end_all().await;
+        if let Some(languages) = &self.services.languages {
+            languages.end().await;
+        }
         self.services.tasks.close();
         if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {
             tracing::warn!("some tasks did not end in time");

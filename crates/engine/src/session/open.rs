@@ -106,7 +106,7 @@ impl Task {
             None => setup.config_dir.join("layers").join(opening.id.to_string()),
         };
         let own = vec![setup.config_dir.clone(), opening.paths.dir.clone()];
-        let services = Services {
+        let mut services = Services {
             env: setup.env.clone(),
             registry: setup.registry,
             shells: Arc::new(Shells::new(setup.env.clone())),
@@ -120,10 +120,16 @@ impl Task {
             small_model: setup.names.small_fast.clone(),
             search_model: main_model.clone(),
             hooks,
+            languages: None,
             asides: aside,
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
         };
+        services.languages = setup.steering.languages.begin(&services);
+        let mut steering = setup.steering;
+        if let Some(languages) = &services.languages {
+            steering.providers.server_diagnostics = Some(steering.languages.provider(languages, &services));
+        }
         let todos = setup.persist.then(|| todo_file::path(&setup.config_dir, opening.id));
         let notes_dir = setup.persist.then(|| setup.config_dir.clone());
         let places = Places { config_dir: setup.config_dir.clone(), ..Places::of(&setup.env) };
@@ -140,7 +146,7 @@ impl Task {
             thinking: setup.thinking,
             effort: setup.effort,
             betas: setup.betas,
-            steering: setup.steering,
+            steering,
             todo_file: todos,
             places,
             notes_dir,

@@ -42,6 +42,9 @@ impl Task {
     fn report(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
         for Report { result, attachments } in attempt.executor.take_reports() {
             let call = result.call.clone();
+            if !result.is_error && attempt.executor.changes_something(&call) {
+                self.tell_servers(&result.effects);
+            }
             let entry = self.append(Body::Result(result))?;
             attempt.entries.push(entry.id);
             for attachment in attachments {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
+use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, Body, Delivery, Level};
 use tiller_protocol::env::{Env, is_yes};
 use tiller_protocol::id::EntryId;
@@ -18,10 +19,14 @@ use tiller_tools::{ShellInfo, ShellState, View};
 
 use super::Task;
 use super::hooks::Admission;
+use crate::language::LanguageChoice;
 use crate::policy::resolved;
 use crate::sight::FileSight;
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
+
+/// What language servers report.
+const DIAGNOSTICS: &str = "diagnostics";
 
 /// What the model is told beside the prompt, as the user has chosen.
 #[derive(Clone, Default)]
@@ -38,6 +43,8 @@ pub struct SteeringChoice {
     pub critical_reminder: Option<String>,
     /// Who knows problems in files.
     pub providers: Providers,
+    /// Language servers.
+    pub languages: LanguageChoice,
 }
 
 impl SteeringChoice {
@@ -144,6 +151,19 @@ impl Task {
             self.attach(context.unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    /// Lets language servers know which files a call has written.
+    pub(super) fn tell_servers(&self, effects: &[Effect]) {
+        let Some(languages) = &self.services.languages else { return };
+        if !self.pipeline.is_enabled() || self.pipeline.mutes(DIAGNOSTICS) {
+            return;
+        }
+        for effect in effects {
+            if let Effect::FileSeen(seen) = effect {
+                languages.touched(&seen.path);
+            }
+        }
     }
 
     pub(super) fn sight(&self) -> FileSight {

@@ -103,13 +103,18 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     let profile = profile(request, cx, &reason);
     let permit = Permit::new(request.clone(), excluded.unwrap_or_default(), profile);
     let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
-    let kept = if runs { Files { cx, tool: None }.preserves() } else { Vec::new() };
+    let kept = if runs { kept_from_commands(cx) } else { Vec::new() };
     Decision::Allow(permit.keeping(kept), reason)
 }
 
 /// What no command may read.
 pub(crate) fn hidden_from_commands(cx: &Context) -> Vec<Pattern> {
     Files { cx, tool: None }.exclusions()
+}
+
+/// What no command may change.
+pub(crate) fn kept_from_commands(cx: &Context) -> Vec<Pattern> {
+    Files { cx, tool: None }.preserves()
 }
 
 /// A verdict with all that led to it.
