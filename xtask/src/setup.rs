@@ -1,5 +1,5 @@
-//! `cargo xtask setup`: what tests need from outside. The model provider's own client judges the scripted server, in a
-//! Python environment; a browser shows the pages that Tiller writes.
+//! `cargo xtask setup`: what tests need from outside. In a Python environment, the model provider's own client judges the
+//! scripted server, and a language server finds errors; a browser shows the pages that Tiller writes.
 
 use std::path::Path;
 
@@ -8,9 +8,10 @@ use anyhow::{Context, bail};
 use crate::program::{command, must_succeed, succeeds};
 use crate::say;
 
-/// The package that tests import, by the name it has in the package index and in Python.
-const PACKAGE: &str = "anthropic";
-/// Names another interpreter; it has to have the package already.
+/// The packages that tests need, by the names they have in the package index and in Python.
+const PACKAGES: [(&str, &str); 3] =
+    [("anthropic", "anthropic"), ("python-lsp-server", "pylsp"), ("pyflakes", "pyflakes")];
+/// Names another interpreter; it has to have the packages already.
 const OWN_PYTHON: &str = "TILLER_TEST_PYTHON";
 
 /// The browser and letters for it, by the names of Debian's packages; the second where the first is unknown.
@@ -38,34 +39,40 @@ fn browser(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the Python environment, unless it is there.
+/// Makes the Python environment, as far as it is not there.
 fn python(root: &Path) -> anyhow::Result<()> {
     if let Some(python) = std::env::var_os(OWN_PYTHON) {
         let python = python.to_string_lossy();
-        if !has_package(root, &python) {
+        let missing = missing(root, &python).join(", ");
+        if !missing.is_empty() {
             bail!(
-                "{OWN_PYTHON} is {python}, which cannot import {PACKAGE}; install it there or unset the variable"
+                "{OWN_PYTHON} is {python}, which cannot import {missing}; install it there or unset the variable"
             );
         }
         return Ok(());
     }
     let environment = root.join("target/test-venv");
     let python = environment.join("bin/python3").to_string_lossy().into_owned();
-    if has_package(root, &python) {
+    if missing(root, &python).is_empty() {
         return Ok(());
     }
     say(&format!("making {}", environment.display()));
     ensure_venv_module(root)?;
     must_succeed(command(root, "python3", &["-m", "venv", "--clear", &environment.to_string_lossy()]))?;
-    must_succeed(command(root, &python, &["-m", "pip", "install", "--quiet", PACKAGE])).with_context(|| {
+    let mut install = command(root, &python, &["-m", "pip", "install", "--quiet"]);
+    install.args(PACKAGES.map(|(package, _)| package));
+    must_succeed(install).with_context(|| {
         format!(
-            "{PACKAGE} could not be installed; check the network, or set {OWN_PYTHON} to a Python that has it"
+            "the packages could not be installed; check the network, or set {OWN_PYTHON} to a Python that has them"
         )
     })
 }
 
-fn has_package(root: &Path, python: &str) -> bool {
-    succeeds(command(root, python, &["-c", &format!("import {PACKAGE}")]))
+/// The packages that an interpreter cannot import.
+fn missing(root: &Path, python: &str) -> Vec<&'static str> {
+    let imports = |module: &str| succeeds(command(root, python, &["-c", &format!("import {module}")]));
+    let missing = PACKAGES.iter().filter(|(_, module)| !imports(module));
+    missing.map(|(package, _)| *package).collect()
 }
 
 /// Debian keeps the module that `python3 -m venv` needs in a package of its own.

@@ -265,6 +265,19 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_has_the_same_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics.md");
+        let page = fs_err::read_to_string(page).unwrap();
+        for known in KNOWN {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", known.name))).unwrap();
+            let programs = known.commands.iter().map(|command| &command[0]);
+            for word in known.extensions.iter().chain(programs) {
+                assert!(row.contains(&format!("`{word}`")), "{word} is missing in {row}");
+            }
+        }
+    }
+
+    #[test]
     fn settings_change_replace_add_and_switch_off() {
         let strict: Map<String, Value> = [("strict".to_owned(), json!(true))].into_iter().collect();
         let changed = wish("python", Wish { settings: strict, confined: Some(false), ..Wish::default() });

@@ -17,6 +17,7 @@ mod config;
 mod confinement;
 mod control;
 mod demo;
+mod diagnostics;
 mod doctor;
 mod faults;
 mod headless_contract;
