@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-use crate::definition::Settings;
-use crate::document::{Content, Node, Step, spell};
+use crate::definition::{HookEvent, Settings};
+use crate::document::{Content, Node, Step, spell, steps};
 use crate::error::{Problem, SettingsError, did_you_mean};
 use crate::key::{Members, closest, members, schema};
 use crate::origin::{Layer, Origin};
@@ -43,6 +43,15 @@ pub(crate) fn decode(
 ) -> Result<Settings, SettingsError> {
     if let (Dialect::Foreign, Content::Object(members)) = (dialect, &mut node.content) {
         members.retain(|(key, _)| FOREIGN_KEYS.contains(&key.as_str()));
+    }
+    let mut events = unknown_events(&node, origin);
+    match dialect {
+        Dialect::Own if !events.is_empty() => return Err(SettingsError::Restriction(events.swap_remove(0))),
+        Dialect::Own => {}
+        Dialect::Foreign => warnings.extend(events.into_iter().map(|mut problem| {
+            problem.text.push_str("; its hooks do not run");
+            problem
+        })),
     }
     let mut unknown = Vec::new();
     leave_out_unknown(&mut node, schema(), &mut Vec::new(), origin, &mut unknown);
@@ -88,7 +97,26 @@ fn restricts(path: &[Step], origin: &Origin, dialect: Dialect) -> bool {
     let key = spelled.split('[').next().unwrap_or_default();
     // Other agents have modes of their own. Without one, sessions start in the mode that asks.
     let is_foreign_mode = dialect == Dialect::Foreign && key == "permissions.defaultMode";
-    origin.layer == Layer::Managed || (RESTRICTIONS.contains(&key) && !is_foreign_mode)
+    // A hook may be a guard, wherever it stands.
+    let is_hook = matches!(path, [Step::Key(key), ..] if key == "hooks");
+    origin.layer == Layer::Managed || is_hook || (RESTRICTIONS.contains(&key) && !is_foreign_mode)
+}
+
+/// Events that do not exist. Other agents know more of them than we do; in our own files a guard must not vanish
+/// over a typing error.
+fn unknown_events(node: &Node, origin: &Origin) -> Vec<Problem> {
+    let Some(Content::Object(events)) = node.get(&steps("hooks")).map(|hooks| &hooks.content) else {
+        return Vec::new();
+    };
+    let names = || HookEvent::ALL.into_iter().map(HookEvent::name);
+    let unknown = events.iter().filter(|(name, _)| names().all(|known| known != name));
+    let problem = |(name, groups): &(String, Node)| Problem {
+        origin: origin.clone(),
+        place: groups.place,
+        key: spell(&[Step::Key("hooks".to_owned()), Step::Key(name.clone())]),
+        text: format!("there is no such event{}", did_you_mean(closest(name, names()))),
+    };
+    unknown.map(problem).collect()
 }
 
 /// What stands in a list is one thing, and so is a server: half a hook or command would do something that nobody meant.
@@ -171,7 +199,6 @@ fn schema_of<'a>(known: &Members<'a>, key: &str) -> Result<&'a Value, Vec<&'a st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::{Hook, HookEvent};
 
     fn read(text: &str, layer: Layer, dialect: Dialect) -> Result<(Settings, Vec<String>), String> {
         let origin = Origin::file(layer, "/s.json".into());
@@ -186,13 +213,13 @@ mod tests {
         let text = r#"{
             "modle": "opus",
             "permissions": {"alow": ["Read"], "deny": ["Bash"]},
-            "hooks": {"PreTolUse": [], "Stop": [{"hooks": [{"type": "command", "command": "x", "tiemout": 1}]}]},
+            "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "tiemout": 1}]}]},
             "env": {"ANYTHING": "goes"}
         }"#;
         let (settings, warnings) = read(text, Layer::User, Dialect::Own).unwrap();
-        assert_eq!(warnings.len(), 4, "{warnings:#?}");
+        assert_eq!(warnings.len(), 3, "{warnings:#?}");
         assert!(warnings[0].starts_with("/s.json: line 2, column 22: modle: "), "{}", warnings[0]);
-        for (warning, meant) in warnings.iter().zip(["model?", "allow?", "PreToolUse?", "timeout?"]) {
+        for (warning, meant) in warnings.iter().zip(["model?", "allow?", "timeout?"]) {
             assert!(warning.ends_with(&format!("did you mean {meant}")), "{warning}");
         }
         assert_eq!(settings.permissions.deny, ["Bash"]);
@@ -205,25 +232,17 @@ mod tests {
             "model": 3,
             "fallbackModel": "haiku",
             "permissions": {"allow": ["Read", 7, "Edit", false]},
-            "hooks": {"Stop": [{"hooks": [{"type": "teleport"}, {"type": "prompt", "prompt": "ok?"}]}]},
             "languageServers": {"rust": {"command": ["ra", 7]}, "lua": {"command": ["luals"]}}
         }"#;
         let (settings, warnings) = read(text, Layer::Project, Dialect::Own).unwrap();
         assert_eq!(settings.model, None);
         assert_eq!(settings.fallback_model.as_deref(), Some("haiku"));
         assert_eq!(settings.permissions.allow, ["Read", "Edit"]);
-        assert!(matches!(&settings.hooks[&HookEvent::Stop][0].hooks[..], [Hook::Prompt { .. }]));
         assert_eq!(settings.language_servers.keys().collect::<Vec<_>>(), ["lua"]);
         let places: Vec<&str> = warnings.iter().map(|warning| warning.split(": ").nth(1).unwrap()).collect();
         assert_eq!(
             places,
-            [
-                "line 2, column 22",
-                "line 4, column 47",
-                "line 4, column 58",
-                "line 5, column 52",
-                "line 6, column 60"
-            ],
+            ["line 2, column 22", "line 4, column 47", "line 4, column 58", "line 5, column 60"],
             "{warnings:#?}"
         );
         assert!(warnings[0].contains("invalid type: integer `3`, expected a string; it is ignored"));
@@ -251,6 +270,40 @@ mod tests {
         }
         let error = read(r#"{"model": 1}"#, Layer::Managed, Dialect::Own).unwrap_err();
         assert!(error.contains("model"), "{error}");
+    }
+
+    #[test]
+    fn a_hook_that_is_not_understood_is_an_error() {
+        for hooks in [
+            r#"{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeout": "5"}]}]}"#,
+            r#"{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeout": 1.5}]}]}"#,
+            r#"{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeout": 0}]}]}"#,
+            r#"{"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "x", "timeout": 0}]}]}"#,
+            r#"{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "onFailure": "blok"}]}]}"#,
+            r#"{"PreToolUse": [{"hooks": [{"type": "teleport"}]}]}"#,
+            r#"{"PreToolUse": [{"matcher": 1, "hooks": []}]}"#,
+            r#"{"PreToolUse": {"hooks": []}}"#,
+            r"[]",
+        ] {
+            for dialect in [Dialect::Own, Dialect::Foreign] {
+                let error = read(&format!(r#"{{"hooks": {hooks}}}"#), Layer::Project, dialect).unwrap_err();
+                assert!(error.contains(": hooks") && error.ends_with("correct it"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_event_that_does_not_exist_is_never_passed_over() {
+        let text =
+            r#"{"hooks": {"PreToolUze": [{"hooks": [{"type": "command", "command": "x"}]}], "Stop": [{}]}}"#;
+        let error = read(text, Layer::User, Dialect::Own).unwrap_err();
+        assert!(error.starts_with("/s.json: line 1, column ") && error.contains("PreToolUse?"), "{error}");
+        let (settings, warnings) = read(text, Layer::User, Dialect::Foreign).unwrap();
+        assert_eq!(settings.hooks.len(), 1);
+        assert!(
+            matches!(&warnings[..], [event] if event.contains("hooks.PreToolUze: there is no such event")),
+            "{warnings:?}"
+        );
     }
 
     // PERM-01

@@ -105,7 +105,8 @@ pub enum Hook {
         /// The command line.
         command: String,
         /// The longest time it may take, in seconds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
         timeout: Option<u64>,
         /// Whether nobody waits for it.
         #[serde(default, rename = "async", skip_serializing_if = "std::ops::Not::not")]
@@ -119,12 +120,21 @@ pub enum Hook {
         /// The question.
         prompt: String,
         /// The longest time it may take, in seconds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1))]
         timeout: Option<u64>,
         /// What it means when there is no answer.
         #[serde(default, rename = "onFailure")]
         on_failure: OnFailure,
     },
+}
+
+/// Reads a time limit. With none at all a hook would be ended before it can say anything.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    match Option::<u64>::deserialize(from)? {
+        Some(0) => Err(D::Error::custom("timeout is 0, but a hook needs at least 1 second")),
+        limit => Ok(limit),
+    }
 }
 
 /// What it means when a hook itself fails.
