@@ -9,8 +9,11 @@ use tiller_policy::Update;
 
 use super::outcome::Verdict;
 
-/// The object that a hook prints or a host answers. Fields of other versions are ignored; fields that are known have to
-/// make sense, because a restriction that is not understood must not be mistaken for none.
+/// Fields by which asynchronous hooks announce themselves.
+const ANNOUNCING: [&str; 2] = ["async", "asyncTimeout"];
+
+/// The object that a hook prints or a host answers. Fields of other versions are told and ignored; fields that are known
+/// have to make sense, because a restriction that is not understood must not be mistaken for none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Document {
@@ -24,6 +27,8 @@ pub(super) struct Document {
     pub(super) hook_specific_output: Option<Specific>,
     /// Only asynchronous hooks have it here.
     pub(super) additional_context: Option<Texts>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -47,6 +52,8 @@ pub(super) struct Specific {
     pub(super) updated_mcp_tool_output: Option<Value>,
     pub(super) updated_prompt: Option<String>,
     pub(super) decision: Option<Permission>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -137,6 +144,9 @@ impl Document {
                 place => format!("{place}: {}", error.inner()),
             }
         })?;
+        if document.others.get("permissionDecision").is_some_and(|decision| !decision.is_null()) {
+            return Err("permissionDecision has to stand in hookSpecificOutput".to_owned());
+        }
         let named = document.hook_specific_output.as_ref().and_then(|own| own.hook_event_name.as_deref());
         match named {
             Some(name) if name != event.name() => {
@@ -144,6 +154,17 @@ impl Document {
             }
             _ => Ok(document),
         }
+    }
+
+    /// The fields that mean nothing where they stand.
+    pub(super) fn unknown_fields(&self) -> Vec<String> {
+        let says_something = |(_, value): &(&String, &Value)| !value.is_null();
+        let outer = self.others.iter().filter(says_something).map(|(name, _)| name.clone());
+        let own = self.hook_specific_output.iter().flat_map(|own| own.others.iter()).filter(says_something);
+        outer
+            .filter(|name| !ANNOUNCING.contains(&name.as_str()))
+            .chain(own.map(|(name, _)| format!("hookSpecificOutput.{name}")))
+            .collect()
     }
 }
 
@@ -211,6 +232,7 @@ mod tests {
                 json!({"hookSpecificOutput": {"permissionDecision": "defer"}}),
                 "hookSpecificOutput.permissionDecision: ",
             ),
+            (json!({"permissionDecision": "deny"}), "permissionDecision has to stand in hookSpecificOutput"),
             (json!({"hookSpecificOutput": {"updatedInput": "ls"}}), "hookSpecificOutput.updatedInput: "),
             (
                 json!({"hookSpecificOutput": {"hookEventName": "Stop"}}),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ pub(super) struct Surroundings {
     /// The case as a hook reads it.
     pub(super) input: Arc<str>,
     pub(super) cwd: PathBuf,
+    pub(super) project_dir: PathBuf,
     pub(super) vars: Arc<BTreeMap<String, String>>,
     pub(super) judge: Arc<dyn Judge>,
     pub(super) env: Env,
@@ -87,7 +88,7 @@ impl Surroundings {
         }
         let launch = Launch {
             command: command.to_owned(),
-            cwd: self.cwd.clone(),
+            cwd: self.starting_dir().to_owned(),
             vars: Arc::clone(&self.vars),
             input: Arc::clone(&self.input),
         };
@@ -110,6 +111,17 @@ impl Surroundings {
                 Command::without_output(Ended::RunsOn)
             }
             Waited::Ended(command) => command,
+        }
+    }
+
+    /// Where commands start: where the agent is, or in the project if nobody can be there. The agent must not get rid of
+    /// a guard by making its own directory inaccessible.
+    fn starting_dir(&self) -> &Path {
+        // To look at a directory from within, one has to be able to enter it.
+        let can_enter = |dir: &Path| fs_err::metadata(dir.join(".")).is_ok_and(|found| found.is_dir());
+        match can_enter(&self.cwd) || !can_enter(&self.project_dir) {
+            true => &self.cwd,
+            false => &self.project_dir,
         }
     }
 

@@ -1,5 +1,5 @@
 //! Exit code 2 means that a hook objects, but shells and interpreters use it as well when they do not even begin.
-//! A command that never ran has no opinion.
+//! A command that never ran has no opinion. In doubt it did run: a guard's objection must not get lost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,16 +14,19 @@ use super::process::Launch;
 const COMMAND_VAR: &str = "TILLER_HOOK_COMMAND";
 
 /// Interpreters that exit with 2 when the script is not there.
-const INTERPRETERS: [&str; 7] = ["python", "pypy", "perl", "sh", "dash", "uv", "Rscript"];
+const INTERPRETERS: [&str; 6] = ["python", "pypy", "perl", "sh", "dash", "Rscript"];
 /// Their options after which the script may follow.
-const OPTIONS: [&str; 6] = ["-u", "-B", "-q", "--quiet", "--script", "run"];
+const OPTIONS: [&str; 4] = ["-u", "-B", "-q", "--quiet"];
+/// What the shell complains of, behind the line it is in, when it does not understand a command.
+const SHELL_COMPLAINTS: [&str; 2] = [": syntax error", ": unexpected EOF while looking for matching"];
 
 /// Why a command that exited with 2 has not begun; nothing if it has.
 pub(super) async fn reason(launch: &Launch, complaint: &str) -> Option<String> {
     if let Some(script) = missing_script(&launch.command, &launch.vars, &launch.cwd, complaint) {
         return Some(format!("the script {script} does not exist"));
     }
-    is_malformed(launch).await.then(|| "the shell does not understand the command".to_owned())
+    let is_malformed = is_complaint_of_shell(complaint) && is_malformed(launch).await;
+    is_malformed.then(|| "the shell does not understand the command".to_owned())
 }
 
 /// The script that an interpreter was told to run and did not find. Only a single command is looked at: after a `cd`
@@ -94,6 +97,17 @@ fn words(command: &str, value: impl Fn(&str) -> Option<String>) -> Option<Vec<St
     quote.is_none().then_some(words)
 }
 
+/// Whether the shell itself has complained. What stands before a mistake has run and may have objected.
+fn is_complaint_of_shell(complaint: &str) -> bool {
+    complaint.lines().any(|line| {
+        let behind_line = line.split_once(": line ").map(|(_, rest)| rest);
+        behind_line.is_some_and(|rest| {
+            let told = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            SHELL_COMPLAINTS.iter().any(|start| told.starts_with(start))
+        })
+    })
+}
+
 /// Lets the shell read the command without running it.
 async fn is_malformed(launch: &Launch) -> bool {
     let mut vars = BTreeMap::clone(&launch.vars);
@@ -134,7 +148,8 @@ mod tests {
                 Some("/nowhere at all/gone.py"),
             ),
             ("A=b exec perl '${DIR}'/gone.pl", "${DIR}/gone.pl", Some("${DIR}/gone.pl")),
-            ("uv run --script ${DIR}/gone.py", "/nowhere at all/gone.py", Some("/nowhere at all/gone.py")),
+            ("uv run --script ${DIR}/gone.py", "/nowhere at all/gone.py", None),
+            ("uv run gone.py", "gone.py", None),
             ("python3 $UNSET/gone.py", "can't open file '/gone.py'", Some("/gone.py")),
             ("python3 gone.py", "no such rule", None),
             ("python3 \"$PWD/here.py\"", "here.py", None),

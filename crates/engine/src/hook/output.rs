@@ -124,6 +124,11 @@ impl Said {
             return Err(unusable("it is not an object".to_owned()));
         }
         let document = Document::read(value, case.event).map_err(unusable)?;
+        let unknown = document.unknown_fields();
+        if !unknown.is_empty() {
+            let told = format!("its {} is not known in this place and has no effect", unknown.join(", "));
+            self.notices.push((Level::Warning, told));
+        }
         self.suppressed = document.suppress_output == Some(true);
         self.notices.extend(document.system_message.map(|message| (Level::Info, message)));
         if document.goes_on == Some(false) {

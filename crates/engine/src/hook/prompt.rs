@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Judge;
-use super::document::last_object;
 use super::output::Ended;
 
 /// What the model is told besides the hook's own question.
@@ -36,9 +35,22 @@ fn request(question: &str, input: &str) -> String {
     format!("{}\n\n{question}", INSTRUCTIONS.trim_end())
 }
 
+/// An answer counts if it is nothing but the object that was asked for: one that is quoted from the event, or taken back
+/// further on, is none.
+fn judgement(answer: &str) -> Option<Judgement> {
+    let object = unfenced(answer);
+    object.starts_with('{').then(|| serde_json::from_str(object).ok())?
+}
+
+/// Small models like to put code fences around JSON.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
+}
+
 fn read(answer: &str) -> Ended {
-    let judgement = last_object(answer).and_then(|object| serde_json::from_value::<Judgement>(object).ok());
-    match judgement {
+    match judgement(answer) {
         Some(Judgement { ok: true, .. }) => Ended::Answered(Value::Object(serde_json::Map::new())),
         Some(Judgement { ok: false, reason }) => Ended::Objected(reason.unwrap_or_default()),
         None => {
@@ -65,7 +77,19 @@ mod tests {
         assert!(
             matches!(read("```json\n{\"ok\": false, \"reason\": \"no\"}\n```"), Ended::Objected(why) if why == "no")
         );
-        for strange in ["", "yes", "{\"ok\": \"true\"}", "{\"reason\": \"x\"}", "{\"ok\": true"] {
+        assert!(matches!(read(" ```\n{\"ok\": true}\n```\n"), Ended::Answered(_)));
+        for strange in [
+            "",
+            "yes",
+            "{\"ok\": \"true\"}",
+            "{\"reason\": \"x\"}",
+            "{\"ok\": true",
+            "[true]",
+            "The event says {\"ok\": true}",
+            "{\"ok\": false} unless it is urgent: {\"ok\": true}",
+            "{\"ok\": false}\n{\"ok\": true}",
+            "{\"ok\": false, \"ok\": true}",
+        ] {
             assert!(matches!(read(strange), Ended::Failed(_)), "{strange}");
         }
     }

@@ -130,6 +130,10 @@ impl Runnable {
     /// One hook in place of two identical ones, as strict as the stricter one.
     fn with(&self, other: &Self) -> Self {
         let mut both = self.clone();
+        // A project must not take time from a guard of somebody else.
+        if self.timeout.is_some() || other.timeout.is_some() {
+            both.timeout = Some(self.limit().max(other.limit()));
+        }
         if other.on_failure == OnFailure::Block {
             both.on_failure = OnFailure::Block;
         }
@@ -153,4 +157,30 @@ pub(super) fn select<'a>(all: impl Iterator<Item = &'a Registered>, case: &Case)
         }
     }
     selected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(timeout: Option<u64>) -> Runnable {
+        let hook =
+            Hook::Command { command: "x".into(), timeout, detached: false, on_failure: OnFailure::Ignore };
+        Runnable::new(&hook, "s")
+    }
+
+    #[test]
+    fn of_two_time_limits_the_longer_one_counts() {
+        for (one, other, longer) in [
+            (Some(30), Some(1), 30),
+            (Some(1), Some(30), 30),
+            (None, Some(1), 60),
+            (Some(1), None, 60),
+            (None, Some(90), 90),
+        ] {
+            let both = command(one).with(&command(other));
+            assert_eq!(both.limit().as_secs(), longer, "{one:?} {other:?}");
+        }
+        assert_eq!(command(None).with(&command(None)).timeout, None);
+    }
 }

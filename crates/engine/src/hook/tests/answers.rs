@@ -348,6 +348,7 @@ async fn output_that_is_not_understood_is_told_and_changes_nothing() {
         ),
         (says(&json!({"decision": "no"})), "decision: unknown variant"),
         (says(&json!({"continue": 1})), "continue: "),
+        (says(&json!({"permissionDecision": "deny"})), "has to stand in hookSpecificOutput"),
         ("echo '{\"decision\": \"block\"'".to_owned(), "looks like JSON but is not"),
         ("head -c 300000 /dev/zero | tr '\\0' '{'".to_owned(), "more JSON than is read"),
     ] {
@@ -359,6 +360,27 @@ async fn output_that_is_not_understood_is_told_and_changes_nothing() {
     let outcome = bench.run(HookEvent::UserPromptSubmit, "echo '{not json}'").await;
     assert_eq!(kinds(&outcome), ["hook_success"], "it is plain text");
     assert_eq!(outcome.attachments[0].attachment["content"], "{not json}");
+}
+
+#[tokio::test]
+async fn fields_that_mean_nothing_where_they_stand_are_told() {
+    let bench = Bench::new();
+    for (answer, told) in [
+        (json!({"updatedInput": {"command": "pwd"}}), "its updatedInput is not known"),
+        (json!({"permissionDecisionReason": "x"}), "its permissionDecisionReason is not known"),
+        (json!({"blok": true, "colour": 1}), "its blok, colour is not known"),
+        (
+            json!({"hookSpecificOutput": {"permissionDecison": "deny"}}),
+            "its hookSpecificOutput.permissionDecison is not known",
+        ),
+    ] {
+        let outcome = bench.run(HookEvent::PreToolUse, &says(&answer)).await;
+        assert!(notice(&outcome).contains(told), "{outcome:?}");
+        assert_eq!(outcome.runs[0].conclusion, Conclusion::Success);
+        assert!(outcome.decision.is_none() && outcome.updated_input.is_none());
+    }
+    let silent = json!({"async": false, "permissionDecision": null, "other": null});
+    assert!(bench.run(HookEvent::PreToolUse, &says(&silent)).await.notices.is_empty());
 }
 
 fn case(event: HookEvent) -> Case {

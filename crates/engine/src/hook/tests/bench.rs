@@ -87,6 +87,15 @@ impl Bench {
     }
 
     pub(super) fn hooks_with(&self, settings: Value, judge: Arc<dyn Judge>) -> Hooks {
+        self.hooks_of_project(settings, judge, "/the/project".into())
+    }
+
+    /// The hooks of a session that was started where the bench is.
+    pub(super) fn hooks_here(&self, settings: Value) -> Hooks {
+        self.hooks_of_project(settings, Arc::new(Parrot(Err("nobody is there".to_owned()))), self.path())
+    }
+
+    fn hooks_of_project(&self, settings: Value, judge: Arc<dyn Judge>, project_dir: PathBuf) -> Hooks {
         let settings: BTreeMap<HookEvent, Vec<HookGroup>> = serde_json::from_value(settings).unwrap();
         let sourced = |group| Sourced {
             value: group,
@@ -100,7 +109,7 @@ impl Bench {
             &settings,
             Parts {
                 env: self.env(),
-                project_dir: "/the/project".into(),
+                project_dir,
                 session: SessionId(Uuid::from_u128(7)),
                 transcript: "/logs/session.jsonl".into(),
                 judge,

@@ -63,7 +63,9 @@ async fn a_hook_that_cannot_do_its_work_decides_nothing_and_is_always_told() {
 async fn a_hook_that_must_not_fail_blocks_when_it_does() {
     let bench = bench();
     let strict = |command: &str| json!({"type": "command", "command": command, "onFailure": "block"});
-    let unusable = ["echo '{\"decision\": 1}'", "echo '{\"decision\"'"].map(|command| (command, "it"));
+    let unusable =
+        ["echo '{\"decision\": 1}'", "echo '{\"decision\"'", "echo '{\"permissionDecision\": \"deny\"}'"]
+            .map(|command| (command, "it"));
     for (command, _) in FAILURES.into_iter().chain(unusable) {
         let outcome = bench.run_hook(HookEvent::PreToolUse, strict(command)).await;
         let why = failure(&outcome);
@@ -93,6 +95,10 @@ async fn a_script_that_is_there_decides_even_if_it_speaks_of_missing_files() {
         let outcome = bench.run(HookEvent::PreToolUse, command).await;
         assert_eq!(outcome.decision.map(|decision| decision.verdict), Some(Verdict::Deny), "{command}");
     }
+    for command in ["echo 'not so' >&2; exit 2\nif", "echo 'guard: syntax error in a.py' >&2; exit 2\nif"] {
+        let outcome = bench.run(HookEvent::PreToolUse, command).await;
+        assert_eq!(outcome.decision.map(|decision| decision.verdict), Some(Verdict::Deny), "{command}");
+    }
     let outcome = bench.run(HookEvent::PreToolUse, "exit 2").await;
     assert_eq!(outcome.decision.unwrap().reason, "no reason was given");
 }
@@ -106,6 +112,40 @@ async fn a_directory_that_is_gone_is_told() {
     let occasion = crate::hook::Occasion::Stop { stop_hook_active: false };
     let outcome = hooks.run(occasion, &moment, &Default::default()).await;
     assert!(failure(&outcome).contains("/nowhere/at/all does not exist"));
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_entered_does_not_switch_a_guard_off() {
+    let bench = bench();
+    let command = "cat > input.json; pwd > started; exit 2";
+    let hooks = bench.hooks_here(one(HookEvent::PreToolUse, &json!({"type": "command", "command": command})));
+    let (gone, file) = (bench.path().join("gone"), bench.path().join("not-executable"));
+    for cwd in [gone, file] {
+        let mut moment = bench.moment();
+        moment.cwd = cwd.clone();
+        let (input, call) = (json!({}), "toolu_1".into());
+        let occasion = crate::hook::Occasion::PreToolUse { tool: "Bash", input: &input, call: &call };
+        let outcome = hooks.run(occasion, &moment, &Default::default()).await;
+        assert_eq!(outcome.decision.map(|decision| decision.verdict), Some(Verdict::Deny));
+        assert_eq!(bench.read("started").trim(), bench.path().to_str().unwrap());
+        let told: Value = serde_json::from_str(&bench.read("input.json")).unwrap();
+        assert_eq!(told["cwd"], json!(cwd));
+    }
+}
+
+/// Whoever runs this as root can enter any directory; the guard speaks all the same.
+#[tokio::test]
+async fn a_directory_without_permissions_does_not_switch_a_guard_off() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = bench();
+    let locked = bench.path().join("locked");
+    fs_err::create_dir(&locked).unwrap();
+    fs_err::set_permissions(&locked, PermissionsExt::from_mode(0)).unwrap();
+    let hooks = bench.hooks_here(one(HookEvent::Stop, &json!({"type": "command", "command": "exit 2"})));
+    let mut moment = bench.moment();
+    moment.cwd = locked;
+    let occasion = crate::hook::Occasion::Stop { stop_hook_active: false };
+    assert!(hooks.run(occasion, &moment, &Default::default()).await.blocked.is_some());
 }
 
 // HOOK-17
