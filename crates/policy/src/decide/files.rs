@@ -73,6 +73,14 @@ impl<'a> Files<'a> {
         deny.or_else(|| rule(Behavior::Ask).map(|rule| Part::ask_by_rule(what, Reason::rule(rule))))
     }
 
+    /// A rule against reading something below a place.
+    pub(crate) fn read_objection_below(&self, what: &str, place: &Place) -> Option<Part> {
+        let within = |pattern: &Pattern| pattern.is_within(&place.real) || pattern.is_within(&place.written);
+        let rule = |behavior| self.find(behavior, |rule, _| rule.judges_reads(self.tool), within);
+        let deny = rule(Behavior::Deny).map(|rule| Part::deny(what, Reason::rule(rule)));
+        deny.or_else(|| rule(Behavior::Ask).map(|rule| Part::ask_by_rule(what, Reason::rule(rule))))
+    }
+
     /// A rule that forbids to read something which could be among what is read.
     pub(crate) fn may_read(&self, what: &str, could_fit: impl Fn(&Pattern) -> bool) -> Option<Part> {
         let rule = self.find(Behavior::Deny, |rule, _| rule.judges_reads(self.tool), could_fit)?;

@@ -143,7 +143,17 @@ impl<'a> Judge<'a> {
         let touches = shell::touches(command);
         let objections = touches.iter().filter_map(|touch| self.touch_objection(what, touch));
         let removals = touches.iter().filter(|touch| removes(command, touch));
-        strictest(objections.chain(removals.filter_map(|touch| self.removal_objection(what, touch))))
+        let removals = removals.filter_map(|touch| self.removal_objection(what, touch));
+        let moved = touches.iter().filter(|touch| touch.deed == Deed::Read && is_mv(command));
+        strictest(
+            objections.chain(removals).chain(moved.filter_map(|touch| self.move_objection(what, touch))),
+        )
+    }
+
+    /// A rule against reading something that would go to another name with its directory.
+    fn move_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+        let Where::Known(places) = self.places.of(&touch.word, &touch.dirs) else { return None };
+        places.iter().find_map(|place| self.files.read_objection_below(what, place))
     }
 
     /// A rule against changing something that would go with a directory.
@@ -372,6 +382,11 @@ fn is_simple_change(command: &Command) -> bool {
         Some(_) => false,
     };
     plain && rest.iter().all(understood)
+}
+
+fn is_mv(command: &Command) -> bool {
+    let program = command.words().first().and_then(program_name);
+    program.and_then(|program| program.rsplit('/').next()) == Some("mv")
 }
 
 /// Whether a command takes away what it touches, with everything below.

@@ -40,7 +40,7 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
         "cd" | "pushd" => all(Deed::Look),
         "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
         | "chgrp" => all(Deed::Write),
-        "mv" => all(Deed::Write),
+        "mv" => moves(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "cp" | "install" | "ln" => copies(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "dd" => data_copy(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "sed" | "gsed" => {
@@ -52,7 +52,9 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
         "find" | "gfind" => {
             let options = rest.iter().take_while(|word| is_find_option(word)).count();
             let places = rest[options..].iter().take_while(|word| !is_expression(word));
-            places.map(|word| touch(Deed::Look, word)).collect()
+            let listed = rest.iter().skip_while(|word| word.text != "-files0-from").nth(1);
+            let listed = listed.map(|word| touch(Deed::Read, word));
+            places.map(|word| touch(Deed::Look, word)).chain(listed).collect()
         }
         "git" => git_touches(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
@@ -114,6 +116,21 @@ fn copies(rest: &[Word]) -> Vec<(Deed, Word)> {
     words.into_iter().map(|word| (Deed::ReadBelow, word)).chain(target).collect()
 }
 
+/// What is moved away from its name is there to be read under another, with all it holds.
+fn moves(rest: &[Word]) -> Vec<(Deed, Word)> {
+    let words: Vec<Word> = operands(rest).collect();
+    let target_first =
+        rest.iter().any(|word| is_option(&word.text, "-t") || word.text.starts_with("--target"));
+    let sources = words.len().saturating_sub(usize::from(!target_first));
+    let read = words.iter().take(sources).map(|word| {
+        let deed = if word.is_literal() { Deed::Read } else { Deed::ReadBelow };
+        (deed, word.clone())
+    });
+    let mut touched: Vec<_> = read.collect();
+    touched.extend(words.into_iter().map(|word| (Deed::Write, word)));
+    touched
+}
+
 fn data_copy(rest: &[Word]) -> Vec<(Deed, Word)> {
     let named = rest.iter().filter_map(|word| {
         let (key, value) = word.text.split_once('=')?;
@@ -149,16 +166,22 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         found.extend(rest.get(at + 1).map(|word| (Deed::Look, word.clone())));
     }
     let Some((subcommand, rest)) = git::subcommand(rest) else { return found };
+    found.extend(git::named_files(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     let deed = match subcommand {
         "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
-        "grep" => return vec![(Deed::ReadBelow, Word::literal("."))],
+        "grep" => {
+            found.push((Deed::ReadBelow, Word::literal(".")));
+            return found;
+        }
         "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
         _ => return found,
     };
     let certain = rest.iter().filter(|word| word.form == Form::Literal && !word.text.starts_with('-'));
     for word in certain {
         let path = word.text.rsplit_once(':').map_or(word.text.as_str(), |(_, path)| path);
-        found.push((deed, Word { text: path.to_owned(), ..word.clone() }));
+        let word = Word { text: path.to_owned(), ..word.clone() };
+        found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
+        found.push((deed, word));
     }
     found
 }

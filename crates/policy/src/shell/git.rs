@@ -52,6 +52,15 @@ const HARMFUL: &[&str] = &[
     "--batch-command",
 ];
 
+/// Long options that name a file whose content shows, be it in a message that it makes no sense.
+const FILE_OPTIONS: &[&str] = &[
+    "--contents",
+    "--exclude-from",
+    "--exclude-per-directory",
+    "--ignore-revs-file",
+    "--pathspec-from-file",
+];
+
 /// Settings that may be given for one command.
 const SETTINGS: &[&str] =
     &["color.", "core.quotepath=", "log.", "diff.renames=", "column.", "status.", "core.pager=cat"];
@@ -59,7 +68,7 @@ const SETTINGS: &[&str] =
 /// Whether a call of `git` only looks. `rest`: the words after `git`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
     let Some((subcommand, rest)) = subcommand(rest) else { return false };
-    if rest.iter().any(is_harmful) {
+    if rest.iter().any(is_harmful) || !named_files(subcommand, rest).is_empty() {
         return false;
     }
     match subcommand {
@@ -77,9 +86,46 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
         }
         "config" => reads_config(rest),
         "submodule" => matches!(known(rest).as_deref(), Some(["status", ..])),
-        "grep" => !rest.iter().any(|word| is_option(&word.text, "-O")),
+        "grep" => !rest.iter().any(|word| {
+            is_option(&word.text, "-O") || word.text != "--" && is_option(&word.text, "--no-index")
+        }),
         _ => LOOKERS.contains(&subcommand),
     }
+}
+
+/// The files whose names are the values of options.
+pub(crate) fn named_files(subcommand: &str, rest: &[Word]) -> Vec<Word> {
+    let named = rest.iter().enumerate().filter_map(|(at, word)| {
+        let value = file_option(subcommand, &word.text)?;
+        let attached = Word { text: value.to_owned(), lead: true, ..word.clone() };
+        let next = || rest.get(at + 1).cloned().unwrap_or_else(|| attached.clone());
+        Some(if value.is_empty() { next() } else { attached })
+    });
+    named.collect()
+}
+
+/// What follows in the word of an option that names a file.
+fn file_option<'a>(subcommand: &str, word: &'a str) -> Option<&'a str> {
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long.split_once('=').unwrap_or((long, ""));
+        // This one is a pattern, and no abbreviation.
+        let names_file = name != "exclude"
+            && (FILE_OPTIONS.iter().any(|option| is_option(word, option))
+                || subcommand == "grep" && name == "file");
+        return names_file.then_some(value);
+    }
+    let letters = word.strip_prefix('-')?;
+    // `valued`: letters after which the rest of the word is a text.
+    let (letter, valued) = match subcommand {
+        "ls-files" => ('X', "x"),
+        "blame" | "annotate" => ('S', "L"),
+        "grep" => ('f', "eABCmO"),
+        "diff" | "diff-files" | "diff-index" | "diff-tree" | "log" | "range-diff" | "reflog" | "rev-list"
+        | "shortlog" | "show" | "stash" | "whatchanged" => ('O', "SGLI"),
+        _ => return None,
+    };
+    let (before, value) = letters.split_once(letter)?;
+    (!before.contains(|before| valued.contains(before))).then_some(value)
 }
 
 /// The subcommand and what follows it, if the options before it are harmless.

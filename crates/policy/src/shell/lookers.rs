@@ -130,7 +130,11 @@ const LOOKERS: &[Looker] = &[
     any("sha512sum", Paths),
     any("shift", Text),
     any("sleep", Text),
-    except("sort", &["-o", "-T", "--output", "--temporary-directory", "--compress-program"], Paths),
+    except(
+        "sort",
+        &["-o", "-T", "--output", "--temporary-directory", "--compress-program", "--files0-from"],
+        Paths,
+    ),
     any("stat", Places),
     any("strings", Paths),
     any("tac", Paths),

@@ -6,6 +6,7 @@
 mod effects;
 mod git;
 mod lookers;
+mod ps;
 mod read_only;
 mod sed;
 mod sound;

@@ -2,10 +2,11 @@
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use super::{Command, Kind, Word, git, sed};
+use super::{Command, Kind, Word, git, ps, sed};
 
-/// Actions and options of `find` that change or run something.
-const FIND_ACTIONS: &[&str] = &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-ok", "-okdir"];
+/// Actions and options of `find` that change or run something, or show what a file holds.
+const FIND_ACTIONS: &[&str] =
+    &["-delete", "-files0-from", "-fprint", "-fprint0", "-fprintf", "-fls", "-ok", "-okdir"];
 
 /// Whether a command only looks, wherever its paths lead.
 pub(crate) fn only_looks(command: &Command) -> bool {
@@ -28,6 +29,7 @@ fn looks(words: &[Word]) -> bool {
         "git" => git::looks(rest),
         "sed" | "gsed" => sed::looks(rest),
         "find" | "gfind" => find_looks(rest),
+        "ps" => ps::looks(rest),
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
         "exec" => rest.is_empty(),
