@@ -12,7 +12,7 @@ use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{
     Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, gaps,
-    probe, spawn_confined,
+    probe, spawn_confined, tidy_up,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -144,6 +144,7 @@ impl Run {
             }
         };
         let (end, stopped) = child.relay(tokio::io::stdout(), tokio::io::stderr(), stop).await;
+        tidy_up();
         if end.survivors > 0 {
             complain(&format!("warning: {} of its processes could not be ended", end.survivors));
         }

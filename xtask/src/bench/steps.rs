@@ -15,6 +15,10 @@ use super::sample::{median, millis};
 use super::turns::{Seat, Turns};
 
 const TILLER: &[&str] = &["-p", "go", "--allowedTools", "Bash"];
+/// The same without confinement of commands.
+const UNCONFINED: &[&str] = &["-p", "go", "--permission-mode", "bypassPermissions"];
+/// Steps that are compared with and without.
+const COMPARED: usize = 60;
 
 /// Steps on each side of a mark whose overheads count for it.
 const WINDOW: usize = 20;
@@ -37,7 +41,33 @@ pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figu
         (tiller.join(), floor)
     });
     let tiller = tiller.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    Ok(figures(&tiller, &floor?, effort.marks))
+    let mut figures = figures(&tiller, &floor?, effort.marks);
+    figures.push(confinement(arena)?);
+    Ok(figures)
+}
+
+/// What a step costs with its command confined, beside one whose command is only in custody.
+fn confinement(arena: &Arena) -> anyhow::Result<Figure> {
+    let plan = Plan { steps: COMPARED, marks: &[] };
+    let turns = Turns::default();
+    let (confined, free) = std::thread::scope(|scope| {
+        let confined =
+            scope.spawn(|| run(arena, Contestant::Tiller(TILLER), plan, Some((&turns, Seat::First))));
+        let free = run(arena, Contestant::Tiller(UNCONFINED), plan, Some((&turns, Seat::Second)));
+        (confined.join(), free)
+    });
+    let confined = confined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok(cost_of_confinement(&confined, &free?))
+}
+
+fn cost_of_confinement(confined: &Session, free: &Session) -> Figure {
+    Figure {
+        name: "step with its command confined, beside one without".to_owned(),
+        unit: Unit::Millis,
+        tiller: confined.overhead(COMPARED / 2),
+        floor: free.overhead(COMPARED / 2),
+        goal: None,
+    }
 }
 
 /// The sizes of the floor's bodies: as Tiller's grow in a short session, carried on.
@@ -197,6 +227,18 @@ mod tests {
     fn the_peak_is_read_in_megabytes() {
         assert_eq!(parse_peak("Name:\tx\nVmHWM:\t   10000 kB\nVmRSS:\t 1 kB\n"), Some(10.24));
         assert_eq!(parse_peak("Name:\tx\n"), None);
+    }
+
+    // KERN-09
+    #[test]
+    fn the_cost_of_confinement_is_that_of_the_same_step_without() {
+        let session = |millis| Session {
+            overheads: vec![Duration::from_millis(millis); COMPARED],
+            sizes: Vec::new(),
+            peaks: Vec::new(),
+        };
+        let figure = cost_of_confinement(&session(5), &session(2));
+        assert_eq!((figure.tiller, figure.floor), (5.0, 2.0));
     }
 
     #[test]

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use tiller_policy::{Permit, Search};
 
 /// Entries of directories that are looked at for one command.
-const MOST_ENTRIES: usize = 200_000;
+const MOST_ENTRIES: usize = 2_000_000;
 /// Paths that are hidden from one command: each is a mount.
-const MOST_PATHS: usize = 1_000;
+const MOST_PATHS: usize = 5_000;
 
-/// What the user is told if not everything was found.
-pub(super) const INCOMPLETE: &str = "Deny rules are not enforced for all files that commands could touch: there are too \
-     many files to look for. Rules that name a directory, such as Read(./secrets/**), need no search.";
+/// What is said if not everything was found; the command then does not run.
+pub(super) const INCOMPLETE: &str = "The command was not run: a deny rule speaks of files by their names, and there are too \
+     many files here to find them all. The user can write a rule that names a place, such as Read(./secrets/**), which \
+     needs no search.";
 
 /// What a rule forbids.
 #[derive(Clone, Copy, Debug)]

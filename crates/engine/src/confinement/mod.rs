@@ -13,7 +13,7 @@ use tiller_policy::{Context, Holding, Kernel, Permit, Profile, is_read_only_comm
 use tiller_protocol::entry::{self, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Confinement, Level, probe};
+use tiller_sandbox::{Confinement, Level, probe, tidy_up};
 
 use denied::Deed;
 use layers::Layers;
@@ -151,13 +151,17 @@ impl Confiner {
         let kernel = &policy.holding.kernel;
         let profile = match policy.mode {
             Mode::Plan if kernel.confines() => Profile::ReadOnly,
-            Mode::Plan if !permit.script().is_ok_and(|script| is_read_only_command(&script.command)) => {
+            Mode::Plan if !only_looks(permit) => {
                 return Err("Plan mode is active by now, and this command could change something.".to_owned());
             }
             _ => permit.profile(),
         };
         let read = denied::find(permit, Deed::Read, &policy.roots);
         let changed = denied::find(permit, Deed::Change, &policy.roots);
+        if (read.incomplete || changed.incomplete) && kernel.confines() {
+            // Whoever can make files could otherwise bury among them what rules protect.
+            return Err(denied::INCOMPLETE.to_owned());
+        }
         let ruled = policy.offline || !read.paths.is_empty() || !changed.paths.is_empty();
         if profile == Profile::Full && !(ruled && kernel.confines()) {
             let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
@@ -177,12 +181,13 @@ impl Confiner {
         }
         confinement.protected.extend(changed.paths);
         confinement.denied_reads = read.paths;
-        if profile == Profile::Workspace {
+        if profile == Profile::Workspace && !only_looks(permit) {
             confinement.layers = self.layers.dir();
+        } else {
+            // Who only looks needs no cache, and is not slowed down by one.
+            confinement.caches.clear();
         }
-        let incomplete = (read.incomplete || changed.incomplete)
-            .then(|| self.once("sandbox_incomplete", denied::INCOMPLETE));
-        Ok(Held { confinement, notices: incomplete.flatten().into_iter().collect() })
+        Ok(Held { confinement, notices: Vec::new() })
     }
 
     /// How a language server is held, which nobody is asked about although it runs code of the project: like commands in a
@@ -223,8 +228,9 @@ impl Confiner {
         self.choice.network != Network::Deny
     }
 
-    /// Removes what commands have put into layers.
+    /// Removes what was there for commands only.
     pub(crate) fn end(&self) {
+        tidy_up();
         self.layers.remove();
     }
 
@@ -236,6 +242,10 @@ impl Confiner {
             content: content.to_owned(),
         })
     }
+}
+
+fn only_looks(permit: &Permit) -> bool {
+    permit.script().is_ok_and(|script| is_read_only_command(&script.command))
 }
 
 fn unavailable() -> String {

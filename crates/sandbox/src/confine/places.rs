@@ -67,7 +67,7 @@ impl Places {
             .cloned()
             .chain(git_dirs.iter().flat_map(|dir| repository::protected(dir)))
             .chain(roots.iter().flat_map(|root| existing_files(root)))
-            .chain(confinement.protected.iter().filter_map(|path| path.canonicalize().ok()))
+            .chain(confinement.protected.iter().filter_map(|path| place_of(path, &roots)))
             .chain(home_among_temporary);
         Self {
             layered: [&roots, &declared, &git_dirs, &own].into_iter().flatten().cloned().collect(),
@@ -94,6 +94,15 @@ impl Places {
         // Of two marks on the way to a cache, the inner one counts.
         self.caches.retain(|cache| depth(writable, cache) <= depth(protected, cache));
     }
+}
+
+/// Where a path leads. One that does not exist yet counts where the command could make it.
+fn place_of(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
+    if let Ok(real) = path.canonicalize() {
+        return Some(real);
+    }
+    let place = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+    roots.iter().any(|root| place.starts_with(root)).then_some(place)
 }
 
 /// Files directly in a working directory that decide what is run.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use tiller_sandbox::{Confinement, Level, Profile, Status};
+use tiller_sandbox::{Confinement, Level, Profile, Status, tidy_up};
 
 use crate::victim::Victim;
 
@@ -183,6 +183,7 @@ async fn caches_are_layers_that_the_next_command_finds() {
         .await;
     works(&victim, &confinement, "grep -q changed ~/.cache/c && rm ~/.cache/n && [ -d ~/.npm/x ]").await;
     works(&victim, &confinement, "[ ! -e ~/.cache/n ] && [ -d ~/.npm/x ]").await;
+    tidy_up();
     assert_eq!(
         outside(&victim, "ls -A ~; cat ~/.cache/c; ls ~/.cache"),
         ".bashrc\n.cache\n.ssh\ncached\nc\n"

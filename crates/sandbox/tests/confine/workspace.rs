@@ -1,6 +1,6 @@
 //! A workspace: writes inside work, what rules or runs outside of it stays as it is.
 
-use tiller_sandbox::{Level, Network, Profile, Status};
+use tiller_sandbox::{Level, Network, Profile, Status, tidy_up};
 
 use crate::victim::{Victim, finish, stop_when_shown};
 
@@ -147,6 +147,7 @@ async fn what_does_not_exist_yet_cannot_be_planted() {
         let command =
             "for d in .claude .tiller .git/hooks; do rm -rf $d; mkdir $d; echo x > $d/planted; done";
         victim.run(command, &victim.confinement(Profile::Workspace, level)).await;
+        tidy_up();
         for dir in ["project/.claude", "project/.tiller", "project/.git/hooks"] {
             assert!(!victim.path(dir).exists(), "{level:?} {dir}");
         }
