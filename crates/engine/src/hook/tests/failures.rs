@@ -140,12 +140,14 @@ async fn a_directory_without_permissions_does_not_switch_a_guard_off() {
     let bench = bench();
     let locked = bench.path().join("locked");
     fs_err::create_dir(&locked).unwrap();
-    fs_err::set_permissions(&locked, PermissionsExt::from_mode(0)).unwrap();
+    fs_err::set_permissions(&locked, PermissionsExt::from_mode(0o000)).unwrap();
     let hooks = bench.hooks_here(one(HookEvent::Stop, &json!({"type": "command", "command": "exit 2"})));
     let mut moment = bench.moment();
-    moment.cwd = locked;
+    moment.cwd = locked.clone();
     let occasion = crate::hook::Occasion::Stop { stop_hook_active: false };
-    assert!(hooks.run(occasion, &moment, &Default::default()).await.blocked.is_some());
+    let outcome = hooks.run(occasion, &moment, &Default::default()).await;
+    fs_err::set_permissions(&locked, PermissionsExt::from_mode(0o700)).unwrap();
+    assert!(outcome.blocked.is_some(), "{outcome:?}");
 }
 
 // HOOK-17
