@@ -176,8 +176,10 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
         _ => return found,
     };
-    let certain = rest.iter().filter(|word| word.form == Form::Literal && !word.text.starts_with('-'));
-    for word in certain {
+    // `diff` reads whatever files it is given, of a repository or not; a name without a slash is more likely a revision.
+    let is_named =
+        |word: &&Word| word.form != Form::Dynamic || subcommand == "diff" && word.text.contains('/');
+    for word in rest.iter().filter(|word| !word.text.starts_with('-')).filter(is_named) {
         let path = word.text.rsplit_once(':').map_or(word.text.as_str(), |(_, path)| path);
         let word = Word { text: path.to_owned(), ..word.clone() };
         found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
