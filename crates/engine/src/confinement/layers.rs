@@ -32,6 +32,11 @@ impl Layers {
         lock.is_some().then(|| self.dir.clone())
     }
 
+    /// Whether a command may have written to layers.
+    pub(super) fn are_there(&self) -> bool {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     pub(super) fn remove(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         if lock.is_some()

@@ -181,10 +181,10 @@ impl Confiner {
         }
         confinement.protected.extend(changed.paths);
         confinement.denied_reads = read.paths;
-        if profile == Profile::Workspace && !only_looks(permit) {
+        if profile == Profile::Workspace && (self.layers.are_there() || !only_looks(permit)) {
             confinement.layers = self.layers.dir();
         } else {
-            // Who only looks needs no cache, and is not slowed down by one.
+            // Who only looks needs no layer to write to, and is not slowed down by one that nobody has written to.
             confinement.caches.clear();
         }
         Ok(Held { confinement, notices: Vec::new() })
