@@ -63,15 +63,19 @@ impl Host for CallHost {
     fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>> {
         let (confiner, line, permit) =
             (Arc::clone(&self.services.confiner), self.line.clone(), permit.clone());
-        let policy = Arc::clone(&self.services.policy.borrow());
+        let policy = self.services.policy.clone();
         async move {
-            let held = match permit.searches().is_empty() && permit.kept_searches().is_empty() {
-                true => confiner.hold(&permit, &policy),
-                // Looking for files takes a while.
-                false => tokio::task::spawn_blocking(move || confiner.hold(&permit, &policy))
-                    .await
-                    .map_err(|error| error.to_string())?,
-            }?;
+            let held = loop {
+                let now = Arc::clone(&policy.borrow());
+                let (confiner, permit) = (Arc::clone(&confiner), permit.clone());
+                let decided = Arc::clone(&now);
+                // Looking for files takes a while, and what decides may change meanwhile.
+                let held = tokio::task::spawn_blocking(move || confiner.hold(&permit, &decided));
+                let held = held.await.map_err(|error| error.to_string())??;
+                if Arc::ptr_eq(&now, &policy.borrow()) {
+                    break held;
+                }
+            };
             held.notices.into_iter().for_each(|notice| line.tell(News::Notice(notice)));
             Ok(held.confinement)
         }

@@ -24,7 +24,8 @@ pub(crate) struct WayOut {
 impl WayOut {
     /// Asks, unless nobody is there or the answer is known.
     pub(crate) async fn ask(self) -> Leave {
-        let may_ask = !self.services.policy.borrow().offline && self.services.confiner.network_may_be_asked_for();
+        let may_ask =
+            !self.services.policy.borrow().offline && self.services.confiner.network_may_be_asked_for();
         let is_settled = self.refused == Refused::Network && !may_ask;
         if !self.services.interactive || is_settled || self.permitted().is_err() {
             return Leave::NotAsked;
@@ -39,6 +40,7 @@ impl WayOut {
             blocked_path: None,
             suggestions: Vec::new(),
             would_cover: Vec::new(),
+            leaves_sandbox: true,
             agent: None,
         };
         self.line.tell(News::Ask(Ask::Permission(ask), sender));

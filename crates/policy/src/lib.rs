@@ -29,7 +29,7 @@ mod update;
 
 pub use access::{Access, Request, Script};
 pub use context::Context;
-pub use decide::{Decision, Reason, approve, decide, leave, vouch};
+pub use decide::{Decision, Reason, answer_for_user, approve, decide, leave, vouch};
 pub use explain::{ExplainedPart, Explanation, explain};
 pub use holding::{Holding, Kernel, Profile};
 pub use path::Resolver;

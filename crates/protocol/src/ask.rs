@@ -40,6 +40,9 @@ pub struct PermissionAsk {
     /// Earlier calls of this session that were no matter of course and would be with the suggestions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub would_cover: Vec<String>,
+    /// Whether it has run already, and shall run again without the confinement that refused it something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaves_sandbox: bool,
     /// The sub-agent that asks; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,

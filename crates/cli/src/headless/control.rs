@@ -31,10 +31,15 @@ pub(crate) struct Terms {
     pub(crate) env: Env,
 }
 
+/// What a host says it knows, so that it is asked whether a command may leave the sandbox.
+const LEAVE_SANDBOX: &str = "leave_sandbox";
+
 /// Keeps track of what was asked over the stream.
 pub(crate) struct Control {
     terms: Terms,
     pending: HashMap<String, AskId>,
+    /// The host knows the question whether a command may leave the sandbox.
+    lets_out: bool,
     /// Hooks that run in the host.
     hooks: HashMap<String, AskId>,
     /// Messages that have not reached the model yet.
@@ -82,6 +87,7 @@ impl Control {
             terms,
             pending: HashMap::new(),
             hooks: HashMap::new(),
+            lets_out: false,
             undelivered: Vec::new(),
             host_is_gone: false,
         }
@@ -100,6 +106,9 @@ impl Control {
                     Ask::Hook(_) => no_hook(*id),
                 };
                 return Reaction { commands: vec![refusal], ..Reaction::default() };
+            }
+            Event::Asked(id, Ask::Permission(ask)) if ask.leaves_sandbox && !self.lets_out => {
+                return Reaction { commands: vec![not_asked(*id)], ..Reaction::default() };
             }
             Event::Asked(id, Ask::Permission(ask)) if self.terms.asks => {
                 let request_id = id.to_string();
@@ -197,12 +206,16 @@ impl Control {
         Reaction { commands: vec![Command::Answer(id, answer)], warning, ..Reaction::default() }
     }
 
-    fn request(&self, frame: &Value, tally: &Tally) -> Reaction {
+    fn request(&mut self, frame: &Value, tally: &Tally) -> Reaction {
         let request = &frame["request"];
         let id = &frame["request_id"];
         let subtype = request["subtype"].as_str().unwrap_or_default();
         let answered = match subtype {
-            "initialize" => initialize(request, tally),
+            "initialize" => {
+                let known = request["supportedDialogKinds"].as_array();
+                self.lets_out = known.is_some_and(|kinds| kinds.iter().any(|kind| kind == LEAVE_SANDBOX));
+                initialize(request, tally)
+            }
             "interrupt" => Ok(self.interrupt(tally)),
             "set_permission_mode" => self.set_mode(request),
             "set_model" => Ok(self.set_model(request)),
@@ -261,10 +274,21 @@ impl Control {
     }
 }
 
+/// A host that decides by tool and input alone would let every command out that it lets run.
+fn not_asked(id: AskId) -> Command {
+    let feedback = "the host does not know this question; the command stays in the sandbox".to_owned();
+    Command::Answer(id, Answer::Refuse { feedback: Some(feedback), then: Then::GoOn })
+}
+
 fn can_use_tool(ask: &PermissionAsk) -> Value {
     let mut request = json!({"subtype": "can_use_tool", "tool_name": ask.tool, "display_name": ask.tool,
         "description": ask.reason, "input": ask.input, "tool_use_id": ask.call,
         "permission_suggestions": ask.suggestions});
+    if ask.leaves_sandbox {
+        request["leaves_sandbox"] = json!(true);
+        request["display_name"] = json!(format!("{} outside of the sandbox", ask.tool));
+        request["decision_reason"] = json!(ask.reason);
+    }
     if let Some(path) = &ask.blocked_path {
         request["blocked_path"] = json!(path);
     }

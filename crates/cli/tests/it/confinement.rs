@@ -257,8 +257,27 @@ fn refused(scene: &Scene, extra: &[&str]) -> Live {
     scene.world.server.reply(Reply::new().tool_with_id("touch", "Bash", command));
     let args = ["--permission-prompt-tool", "stdio", "--allowedTools", "Bash"];
     let mut live = scene.world.talk(&[&args, extra].concat());
+    let known = json!({"subtype": "initialize", "supportedDialogKinds": ["leave_sandbox"]});
+    assert_eq!(live.request(&known)["subtype"], "success");
     live.say("touch it");
     live
+}
+
+// KERN-06: a host that would take the question for an ordinary one is not asked.
+#[test]
+fn a_host_that_does_not_know_the_question_lets_nothing_out() {
+    let scene = Scene::new();
+    let command = json!({"command": "echo ran >> runs; touch $OUT/made"});
+    scene.world.server.replies([Reply::new().tool_with_id("touch", "Bash", command), Reply::text("done")]);
+    let mut live = scene.world.talk(&["--permission-prompt-tool", "stdio", "--allowedTools", "Bash"]);
+    live.say("touch it");
+    let frames = live.turn();
+    assert!(frames.iter().all(|frame| frame["request"]["subtype"] != "can_use_tool"), "{frames:#?}");
+    assert!(!scene.out().join("made").exists());
+    assert_eq!(scene.world.read("runs"), "ran\n");
+    assert!(told(&scene).contains("sandbox"), "{}", told(&scene));
+    assert_eq!(live.finish().code, 0);
+    scene.world.server.assert_clean();
 }
 
 fn told(scene: &Scene) -> String {
@@ -272,6 +291,7 @@ fn the_user_can_let_a_command_out() {
     let mut live = refused(&scene, &[]);
     let question = live.question();
     let request = &question["request"];
+    assert_eq!(request["leaves_sandbox"], true);
     let reason = request["description"].as_str().unwrap();
     assert!(reason.contains("Read-only file system") && reason.contains("again from the start"), "{reason}");
     assert_eq!(request["input"]["command"], "echo ran >> runs; touch $OUT/made");

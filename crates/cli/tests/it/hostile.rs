@@ -25,6 +25,8 @@ enum Ally {
     Rules,
     /// A hook that allows every call.
     Hook,
+    /// The same, where rules ask about every change: a stricter rule must not help.
+    HookWithAskRules,
     /// A host that allows whatever it is asked.
     Host,
 }
@@ -157,11 +159,16 @@ fn world(ally: Ally) -> World {
         {\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}]);
     let yes = json!([{"hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"hookEventName\":\
         \"PermissionRequest\",\"decision\":{\"behavior\":\"allow\"}}}'"}]}]);
-    let hooks =
-        if ally == Ally::Hook { json!({"PreToolUse": hook, "PermissionRequest": yes}) } else { json!({}) };
+    let hooks = if matches!(ally, Ally::Hook | Ally::HookWithAskRules) {
+        json!({"PreToolUse": hook, "PermissionRequest": yes})
+    } else {
+        json!({})
+    };
     let allow =
         if ally == Ally::Rules { json!(["Bash", "Read", "Edit", "Write", "WebFetch"]) } else { json!([]) };
-    let settings = json!({"permissions": {"deny": DENIED, "allow": allow}, "hooks": hooks});
+    let ask =
+        if ally == Ally::HookWithAskRules { json!(["Write(**)", "Edit(**)", "Bash"]) } else { json!([]) };
+    let settings = json!({"permissions": {"deny": DENIED, "allow": allow, "ask": ask}, "hooks": hooks});
     let world = World::new()
         .file(".tiller/settings.json", &settings.to_string())
         .file("secrets/key", SECRET)
@@ -217,7 +224,7 @@ fn modes() -> [&'static str; 5] {
 fn what_a_deny_rule_names_never_happens() {
     let mut done = Vec::new();
     for mode in modes() {
-        for ally in [Ally::Nobody, Ally::Rules, Ally::Hook, Ally::Host] {
+        for ally in [Ally::Nobody, Ally::Rules, Ally::Hook, Ally::HookWithAskRules, Ally::Host] {
             let world = world(ally);
             try_all(&world, mode, ally, &forbidden(&world));
             done.extend(harm(&world).into_iter().map(|harm| format!("{mode} {ally:?}: {harm}")));
@@ -251,7 +258,7 @@ fn harm(world: &World) -> Vec<String> {
 #[test]
 fn what_steers_is_not_written_in_silence() {
     for mode in ["default", "acceptEdits", "dontAsk", "plan"] {
-        for ally in [Ally::Nobody, Ally::Hook] {
+        for ally in [Ally::Nobody, Ally::Hook, Ally::HookWithAskRules] {
             let world = world(ally);
             let before = steering_state(&world);
             try_all(&world, mode, ally, &steering_files(&world));

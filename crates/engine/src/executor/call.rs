@@ -167,6 +167,11 @@ impl Run<'_> {
             Err(verdict) => return verdict,
         };
         match self.execute(&call, prepared, permit).await {
+            // A tool may have an answer of its own to being stopped.
+            Ok(settled) if self.cancel.is_cancelled() => {
+                hooked.failed(&call, STOPPED, true, &self.services.ended, aftermath).await;
+                Verdict::Settled(Box::new(settled))
+            }
             Ok(mut settled) => {
                 hooked.after(&call, &mut settled, self.cancel, aftermath).await;
                 Verdict::Settled(Box::new(settled))

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tiller_config::HookEvent;
 use tiller_policy::{
-    Behavior, Context, Decision, Finding, Permit, Reason, Request, approve, open_question, suggest,
+    Behavior, Context, Decision, Finding, Permit, Reason, Request, answer_for_user, approve, open_question,
+    suggest,
 };
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::ToolUse;
@@ -147,10 +148,11 @@ impl Permission<'_> {
         let suggestions = serde_json::to_value(suggest(&open.request, &open.policy)).unwrap_or_default();
         let hooked = Hooked { view: self.view, services: self.services, line: self.line };
         let answer = hooked.asked(self.call, &suggestions, cancel).await?;
-        // What steers Tiller or git, and what may lead to files that must not be read, is for the user alone to allow.
-        let for_the_user = matches!(open.reason, Reason::Guarded { .. } | Reason::MayRead { .. });
-        let allows = matches!(answer, PermissionAnswer::Allow { .. });
-        (!(allows && for_the_user)).then_some(answer)
+        let by_hook = Reason::Hook { name: String::new(), reason: String::new() };
+        let may_allow =
+            || matches!(answer_for_user(&open.request, &open.policy, by_hook), Decision::Allow(..));
+        let counts = matches!(answer, PermissionAnswer::Deny { .. }) || may_allow();
+        counts.then_some(answer)
     }
 
     async fn ask(
@@ -196,6 +198,7 @@ impl Permission<'_> {
             blocked_path,
             suggestions,
             would_cover,
+            leaves_sandbox: false,
             agent: None,
         }
     }
@@ -217,7 +220,11 @@ impl Permission<'_> {
         let request = self.request(prepared.as_ref());
         let (known, forbids) = (open.policy.findings.clone(), |behavior| behavior == Behavior::Deny);
         let policy = self.informed(&request, known, forbids, cancel).await?;
-        match approve(&request, &policy) {
+        let decision = match &who {
+            Reason::Hook { .. } => answer_for_user(&request, &policy, who.clone()),
+            _ => approve(&request, &policy),
+        };
+        match decision {
             Decision::Allow(permit, _) => {
                 self.record("allow", &who, changed.clone().unwrap_or_default());
                 let prepared = match &changed {
@@ -241,7 +248,8 @@ impl Permission<'_> {
     }
 
     fn refused(&self, feedback: Option<String>, then: Then) -> Verdict {
-        self.record("deny", &Reason::User, self.call.input.clone());
+        let reason = Reason::Refused { feedback: feedback.clone() };
+        self.record("deny", &reason, self.call.input.clone());
         let text = match feedback {
             Some(feedback) => format!("The user refused this call and said: {feedback}"),
             None => "The user refused this call. Nothing was done.".to_owned(),

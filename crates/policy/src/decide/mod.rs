@@ -77,6 +77,35 @@ pub fn vouch(request: &Request, cx: &Context, hook: Reason) -> Decision {
     }
 }
 
+/// Judges a call that a hook allows in the user's place. What steers Tiller or git, what may lead to files that must
+/// not be read, what plan mode guards and what is a question to the user stays with the user, whichever rule asks.
+#[must_use]
+pub fn answer_for_user(request: &Request, cx: &Context, hook: Reason) -> Decision {
+    // A rule that asks must not hide that something else asks as well.
+    let mut unasked = cx.clone();
+    unasked.rules.ask.clear();
+    if [cx, &unasked].into_iter().any(|cx| is_for_the_user(&judge(request, cx))) {
+        return decide(request, cx);
+    }
+    match approve(request, cx) {
+        Decision::Allow(..) => allow(request, cx, hook),
+        settled => settled,
+    }
+}
+
+fn is_for_the_user(judgement: &Judgement) -> bool {
+    let asked = judgement.parts.iter().filter(|part| part.verdict == Behavior::Ask);
+    asked.map(|part| &part.reason).chain([&judgement.reason]).any(|reason| {
+        matches!(
+            reason,
+            Reason::Guarded { .. }
+                | Reason::MayRead { .. }
+                | Reason::NeedsUser
+                | Reason::Mode { mode: Mode::Plan }
+        )
+    })
+}
+
 fn asking(mode: Mode) -> Mode {
     if mode == Mode::DontAsk { Mode::Default } else { mode }
 }

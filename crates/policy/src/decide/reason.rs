@@ -57,6 +57,11 @@ pub enum Reason {
         /// What would be contacted.
         host: String,
     },
+    /// The user said no.
+    Refused {
+        /// In these words.
+        feedback: Option<String>,
+    },
     /// A hook said so.
     Hook {
         /// The hook.
@@ -128,6 +133,8 @@ impl Reason {
             Self::WorkingDir { path } => format!("{} is outside the working directories", path.display()),
             Self::ReadOnly => "it changes nothing".to_owned(),
             Self::User => "the user allowed it".to_owned(),
+            Self::Refused { feedback: None } => "the user refused it".to_owned(),
+            Self::Refused { feedback: Some(feedback) } => format!("the user refused it: {feedback}"),
             Self::Offline { host } => {
                 format!("this run is offline and may contact this machine only, not {host}")
             }

@@ -98,6 +98,11 @@ impl<'a> Collected<'a> {
     fn pair(&mut self, dir: &Path, names: [&str; 2], realm: Option<&Path>) {
         let first_of_pair = self.files.len();
         for path in names.map(|name| dir.join(name)) {
+            // The user's own files may be links to anywhere; those of a project come from whoever made it.
+            if realm.is_none() && leads_out(&path, git::root(dir).unwrap_or(dir)) {
+                tracing::warn!(path = %path.display(), "an instruction file is left out: it is a link to somewhere else");
+                continue;
+            }
             let Some(file) = self.read(path) else { continue };
             let is_repetition = self.files[first_of_pair..].iter().any(|other| other.text == file.text);
             if !is_repetition {
@@ -178,6 +183,14 @@ pub(super) fn render(files: &[InstructionFile]) -> Option<String> {
 /// At most this many characters from the beginning.
 fn truncated(text: &str, characters: usize) -> &str {
     text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Whether a file is a link to somewhere outside of a directory.
+fn leads_out(path: &Path, realm: &Path) -> bool {
+    match (fs_err::canonicalize(path), fs_err::canonicalize(realm)) {
+        (Ok(real), Ok(realm)) => !real.starts_with(realm),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
