@@ -15,6 +15,7 @@ pub(super) struct Figure {
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unit {
+    Micros,
     Millis,
     Megabytes,
     Times,
@@ -32,6 +33,7 @@ pub(super) enum Goal {
 impl Unit {
     fn name(self) -> &'static str {
         match self {
+            Self::Micros => "µs",
             Self::Millis => "ms",
             Self::Megabytes => "MB",
             Self::Times => "×",

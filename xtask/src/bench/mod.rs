@@ -4,6 +4,7 @@
 mod arena;
 mod figure;
 mod floor;
+mod guard;
 mod sample;
 mod start;
 mod steps;
@@ -49,6 +50,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
     let mut figures = start::measure(&arena, &effort)?;
     figures.extend(steps::measure(&arena, &effort)?);
     figures.extend(stream::measure(&arena, &effort)?);
+    figures.extend(guard::measure(&arena, &effort)?);
     say(&if options.contains(&"--json") { figure::json(&figures) } else { figure::table(&figures) });
     Ok(())
 }
