@@ -22,7 +22,9 @@ pub mod store;
 mod telemetry;
 
 pub use confinement::{SandboxChoice, denied_reads};
-pub use hook::{HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
+pub use hook::{
+    HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks, matcher_problem,
+};
 pub use journal::VERSION;
 pub use language::{LanguageChoice, doubt_about_server};
 pub use session::{Limits, PromptChoice, Session, Setup, Start, SteeringChoice};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tiller_config::Places;
 use tiller_policy::{Context, Resolver, Rules};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
@@ -17,11 +18,19 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         rules,
         roots: roots(&env.cwd, additional_dirs),
         home: env.home.clone(),
+        guarded: own(env),
         holding: SandboxChoice::default().holding(),
         bypass_available: mode == Mode::BypassPermissions,
         resolver: Resolver::new(resolve_links),
         ..Context::default()
     }
+}
+
+/// Where settings and state are kept, wherever that is.
+fn own(env: &Env) -> Vec<PathBuf> {
+    let places = Places::of(env);
+    let managed = places.managed.parent().map(Path::to_path_buf);
+    [places.config_dir, places.foreign_dir].into_iter().chain(managed).map(|dir| resolved(&dir)).collect()
 }
 
 /// The working directories, links resolved; each once.

@@ -22,6 +22,8 @@ pub struct Context {
     pub former_roots: Vec<PathBuf>,
     /// Directories of Tiller's own that may be read, e.g. stored tool output.
     pub readable: Vec<PathBuf>,
+    /// Directories of Tiller's own that are never changed without a question: settings and state.
+    pub guarded: Vec<PathBuf>,
     /// What `~` stands for.
     pub home: PathBuf,
     /// The agent's own plan file, which may be written while planning.

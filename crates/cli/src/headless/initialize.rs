@@ -1,6 +1,7 @@
 //! The host's first request: how it wants the session set up.
 
 use serde_json::{Value, json};
+use tiller_engine::matcher_problem;
 use tiller_protocol::command::Command;
 use tiller_protocol::hook::HostHooks;
 
@@ -58,6 +59,9 @@ fn hooks(given: &Value) -> Result<Vec<HostHooks>, String> {
     for (event, groups) in events {
         let groups = groups.as_array().ok_or_else(|| format!("hooks.{event} has to be a list"))?;
         for group in groups {
+            if let Some(problem) = group["matcher"].as_str().and_then(matcher_problem) {
+                return Err(format!("hooks.{event}: {problem}"));
+            }
             let names = group["hookCallbackIds"].as_array().into_iter().flatten();
             let callbacks: Option<Vec<String>> = names.map(|name| Some(name.as_str()?.to_owned())).collect();
             hooks.push(HostHooks {

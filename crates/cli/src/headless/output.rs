@@ -229,7 +229,10 @@ impl Output {
         };
         match &entry.body {
             Body::Opened(_) if self.verbose => self.complain(&format!("session {}", self.frames.session())),
-            Body::Notice(notice) if self.verbose || notice.level != Level::Info => {
+            // What a hook has to say is said because the user wants it to be.
+            Body::Notice(notice)
+                if self.verbose || notice.level != Level::Info || notice.subtype == "hook" =>
+            {
                 self.complain(&notice.content);
             }
             Body::Assistant(block) if self.verbose => {

@@ -140,6 +140,7 @@ fn appended_text_stands_at_the_end_of_the_default_prompt() {
 fn what_initialize_cannot_get_is_refused() {
     for (field, value) in [
         ("hooks", json!({"PreToolUse": {"hookCallbackIds": ["h"]}})),
+        ("hooks", json!({"PreToolUse": [{"matcher": "Bash(", "hookCallbackIds": ["h"]}]})),
         ("agents", json!({"reviewer": {"description": "reviews", "prompt": "review"}})),
         ("sdkMcpServers", json!(["calc"])),
         ("jsonSchema", json!({"type": "object"})),

@@ -53,6 +53,15 @@ pub(crate) use outcome::{
 
 pub use trial::{HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 
+/// What is wrong with a matcher, if it is not one.
+#[must_use]
+pub fn matcher_problem(matcher: &str) -> Option<String> {
+    match matcher::Matcher::new(matcher) {
+        matcher::Matcher::Invalid(invalid) => Some(invalid.why),
+        _ => None,
+    }
+}
+
 /// Hooks as settings have them.
 pub type HookSettings = BTreeMap<HookEvent, Vec<Sourced<HookGroup>>>;
 

@@ -114,7 +114,7 @@ impl<'a> Files<'a> {
         if cx.mode == Mode::Plan && cx.is_plan_file(&place.real) {
             return Ok(Reason::Mode { mode: cx.mode });
         }
-        let guarded = guarded(place);
+        let guarded = self.guarded(place);
         let rule = self.write_rule(Behavior::Allow, place);
         let meant = |rule: &&Rule| guarded.is_none() || rule.content.as_deref().is_some_and(names_guarded);
         if let Some(rule) = rule.filter(meant) {
@@ -146,6 +146,12 @@ impl<'a> Files<'a> {
         self.write_objection(&what, &place).unwrap_or_else(|| part(&what, self.may_be_written(&place)))
     }
 
+    /// Whichever reading of a place is guarded: by its name, or because Tiller keeps its own things there.
+    pub(crate) fn guarded(&self, place: &Place) -> Option<PathBuf> {
+        let is_own = |path: &Path| self.cx.guarded.iter().any(|dir| path.starts_with(dir));
+        [&place.real, &place.written].into_iter().find(|path| is_guarded(path) || is_own(path)).cloned()
+    }
+
     /// What may not be changed although it lies below something that may.
     pub(crate) fn preserves(&self) -> Vec<Pattern> {
         let rules = self.cx.rules.deny.iter();
@@ -158,11 +164,6 @@ impl<'a> Files<'a> {
         let rules = self.cx.rules.deny.iter().filter(|rule| rule.judges_reads(self.tool));
         rules.filter_map(|rule| Pattern::of(rule, self.cx, Reading::Touches)).collect()
     }
-}
-
-/// Whichever reading of a place is guarded.
-pub(crate) fn guarded(place: &Place) -> Option<PathBuf> {
-    [&place.real, &place.written].into_iter().find(|path| is_guarded(path)).cloned()
 }
 
 pub(crate) fn part(what: &str, opinion: Result<Reason, Reason>) -> Part {

@@ -3,7 +3,7 @@
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
-use super::files::{Files, guarded, part};
+use super::files::{Files, part};
 use super::part::Part;
 use super::place::{Places, Where};
 use crate::access::Script;
@@ -216,7 +216,7 @@ impl<'a> Judge<'a> {
     fn leaves_guarded_alone(&self, command: &Command) -> Result<(), Reason> {
         for touch in shell::touches(command).iter().filter(|touch| touch.deed == Deed::Write) {
             if let Where::Known(places) | Where::Below(places, _) = self.places.of(&touch.word, &touch.dirs)
-                && let Some(path) = places.iter().find_map(guarded)
+                && let Some(path) = places.iter().find_map(|place| self.files.guarded(place))
             {
                 return Err(Reason::Guarded { path });
             }

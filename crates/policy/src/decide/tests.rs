@@ -74,6 +74,17 @@ fn modes_decide_what_no_rule_covers() {
     }
 }
 
+// PERM-21: wherever Tiller keeps its own things.
+#[test]
+fn directories_of_tiller_are_guarded_under_any_name() {
+    let cx = Context { guarded: vec!["/w/cfg".into()], ..cx(Mode::AcceptEdits) };
+    assert_eq!(verdict(&write("/w/cfg/settings.json"), &cx), "ask");
+    assert_eq!(verdict(&bash("touch cfg/settings.json"), &cx), "ask");
+    assert_eq!(verdict(&write("/w/cfgs/x"), &cx), "allow");
+    let cx = with(cx, Behavior::Allow, &["Write"]);
+    assert_eq!(verdict(&write("/w/cfg/settings.json"), &cx), "ask");
+}
+
 // PERM-05
 #[test]
 fn an_allow_by_mode_gives_the_mode_as_its_reason() {
