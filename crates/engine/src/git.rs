@@ -14,6 +14,10 @@ const DEADLINE: Duration = Duration::from_secs(2);
 const SHORT_STATUS: [&str; 7] =
     ["-c", "color.status=false", "-c", "status.relativePaths=true", "status", "--short", "--no-branch"];
 
+/// Programs that content is sent through, and whose settings name them.
+const FILTERS: [&str; 5] =
+    ["config", "--show-scope", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$"];
+
 /// What may be the main branch, in one question: every program that is started delays the first request.
 const MAIN_BRANCHES: [&str; 5] = [
     "for-each-ref",
@@ -41,6 +45,8 @@ enum Silence {
     Failed,
     /// It took too long.
     Late,
+    /// It was not asked: it would have run programs that the repository names.
+    NotAsked,
 }
 
 impl Git<'_> {
@@ -49,10 +55,20 @@ impl Git<'_> {
         let (branch, main_branches, status, commits) = tokio::join!(
             self.ask(&["branch", "--show-current"]),
             self.ask(&MAIN_BRANCHES),
-            self.ask(&SHORT_STATUS),
+            self.status(),
             self.ask(&["log", "-5", "--format=%h %s", "--no-decorate", "--no-show-signature"]),
         );
         Answers { branch, main_branches, status, commits }.into_snapshot()
+    }
+
+    /// Looking at the files runs the filters that are configured for them: the user's, but not the repository's.
+    async fn status(&self) -> Answer {
+        let own = |scope: &str| scope.starts_with("local") || scope.starts_with("worktree");
+        match self.ask(&FILTERS).await {
+            Ok(filters) if filters.lines().any(own) => Err(Silence::NotAsked),
+            Err(Silence::Late) => Err(Silence::Late),
+            _ => self.ask(&SHORT_STATUS).await,
+        }
     }
 
     async fn ask(&self, arguments: &[&str]) -> Answer {
@@ -97,7 +113,7 @@ impl Answers {
             main_branch: self.main_branches.ok().as_deref().and_then(main_branch),
             status: match self.status {
                 Ok(status) => Some(status),
-                Err(Silence::Late) => None,
+                Err(Silence::Late | Silence::NotAsked) => None,
                 Err(Silence::Failed) => return None,
             },
             commits: self.commits.unwrap_or_default().lines().map(str::to_owned).collect(),
@@ -119,6 +135,22 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_filter_of_the_repository_is_not_run() {
+        let dir = TempDir::new().unwrap();
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        fs_err::write(dir.path().join("f"), "one").unwrap();
+        git(dir.path(), &["add", "f"]);
+        git(dir.path(), &["commit", "-qm", "one"]);
+        let ran = dir.path().join("ran");
+        git(dir.path(), &["config", "filter.x.clean", &format!("touch {}; cat", ran.display())]);
+        fs_err::write(dir.path().join(".gitattributes"), "* filter=x").unwrap();
+        fs_err::write(dir.path().join("f"), "two").unwrap();
+        let snapshot = snapshot(dir.path()).await.unwrap();
+        assert_eq!((snapshot.branch.as_deref(), snapshot.status), (Some("main"), None));
+        assert!(!ran.exists());
+    }
 
     fn git(dir: &Path, arguments: &[&str]) {
         let output = std::process::Command::new("git")
