@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_testkit::Reply;
 
-use crate::harness::{World, eventually, result_text};
+use crate::harness::{World, eventually, outside_of_workspaces, result_text};
 use crate::live::Live;
 
 const SECRET: &str = "denied-contents";
@@ -22,7 +22,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let outside = outside_of_workspaces();
         let out = outside.path().canonicalize().unwrap();
         fs_err::write(out.join("file"), "outside").unwrap();
         let world = World::new()

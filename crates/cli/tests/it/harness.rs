@@ -166,6 +166,14 @@ impl World {
     }
 }
 
+/// A directory that no workspace holds: temporary directories belong to every one, and the repository may lie in one.
+pub(crate) fn outside_of_workspaces() -> TempDir {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let is_temporary = ["/tmp", "/var/tmp"].iter().any(|dir| target.starts_with(dir));
+    let base = if is_temporary { std::env::home_dir().unwrap() } else { target.to_owned() };
+    tempfile::tempdir_in(base).unwrap()
+}
+
 /// The arguments of a run whose every message is printed.
 pub(crate) fn stream_args(prompt: &str) -> [&str; 6] {
     ["-p", prompt, "--output-format", "stream-json", "--permission-mode", "bypassPermissions"]

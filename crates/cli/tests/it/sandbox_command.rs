@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-use crate::harness::{Run, World, eventually, marker, processes_with};
+use crate::harness::{Run, World, eventually, marker, outside_of_workspaces, processes_with};
 
 /// Whether this machine can confine at all, and by namespaces.
 fn level(world: &World) -> String {
@@ -20,7 +20,7 @@ fn sandboxed(world: &World, options: &[&str], script: &str) -> Run {
 fn a_profile_can_be_tried() {
     let world = World::new().file("kept", "as it was");
     // Temporary directories belong to every workspace.
-    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = outside_of_workspaces();
     let escaped = outside.path().join("escaped");
     match level(&world).as_str() {
         "namespaces" => {}
