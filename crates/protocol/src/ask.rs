@@ -2,12 +2,27 @@
 
 use std::path::PathBuf;
 
+use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::hook::HookAsk;
 use crate::id::{AgentId, CallId};
+use crate::mode::Mode;
 use crate::permission::Update;
+
+impl Ask {
+    /// The sub-agent that asks; absent for the main agent.
+    #[must_use]
+    pub fn agent(&self) -> Option<&Asker> {
+        match self {
+            Self::Permission(ask) => ask.agent.as_ref(),
+            Self::Question(ask) => ask.agent.as_ref(),
+            Self::Plan(_) | Self::Hook(_) => None,
+        }
+    }
+}
 
 /// A question that only the user can answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +30,10 @@ use crate::permission::Update;
 pub enum Ask {
     /// May this call run?
     Permission(PermissionAsk),
+    /// What does the user want?
+    Question(QuestionAsk),
+    /// Is this plan good, and how freely may it be carried out?
+    Plan(PlanAsk),
     /// A hook of the host is to run; the host's program answers, not a person.
     Hook(HookAsk),
 }
@@ -45,7 +64,80 @@ pub struct PermissionAsk {
     pub leaves_sandbox: bool,
     /// The sub-agent that asks; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentId>,
+    pub agent: Option<Asker>,
+}
+
+/// The sub-agent that asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// Which one.
+    pub id: AgentId,
+    /// Its type, e.g. `Explore`.
+    pub kind: String,
+}
+
+/// Questions about what the user wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuestionAsk {
+    /// The call.
+    pub call: CallId,
+    /// The questions, one to four.
+    pub questions: Vec<Question>,
+    /// The sub-agent that asks; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Asker>,
+}
+
+/// One question with answers to choose from; the user can always write another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// The whole question.
+    pub question: String,
+    /// What it is about, in 12 characters at most.
+    #[schemars(length(max = 12))]
+    pub header: String,
+    /// The answers on offer.
+    #[schemars(length(min = 2, max = 4))]
+    pub options: Vec<Choice>,
+    /// Whether several of them can be chosen.
+    #[serde(default)]
+    pub multi_select: bool,
+}
+
+/// One answer on offer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Choice {
+    /// What is chosen, in a few words.
+    pub label: String,
+    /// What it means.
+    pub description: String,
+}
+
+/// A plan that waits for approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanAsk {
+    /// The call.
+    pub call: CallId,
+    /// The plan, as it stands in its file.
+    pub plan: String,
+    /// The file; what it holds when the answer is given is what gets approved.
+    pub path: PathBuf,
+    /// Kinds of commands that the plan will need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_prompts: Vec<AllowedPrompt>,
+    /// The modes in which it may be carried out, in the order of the choices.
+    pub modes: Vec<Mode>,
+}
+
+/// A kind of commands, described by its purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AllowedPrompt {
+    /// The tool that runs them.
+    pub tool: String,
+    /// The purpose, e.g. "run the tests".
+    pub prompt: String,
 }
 
 /// What the user said.
@@ -58,6 +150,16 @@ pub enum Answer {
         updated_input: Option<Value>,
         /// What shall be permitted from now on, in this order.
         updates: Vec<Update>,
+    },
+    /// To each question, by its text: the chosen labels or the user's own words.
+    Question {
+        /// The answers.
+        answers: IndexMap<String, String>,
+    },
+    /// The plan is good.
+    Plan {
+        /// The mode in which it is carried out: one of those that were offered.
+        mode: Mode,
     },
     /// No.
     Refuse {

@@ -9,8 +9,9 @@ use crate::ask::{Answer, Ask};
 use crate::block::RawBlock;
 use crate::entry::{Delivery, Entry};
 use crate::hook::HostHooks;
-use crate::id::{AskId, CallId, ChainId, EntryId};
+use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
 use crate::mode::Mode;
+use crate::state::Spent;
 
 /// A request by a front end.
 #[derive(Clone, Debug)]
@@ -21,6 +22,14 @@ pub enum Command {
     Answer(AskId, Answer),
     /// Stop the running turn; what is finished stays.
     Interrupt,
+    /// Let a running call go on in the background, so that the turn need not wait for it.
+    Background(CallId),
+    /// Stop a background command or agent, by the id that [`Event::TaskChanged`] tells.
+    StopTask(String),
+    /// Drop input that waits for delivery.
+    Dequeue(EntryId),
+    /// Deliver waiting input at another time than was said.
+    Redeliver(EntryId, Delivery),
     /// Change the permission mode.
     SetMode(Mode),
     /// Go on to the next permission mode: what the mode key does.
@@ -61,6 +70,60 @@ impl UserInput {
     pub fn text(text: &str) -> Self {
         Self { id: None, content: vec![RawBlock::text(text)], delivery: Delivery::Steer }
     }
+}
+
+/// A sub-agent at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentInfo {
+    /// Which.
+    pub id: AgentId,
+    /// Its type, e.g. `Explore`.
+    pub kind: String,
+    /// What it does, in a few words.
+    pub description: String,
+    /// The model it talks to.
+    pub model: String,
+    /// The agent that started it; absent for the main agent.
+    pub parent: Option<AgentId>,
+    /// The call that started it.
+    pub call: CallId,
+    /// Whether the call has been answered already, and the agent goes on by itself.
+    pub background: bool,
+}
+
+/// A command or agent that runs beside the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundTask {
+    /// The id by which it is read and stopped, e.g. `bash_1`.
+    pub id: String,
+    /// What it is.
+    pub kind: TaskKind,
+    /// The command, or the agent's description.
+    pub description: String,
+    /// Where it stands.
+    pub state: TaskState,
+}
+
+/// What runs in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskKind {
+    /// A command.
+    Command,
+    /// A sub-agent.
+    Agent,
+}
+
+/// Where a background task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// At work.
+    Running,
+    /// Ended well.
+    Completed,
+    /// Ended badly.
+    Failed,
+    /// Stopped before its end.
+    Stopped,
 }
 
 /// What a front end is told: appended entries, and live news that leaves no trace.
@@ -114,6 +177,21 @@ pub enum Event {
         /// The hook.
         name: String,
     },
+    /// A sub-agent begins to work.
+    AgentStarted(AgentInfo),
+    /// News of a sub-agent: everything but its questions, which come as those of the main agent do.
+    Agent(AgentId, Box<Event>),
+    /// A sub-agent has ended.
+    AgentEnded {
+        /// Which.
+        id: AgentId,
+        /// What it consumed.
+        spent: Spent,
+        /// Its last words, or what went wrong.
+        outcome: Result<String, String>,
+    },
+    /// A background command or agent began, changed or ended.
+    TaskChanged(BackgroundTask),
     /// The user is asked.
     Asked(AskId, Ask),
     /// A question no longer needs an answer.

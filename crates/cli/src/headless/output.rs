@@ -157,7 +157,7 @@ impl Output {
                     "error_status": status, "error": error});
                 self.frame(&self.frames.system("api_retry", fields))
             }
-            Event::Asked(_, Ask::Permission(_)) => self.state("requires_action"),
+            Event::Asked(_, Ask::Permission(_) | Ask::Question(_) | Ask::Plan(_)) => self.state("requires_action"),
             Event::Asked(_, Ask::Hook(_)) => Ok(()),
             Event::Resolved(_) => self.state("running"),
             Event::Idle if tally.turns > 0 => self.state("idle"),
@@ -169,6 +169,10 @@ impl Output {
             | Event::CallStopped(_)
             | Event::Progress { .. }
             | Event::HookStarted { .. }
+            | Event::AgentStarted(_)
+            | Event::Agent(..)
+            | Event::AgentEnded { .. }
+            | Event::TaskChanged(_)
             | Event::Rejected(_) => Ok(()),
         }
     }

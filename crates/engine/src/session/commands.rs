@@ -2,7 +2,7 @@
 
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Entry, Queued};
+use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued};
 use tiller_protocol::id::EntryId;
 use tiller_tools::todo_file;
 
@@ -21,6 +21,10 @@ impl Task {
                 self.queue_held = true;
                 self.turn.stop(Abort::Interrupted);
             }
+            Some(Command::Background(call)) => self.move_to_background(&call),
+            Some(Command::StopTask(id)) => self.stop_task(id),
+            Some(Command::Dequeue(id)) => self.dequeue(id)?,
+            Some(Command::Redeliver(id, delivery)) => self.redeliver(id, delivery)?,
             Some(Command::SetMode(mode)) => self.set_mode(mode)?,
             Some(Command::CycleMode) => self.cycle_mode()?,
             Some(Command::SetModel(setting)) => {
@@ -58,6 +62,23 @@ impl Task {
         let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
         let queued = Queued { id, delivery: input.delivery, content: input.content };
         self.append(Body::Queued(queued))?;
+        Ok(())
+    }
+
+    fn dequeue(&mut self, id: EntryId) -> Result<(), StoreError> {
+        if self.journal.state.queue.iter().any(|queued| queued.id == id) {
+            self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
+        }
+        Ok(())
+    }
+
+    /// What was delivered meanwhile stays delivered.
+    fn redeliver(&mut self, id: EntryId, delivery: Delivery) -> Result<(), StoreError> {
+        let Some(queued) = self.journal.state.queue.iter().find(|queued| queued.id == id).cloned() else {
+            return Ok(());
+        };
+        self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
+        self.append(Body::Queued(Queued { delivery, ..queued }))?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod permissions;
 mod sample;
 mod settle;
 mod steering;
+mod tasks;
 mod turn;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
