@@ -17,7 +17,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("tools", &["protocol", "policy", "sandbox"]),
     ("steering", &["protocol", "config"]),
     ("engine", &["protocol", "config", "policy", "sandbox", "language", "model", "tools", "steering"]),
-    ("cli", &["protocol", "config", "policy", "sandbox", "model", "tools", "steering", "engine"]),
+    ("tui", &["protocol"]),
+    ("cli", &["protocol", "config", "policy", "sandbox", "model", "tools", "steering", "engine", "tui"]),
     ("testkit", &[]),
     ("xtask", &["testkit"]),
 ];
@@ -47,7 +48,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     // Waiting.
     (
         "tokio",
-        &["sandbox", "language", "model", "tools", "steering", "engine", "cli", "testkit", "xtask"],
+        &["sandbox", "language", "model", "tools", "steering", "engine", "tui", "cli", "testkit", "xtask"],
         &[],
     ),
     ("tokio-util", &["language", "tools", "steering", "engine", "cli"], &[]),
@@ -58,13 +59,22 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("grep-searcher", &["tools"], &[]),
     ("ignore", &["tools"], &[]),
     ("globset", &["policy", "tools"], &[]),
-    ("similar", &["tools", "steering"], &[]),
+    ("similar", &["tools", "steering", "tui"], &[]),
     ("encoding_rs", &["tools"], &[]),
     ("htmd", &["tools"], &[]),
     ("image", &["tools", "testkit"], &[]),
     ("base64", &["tools", "testkit"], &[]),
     ("jsonschema", &["testkit"], &[]),
     ("jsonc-parser", &["config"], &[]),
+    // The terminal.
+    ("ratatui", &["tui"], &[]),
+    ("crossterm", &["tui"], &[]),
+    ("pulldown-cmark", &["tui"], &[]),
+    ("syntect", &["tui"], &[]),
+    ("two-face", &["tui"], &[]),
+    ("nucleo-matcher", &["tui"], &[]),
+    ("vt100", &["testkit"], &["tui"]),
+    ("portable-pty", &["testkit"], &[]),
     // The command line.
     ("clap", &["cli", "xtask"], &[]),
     ("anyhow", &["cli", "xtask"], &[]),

@@ -1,0 +1,153 @@
+//! What keys can do. Bindings, settings and help are all derived from [`TABLE`].
+
+/// Where a key has its meaning. The innermost place that knows a key decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// Everywhere, if nothing else takes the key.
+    Global,
+    /// In the input line and in other text fields.
+    Input,
+    /// In a list that pops up beside the input.
+    Menu,
+    /// In a question or a list that has the screen for itself.
+    Dialog,
+}
+
+impl Context {
+    /// All of them, in the order of the help.
+    pub const ALL: [Self; 4] = [Self::Input, Self::Menu, Self::Dialog, Self::Global];
+
+    /// The heading in the help.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Global => "Anywhere",
+            Self::Input => "Writing",
+            Self::Menu => "Completion menu",
+            Self::Dialog => "Questions and lists",
+        }
+    }
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What is done.
+    pub action: Action,
+    /// Its name in settings.
+    pub name: &'static str,
+    /// Where.
+    pub context: Context,
+    /// The keys if the settings say nothing.
+    pub keys: &'static [&'static str],
+    /// What the help says.
+    pub help: &'static str,
+}
+
+macro_rules! actions {
+    ($($context:ident { $($action:ident $name:literal [$($key:literal),*] $help:literal;)* })*) => {
+        /// What a key can do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Action {
+            $($(#[doc = $help] $action,)*)*
+        }
+
+        /// Every action with its place, its default keys and its help.
+        pub const TABLE: &[Row] = &[
+            $($(Row {
+                action: Action::$action,
+                name: $name,
+                context: Context::$context,
+                keys: &[$($key),*],
+                help: $help,
+            },)*)*
+        ];
+    };
+}
+
+actions! {
+    Input {
+        Submit "submit" ["enter"] "Send; while the agent works, steer it";
+        Queue "queue" ["tab"] "Send when the running turn is over";
+        Newline "newline" ["shift+enter", "alt+enter", "ctrl+j"] "Begin a new line";
+        Clear "clear" ["ctrl+c"] "Empty the input (undo brings it back)";
+        Left "left" ["left"] "Go left";
+        Right "right" ["right", "ctrl+f"] "Go right";
+        WordLeft "word-left" ["alt+b", "ctrl+left", "alt+left"] "Go to the beginning of the word";
+        WordRight "word-right" ["alt+f", "ctrl+right", "alt+right"] "Go to the end of the word";
+        LineStart "line-start" ["ctrl+a", "home"] "Go to the beginning of the line";
+        LineEnd "line-end" ["ctrl+e", "end"] "Go to the end of the line";
+        TextStart "text-start" ["alt+<", "ctrl+home"] "Go to the beginning of the text";
+        TextEnd "text-end" ["alt+>", "ctrl+end"] "Go to the end of the text";
+        Up "up" ["up"] "Go up, then back in the history";
+        Down "down" ["down"] "Go down, then forth in the history";
+        HistoryOlder "history-older" ["ctrl+p"] "Take the input before";
+        HistoryNewer "history-newer" ["ctrl+n"] "Take the input after";
+        HistorySearch "history-search" ["ctrl+r"] "Search the history of all sessions";
+        DeleteBack "delete-back" ["backspace", "ctrl+h"] "Delete to the left";
+        DeleteForward "delete-forward" ["delete", "ctrl+d"] "Delete to the right";
+        KillWordBack "kill-word-back" ["ctrl+w"] "Cut back to the blank before";
+        KillPartBack "kill-part-back" ["alt+backspace", "ctrl+backspace"] "Cut back to the beginning of the word";
+        KillWordForward "kill-word-forward" ["alt+d", "ctrl+delete"] "Cut to the end of the word";
+        KillLineEnd "kill-line-end" ["ctrl+k"] "Cut to the end of the line";
+        KillLineStart "kill-line-start" ["ctrl+u"] "Cut to the beginning of the line";
+        Yank "yank" ["ctrl+y"] "Insert what was cut";
+        YankOlder "yank-older" ["alt+y"] "After that: insert what was cut before instead";
+        Undo "undo" ["ctrl+_", "ctrl+/", "ctrl+7"] "Undo";
+        Redo "redo" ["alt+_", "alt+/", "ctrl+shift+z"] "Redo";
+        ExternalEditor "external-editor" ["ctrl+g"] "Write on in $EDITOR";
+        PasteImage "paste-image" ["ctrl+v"] "Attach the image of the clipboard";
+        Unfold "unfold" ["alt+p"] "Show a folded paste in full";
+    }
+    Menu {
+        MenuNext "menu-next" ["down", "ctrl+n"] "Next entry";
+        MenuPrevious "menu-previous" ["up", "ctrl+p"] "Previous entry";
+        MenuAccept "menu-accept" ["enter"] "Take the entry";
+        MenuComplete "menu-complete" ["tab"] "Complete, and write on";
+        MenuClose "menu-close" ["esc", "ctrl+c"] "Close the menu";
+    }
+    Dialog {
+        Next "next" ["down", "ctrl+n"] "Next choice";
+        Previous "previous" ["up", "ctrl+p"] "Previous choice";
+        Accept "accept" ["enter"] "Choose";
+        Toggle "toggle" ["space"] "Check or uncheck";
+        Cancel "cancel" ["esc", "ctrl+c"] "Refuse or close";
+        NextPart "next-part" ["right", "tab"] "Next question, or wider scope";
+        PreviousPart "previous-part" ["left", "shift+tab"] "Previous question, or narrower scope";
+        PageDown "page-down" ["pagedown", "ctrl+f"] "Read on";
+        PageUp "page-up" ["pageup", "ctrl+b"] "Read back";
+        EditPlan "edit-plan" ["e", "ctrl+g"] "Open the plan in $EDITOR";
+    }
+    Global {
+        Interrupt "interrupt" ["esc"] "Stop the agent; text and queue stay. Twice: rewind";
+        CycleMode "cycle-mode" ["shift+tab"] "Next permission mode";
+        Background "background" ["ctrl+b"] "Let the running command go on in the background";
+        ExpandOutput "expand-output" ["ctrl+o"] "Show output in full, or fold it";
+        Todos "todos" ["ctrl+t"] "Show or hide the todo list";
+        Queued "queued" ["ctrl+q"] "Edit what is queued";
+        Redraw "redraw" ["ctrl+l"] "Draw the screen anew";
+        Suspend "suspend" ["ctrl+z"] "Put Tiller to sleep; `fg` wakes it";
+        Exit "exit" ["ctrl+d"] "Leave, if the input is empty";
+        Help "help" ["f1"] "This help";
+    }
+}
+
+/// Actions that must keep a key: without them one could not go on.
+pub(super) const ESSENTIAL: &[Action] = &[
+    Action::Submit,
+    Action::MenuClose,
+    Action::Next,
+    Action::Accept,
+    Action::Cancel,
+    Action::Interrupt,
+    Action::Exit,
+];
+
+impl Action {
+    /// Its row in the table.
+    #[must_use]
+    pub fn row(self) -> &'static Row {
+        // The table is made from the same list as the actions, in the same order.
+        &TABLE[self as usize]
+    }
+}

@@ -1,0 +1,63 @@
+use std::collections::HashSet;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::*;
+
+fn ctrl(letter: char) -> KeyEvent {
+    KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)
+}
+
+fn complaints(settings: &[(&str, &str)]) -> Vec<String> {
+    Keymap::with(settings.iter().copied()).err().into_iter().flatten().map(|error| error.to_string()).collect()
+}
+
+#[test]
+fn the_table_is_sound() {
+    let mut names = HashSet::new();
+    let mut keys = HashSet::new();
+    for (at, row) in TABLE.iter().enumerate() {
+        assert_eq!(row.action as usize, at);
+        assert!(names.insert(row.name), "{} is there twice", row.name);
+        for key in row.keys {
+            let chord: Chord = key.parse().unwrap();
+            assert!(keys.insert((row.context, chord)), "{key} is there twice in {:?}", row.context);
+        }
+    }
+}
+
+#[test]
+fn settings_give_keys_another_meaning() {
+    let map = Keymap::with([("ctrl+x", "background"), ("Control+K", "undo")]).unwrap();
+    assert_eq!(map.action(Context::Global, &ctrl('x')), Some(Action::Background));
+    assert_eq!(map.action(Context::Global, &ctrl('b')), Some(Action::Background), "the default stays");
+    assert_eq!(map.action(Context::Input, &ctrl('k')), Some(Action::Undo));
+    assert!(map.keys(Action::KillLineEnd).is_empty());
+    let map = Keymap::with([("ctrl+b", "none")]).unwrap();
+    assert_eq!(map.action(Context::Global, &ctrl('b')), None);
+}
+
+#[test]
+fn mistakes_are_told_all_at_once_with_what_to_do() {
+    let told = complaints(&[("hyper+q", "undo"), ("ctrl+x", "kill word"), ("ctrl+y", "explode"), ("x", "undo")]);
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[0].contains("\"hyper+q\" is no key"), "{told:?}");
+    assert!(told[1].contains("did you mean \"kill-word-back\""), "{told:?}");
+    assert!(told[2].contains("\"explode\" is no action"), "{told:?}");
+    assert!(told[3].contains("needed to write"), "{told:?}");
+}
+
+#[test]
+fn one_key_cannot_mean_two_things_in_one_place() {
+    let told = complaints(&[("ctrl+x", "undo"), ("control+x", "redo")]);
+    assert_eq!(told, ["ctrl+x is bound to \"undo\" and to \"redo\" at the same time; remove one of them"]);
+    assert!(complaints(&[("ctrl+x", "undo"), ("ctrl+x", "background")]).is_empty());
+}
+
+#[test]
+fn nobody_can_lock_themselves_in() {
+    let told = complaints(&[("esc", "none")]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("\"interrupt\" would have no key"), "{told:?}");
+    assert!(complaints(&[("esc", "none"), ("ctrl+x", "interrupt")]).is_empty());
+}

@@ -1,0 +1,7 @@
+//! The terminal front end: what a person sees of a session, and how they speak to it.
+//!
+//! It folds the entries and events of a session into a screen and turns keys into commands. Everything outside the
+//! protocol is asked of the [`host::Host`] that the program implements.
+
+pub mod theme;
+pub mod view;
