@@ -130,8 +130,6 @@ fn main_branch(refs: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use tempfile::TempDir;
 
     use super::*;
@@ -147,9 +145,14 @@ mod tests {
         git(dir.path(), &["config", "filter.x.clean", &format!("touch {}; cat", ran.display())]);
         fs_err::write(dir.path().join(".gitattributes"), "* filter=x").unwrap();
         fs_err::write(dir.path().join("f"), "two").unwrap();
-        let snapshot = snapshot(dir.path()).await.unwrap();
+        let snapshot = told(dir.path()).await.unwrap();
         assert_eq!((snapshot.branch.as_deref(), snapshot.status), (Some("main"), None));
         assert!(!ran.exists());
+    }
+
+    /// What git says, however busy this machine is.
+    async fn told(dir: &Path) -> Option<Snapshot> {
+        Git { program: Path::new("git"), dir, deadline: Duration::from_secs(120) }.snapshot().await
     }
 
     fn git(dir: &Path, arguments: &[&str]) {
@@ -186,7 +189,7 @@ mod tests {
         git(dir.path(), &["checkout", "--quiet", "-b", "topic"]);
         fs_err::create_dir(dir.path().join("sub")).unwrap();
         fs_err::write(dir.path().join("sub/new.txt"), "x").unwrap();
-        let snapshot = snapshot(&dir.path().join("sub")).await.unwrap();
+        let snapshot = told(&dir.path().join("sub")).await.unwrap();
         assert_eq!(snapshot.branch.as_deref(), Some("topic"));
         assert_eq!(snapshot.main_branch.as_deref(), Some("main"));
         assert_eq!(snapshot.status.as_deref(), Some("?? ./\n"));
@@ -199,33 +202,36 @@ mod tests {
         commit(dir.path(), "First");
         git(dir.path(), &["update-ref", "refs/remotes/origin/trunk", "HEAD"]);
         git(dir.path(), &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk"]);
-        assert_eq!(snapshot(dir.path()).await.unwrap().main_branch.as_deref(), Some("trunk"));
+        assert_eq!(told(dir.path()).await.unwrap().main_branch.as_deref(), Some("trunk"));
     }
 
     #[tokio::test]
     async fn a_repository_without_commits_and_a_detached_head_are_told_too() {
         let dir = repository();
-        let empty = snapshot(dir.path()).await.unwrap();
+        let empty = told(dir.path()).await.unwrap();
         assert_eq!((empty.branch.as_deref(), empty.status.as_deref()), (Some("main"), Some("")));
         assert_eq!((empty.main_branch, empty.commits), (None, Vec::new()));
         commit(dir.path(), "First");
         git(dir.path(), &["checkout", "--quiet", "--detach"]);
-        assert_eq!(snapshot(dir.path()).await.unwrap().branch, None);
+        assert_eq!(told(dir.path()).await.unwrap().branch, None);
     }
 
     // STEER-11
     #[tokio::test]
     async fn outside_of_repositories_there_is_nothing_to_tell() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(snapshot(dir.path()).await, None);
+        assert_eq!(told(dir.path()).await, None);
         fs_err::create_dir(dir.path().join(".git")).unwrap();
-        assert_eq!(snapshot(dir.path()).await, None);
+        assert_eq!(told(dir.path()).await, None);
     }
 
+    /// A program. Another process writes it: as long as a child of another test has inherited a file that is open for
+    /// writing, it cannot be run.
     fn program(dir: &TempDir, script: &str) -> std::path::PathBuf {
         let path = dir.path().join("git");
-        fs_err::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
-        fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let write = "printf '#!/bin/sh\\n%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let written = std::process::Command::new("sh").args(["-c", write]).arg(&path).arg(script).status();
+        assert!(written.unwrap().success());
         path
     }
 
@@ -273,7 +279,7 @@ mod tests {
         git(dir.path(), &["config", "core.pager", &monitor.display().to_string()]);
         git(dir.path(), &["config", "gpg.program", &monitor.display().to_string()]);
         git(dir.path(), &["config", "log.showSignature", "true"]);
-        assert!(snapshot(dir.path()).await.is_some());
+        assert!(told(dir.path()).await.is_some());
         assert!(!monitor.with_extension("ran").exists());
         git(dir.path(), &["status"]);
         assert!(monitor.with_extension("ran").exists(), "the repository's settings have no effect at all");

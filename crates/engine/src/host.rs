@@ -1,6 +1,7 @@
 //! What tools may ask of the session: progress, digests, searches.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -12,8 +13,10 @@ use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 use tiller_sandbox::Confinement;
-use tiller_tools::{Host, Leave, Refused, WebSearchRequest};
+use tiller_tools::{AgentOrder, AgentState, Delegated, Host, Leave, Refused, WebSearchRequest};
+use tokio_util::sync::CancellationToken;
 
+use crate::agent::Delegation;
 use crate::executor::{Line, News};
 use crate::leave::WayOut;
 use crate::services::Services;
@@ -66,13 +69,13 @@ impl Host for CallHost {
         let policy = self.services.policy.clone();
         async move {
             let held = loop {
-                let now = Arc::clone(&policy.borrow());
+                let now = policy.now();
                 let (confiner, permit) = (Arc::clone(&confiner), permit.clone());
                 let decided = Arc::clone(&now);
                 // Looking for files takes a while, and what decides may change meanwhile.
                 let held = tokio::task::spawn_blocking(move || confiner.hold(&permit, &decided));
                 let held = held.await.map_err(|error| error.to_string())??;
-                if Arc::ptr_eq(&now, &policy.borrow()) {
+                if Arc::ptr_eq(&now, &policy.now()) {
                     break held;
                 }
             };
@@ -92,6 +95,40 @@ impl Host for CallHost {
             reason: Reason::Leaving { what: refused.what().to_owned(), line },
         };
         async move { way_out.ask().await }.boxed()
+    }
+
+    fn delegate(
+        &self,
+        order: AgentOrder,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Delegated, String>> {
+        let services = self.services.clone();
+        let Some(agents) = services.agents.clone() else {
+            return async { Err("There are no agents here.".to_owned()) }.boxed();
+        };
+        let delegation = Delegation { agents, call: self.call.id.clone(), services, cancel };
+        delegation.run(order).boxed()
+    }
+
+    fn agent(&self, id: &str, wait: Duration) -> BoxFuture<'static, Option<AgentState>> {
+        let (agents, id) = (self.services.agents.clone(), id.to_owned());
+        async move {
+            let agents = agents?;
+            let known = agents.book.get(&id).filter(|known| known.info.background)?;
+            // Whether it has ended or not, what is known then is told.
+            let _ = tokio::time::timeout(wait, known.ended.cancelled()).await;
+            agents.book.get(&id).map(|known| known.shown())
+        }
+        .boxed()
+    }
+
+    fn agents(&self) -> Vec<AgentState> {
+        let known = self.services.agents.iter().flat_map(|agents| agents.book.in_background());
+        known.map(|known| known.shown()).collect()
+    }
+
+    fn stop_agent(&self, id: &str) -> bool {
+        self.services.agents.as_ref().is_some_and(|agents| agents.book.stop(id))
     }
 }
 
@@ -123,6 +160,7 @@ pub(crate) async fn ask_beside(
         duration_ms: u64::try_from(answer.duration.as_millis()).unwrap_or(u64::MAX),
         request_id: answer.request_id.clone(),
         side: true,
+        agent: None,
     };
     Ok((answer, spent))
 }

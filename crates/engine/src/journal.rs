@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::env::Env;
-use tiller_protocol::id::{EntryId, SessionId};
+use tiller_protocol::id::{AgentId, EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
@@ -29,6 +29,7 @@ pub(crate) struct Journal {
     /// What sources of attachments need to know; shared with those that are looking at it.
     pub(crate) past: Arc<Past>,
     pub(crate) git_branch: Option<String>,
+    agent: Option<AgentId>,
     env: Env,
     writer: Option<LogWriter>,
     events: UnboundedSender<Event>,
@@ -43,7 +44,12 @@ impl Journal {
         writer: Option<LogWriter>,
         events: UnboundedSender<Event>,
     ) -> Self {
-        Self { session, state, conversation, past, git_branch: None, env, writer, events }
+        Self { session, state, conversation, past, git_branch: None, agent: None, env, writer, events }
+    }
+
+    /// The same for a sub-agent of the session.
+    pub(crate) fn of_agent(self, agent: AgentId) -> Self {
+        Self { agent: Some(agent), ..self }
     }
 
     /// Appends a fact.
@@ -61,7 +67,7 @@ impl Journal {
 
     fn entry(&self, id: EntryId, body: Body) -> Entry {
         let parent = self.state.leaf.filter(|_| body.is_message());
-        Entry { seq: self.state.seq + 1, id, parent, at: self.env.now(), agent: None, body }
+        Entry { seq: self.state.seq + 1, id, parent, at: self.env.now(), agent: self.agent.clone(), body }
     }
 
     fn take_in(&mut self, entry: Entry) -> Result<Arc<Entry>, StoreError> {
@@ -87,6 +93,10 @@ impl Journal {
 
     /// Tells the front end something that leaves no trace.
     pub(crate) fn tell(&self, event: Event) {
+        let event = match &self.agent {
+            Some(agent) => Event::Agent(agent.clone(), Box::new(event)),
+            None => event,
+        };
         // A front end that went away no longer needs to be told.
         let _ = self.events.send(event);
     }
@@ -111,6 +121,7 @@ impl Journal {
             cwd: &self.state.cwd,
             version: VERSION,
             git_branch: self.git_branch.as_deref(),
+            slug: self.state.plan_slug.as_deref(),
         };
         writer.append(&line::write(entry, &envelope)?)
     }

@@ -9,14 +9,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tiller_config::LanguageServer;
 use tiller_language::{Languages, Patience, Problem, Surroundings, Wish, languages};
-use tiller_policy::Context;
 use tiller_protocol::mode::Mode;
 use tiller_steering::attachment::{Diagnostic, FileDiagnostics, Severity};
 use tiller_steering::pipeline::BUDGET;
 use tiller_steering::source::DiagnosticsProvider;
 use tiller_tools::Vault;
-use tokio::sync::watch;
 
+use crate::policy::Standpoint;
 use crate::services::Services;
 use crate::session::Aside;
 
@@ -54,11 +53,10 @@ impl LanguageChoice {
         let (confiner, policy) = (Arc::clone(&services.confiner), services.policy.clone());
         let asides = services.asides.clone();
         let surroundings = Surroundings {
-            folders: services.policy.borrow().roots.clone(),
+            folders: services.policy.now().roots.clone(),
             vars: Arc::clone(&services.env.vars),
             hold: Arc::new(move |permit| {
-                let policy = Arc::clone(&policy.borrow());
-                confiner.hold_server(permit, &policy)
+                confiner.hold_server(permit, &policy.now())
             }),
             // The session may be over; then nobody wants to know.
             tell: Arc::new(move |notice| _ = asides.send(Aside::Notice(notice))),
@@ -85,7 +83,7 @@ impl LanguageChoice {
 
 struct Reporter {
     languages: Arc<Languages>,
-    policy: watch::Receiver<Arc<Context>>,
+    policy: Standpoint,
     secrets: Arc<Vault>,
     wait: Duration,
 }
@@ -94,7 +92,7 @@ impl DiagnosticsProvider for Reporter {
     fn diagnostics<'a>(&'a self, files: &'a [PathBuf]) -> BoxFuture<'a, Vec<FileDiagnostics>> {
         async move {
             // Servers that are told something may build something, which is not for planning.
-            if self.policy.borrow().mode != Mode::Plan {
+            if self.policy.now().mode != Mode::Plan {
                 self.languages.settle(self.wait).await;
             }
             let found = self.languages.problems(files).into_iter().map(|file| FileDiagnostics {

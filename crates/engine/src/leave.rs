@@ -25,7 +25,7 @@ impl WayOut {
     /// Asks, unless nobody is there or the answer is known.
     pub(crate) async fn ask(self) -> Leave {
         let may_ask =
-            !self.services.policy.borrow().offline && self.services.confiner.network_may_be_asked_for();
+            !self.services.policy.now().offline && self.services.confiner.network_may_be_asked_for();
         let is_settled = self.refused == Refused::Network && !may_ask;
         if !self.services.interactive || is_settled || self.permitted().is_err() {
             return Leave::NotAsked;
@@ -41,7 +41,7 @@ impl WayOut {
             suggestions: Vec::new(),
             would_cover: Vec::new(),
             leaves_sandbox: true,
-            agent: None,
+            agent: self.services.asker(),
         };
         self.line.tell(News::Ask(Ask::Permission(ask), sender));
         match answer.await {
@@ -73,7 +73,7 @@ impl WayOut {
 
     /// What policy says to it at this moment, given that the user says yes.
     fn permitted(&self) -> Result<Permit, Reason> {
-        match leave(&self.permit, &self.services.policy.borrow()) {
+        match leave(&self.permit, &self.services.policy.now()) {
             Decision::Allow(permit, _) => Ok(permit),
             Decision::Deny(reason) | Decision::Ask(reason) => Err(reason),
         }

@@ -3,15 +3,19 @@
 //! [`Session::start`] opens a session and runs it as one task that owns its log and its state. Front ends send commands
 //! and receive events; nothing else is shared.
 
+mod agent;
+mod budget;
 mod cache_watch;
 mod confinement;
 mod executor;
 pub mod git;
 mod hook;
 mod host;
+mod ide;
 mod journal;
 mod language;
 mod leave;
+pub mod mailbox;
 mod next;
 mod partial;
 pub mod policy;
@@ -21,10 +25,12 @@ mod sight;
 pub mod store;
 mod telemetry;
 
-pub use confinement::{SandboxChoice, denied_reads};
+pub use agent::AgentLimits;
+pub use budget::Limits;
+pub use confinement::SandboxChoice;
 pub use hook::{
     HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks, matcher_problem,
 };
 pub use journal::VERSION;
 pub use language::{LanguageChoice, doubt_about_server};
-pub use session::{Limits, PromptChoice, Session, Setup, Start, SteeringChoice};
+pub use session::{PromptChoice, Session, Setup, Start, SteeringChoice};

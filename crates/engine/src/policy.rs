@@ -1,12 +1,15 @@
 //! What the decisions of a session depend on. Whoever explains a decision beside a session judges by the same.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_config::Places;
 use tiller_policy::{Context, Resolver, Rules};
 use tiller_protocol::env::Env;
+use tiller_protocol::id::AgentId;
 use tiller_protocol::mode::Mode;
 use tiller_tools::resolve_links;
+use tokio::sync::watch;
 
 use crate::confinement::SandboxChoice;
 
@@ -23,6 +26,71 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         bypass_available: mode == Mode::BypassPermissions,
         resolver: Resolver::new(resolve_links),
         ..Context::default()
+    }
+}
+
+/// What decides for one agent at this moment: the session's mode and rules, seen from where the agent stands. A change
+/// of mode holds for all agents of a session at once.
+#[derive(Clone)]
+pub(crate) struct Standpoint {
+    session: watch::Receiver<Arc<Context>>,
+    agent: Option<Arc<AgentStandpoint>>,
+}
+
+/// What differs for a sub-agent.
+struct AgentStandpoint {
+    id: AgentId,
+    /// What it cannot change anything outside of.
+    fence: Option<PathBuf>,
+    /// What the session's context came to, as long as that is the same.
+    seen: Mutex<Option<(Arc<Context>, Arc<Context>)>>,
+}
+
+impl Standpoint {
+    /// That of the main agent.
+    pub(crate) fn new(session: watch::Receiver<Arc<Context>>) -> Self {
+        Self { session, agent: None }
+    }
+
+    /// That of a sub-agent, perhaps one that is to stay inside a directory of its own.
+    pub(crate) fn of_agent(&self, id: AgentId, fence: Option<PathBuf>) -> Self {
+        let agent = AgentStandpoint { id, fence, seen: Mutex::new(None) };
+        Self { session: self.session.clone(), agent: Some(Arc::new(agent)) }
+    }
+
+    /// What decides now. As long as nothing has changed, it is the very same value.
+    pub(crate) fn now(&self) -> Arc<Context> {
+        let session = Arc::clone(&self.session.borrow());
+        match &self.agent {
+            None => session,
+            Some(agent) => agent.view(session),
+        }
+    }
+}
+
+impl AgentStandpoint {
+    fn view(&self, session: Arc<Context>) -> Arc<Context> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, view)) = &*seen
+            && Arc::ptr_eq(of, &session)
+        {
+            return Arc::clone(view);
+        }
+        let mut own = Context { plan_file: self.plan_file(&session), ..Context::clone(&session) };
+        if let Some(fence) = &self.fence {
+            own.readable.extend(std::mem::replace(&mut own.roots, vec![fence.clone()]));
+            own.fence = Some(fence.clone());
+        }
+        let view = Arc::new(own);
+        *seen = Some((session, Arc::clone(&view)));
+        view
+    }
+
+    /// Each agent plans in a file of its own, beside that of the session.
+    fn plan_file(&self, session: &Context) -> Option<PathBuf> {
+        let of_session = session.plan_file.as_ref()?;
+        let stem = of_session.file_stem()?.to_string_lossy();
+        Some(of_session.with_file_name(format!("{stem}-agent-{}.md", self.id)))
     }
 }
 

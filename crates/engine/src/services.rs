@@ -4,28 +4,43 @@ use std::sync::Arc;
 
 use tiller_language::Languages;
 use tiller_model::Model;
-use tiller_policy::Context;
+use tiller_protocol::ask::Asker;
+use tiller_protocol::command::Event;
 use tiller_protocol::env::Env;
 use tiller_tools::{Registry, Shells, Vault};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agent::Agents;
+use crate::budget::Budget;
 use crate::confinement::Confiner;
 use crate::executor::{Asked, Classifier};
-use crate::hook::Hooks;
-use crate::session::Aside;
+use crate::hook::{Agent, Hooks};
+use crate::ide::Editors;
+use crate::policy::Standpoint;
+use crate::session::{Aside, Lead};
 
 /// Handles that calls need.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub(crate) env: Env,
+    /// The sub-agent whose calls these are; absent for the main agent.
+    pub(crate) agent: Option<Agent>,
+    /// Those that can be called upon, and those that were. There are none before the session is open.
+    pub(crate) agents: Option<Arc<Agents>>,
+    /// What the session may consume.
+    pub(crate) budget: Arc<Budget>,
+    /// What sub-agents take over from this one.
+    pub(crate) lead: watch::Receiver<Lead>,
+    /// Levels above this agent.
+    pub(crate) depth: u32,
     pub(crate) registry: Registry,
     pub(crate) shells: Arc<Shells>,
     pub(crate) confiner: Arc<Confiner>,
     pub(crate) secrets: Arc<Vault>,
     /// Mode and rules as they are at this moment.
-    pub(crate) policy: watch::Receiver<Arc<Context>>,
+    pub(crate) policy: Standpoint,
     /// Compares commands with rules in words.
     pub(crate) classifier: Arc<Classifier>,
     /// What was no matter of course so far.
@@ -40,10 +55,29 @@ pub(crate) struct Services {
     pub(crate) hooks: Hooks,
     /// Language servers, if there shall be any.
     pub(crate) languages: Option<Arc<Languages>>,
+    /// Editors, if they are listened to.
+    pub(crate) editors: Option<Editors>,
     /// The way to the session for what is neither a command nor news of a call.
     pub(crate) asides: mpsc::UnboundedSender<Aside>,
     /// Every task of the session, so that its end can wait for them.
     pub(crate) tasks: TaskTracker,
-    /// Fires when the session ends.
+    /// Fires when this agent has to end: the session, or a sub-agent before it.
     pub(crate) ended: CancellationToken,
+    /// Fires when the session ends.
+    pub(crate) session_ended: CancellationToken,
+    /// The way to the front end.
+    pub(crate) events: mpsc::UnboundedSender<Event>,
+}
+
+impl Services {
+    /// Tells the front end something that leaves no trace.
+    pub(crate) fn tell(&self, event: Event) {
+        // A front end that went away no longer needs to be told.
+        let _ = self.events.send(event);
+    }
+
+    /// Who asks, if it is not the main agent.
+    pub(crate) fn asker(&self) -> Option<Asker> {
+        self.agent.as_ref().map(|agent| Asker { id: agent.id.clone(), kind: agent.kind.clone() })
+    }
 }

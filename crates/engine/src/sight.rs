@@ -13,7 +13,7 @@ use tiller_protocol::block::ToolUse;
 use tiller_protocol::effect::{Effect, LineRange};
 use tiller_protocol::id::{CallId, SessionId};
 use tiller_steering::attachment::Memory;
-use tiller_steering::source::{Listing, Shown, Sight, Unseen};
+use tiller_steering::source::{Listing, Shown, Sight, Unread, Unseen};
 use tiller_steering::user_context::instructions::{InstructionFile, Places, find_in};
 use tiller_tools::{Done, Host, Input, Read, Registry, ToolCx, ToolError, View, resolve_links};
 use tokio::sync::mpsc;
@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::executor::Line;
 use crate::host::CallHost;
+use crate::mailbox::Inbox;
 use crate::policy::resolved;
 use crate::services::Services;
 use crate::store::recall;
@@ -36,6 +37,7 @@ pub(crate) struct FileSight {
     pub(crate) view: View,
     pub(crate) config_dir: PathBuf,
     pub(crate) session: SessionId,
+    pub(crate) inbox: Inbox,
 }
 
 /// Whether a file may be read; the user or the project has named it, so nobody is asked.
@@ -54,7 +56,7 @@ fn permit(policy: &Context, path: &Path) -> Result<Permit, Unseen> {
 
 impl FileSight {
     fn policy(&self) -> Arc<Context> {
-        Arc::clone(&self.services.policy.borrow())
+        self.services.policy.now()
     }
 
     fn resolved(&self, path: &Path) -> PathBuf {
@@ -139,6 +141,15 @@ impl Sight for FileSight {
         async move {
             let recalled = blocking(move || recall(&config_dir, &project, session, at_most));
             recalled.await.unwrap_or_default()
+        }
+        .boxed()
+    }
+
+    fn unread<'a>(&'a self, after: Option<&'a str>) -> BoxFuture<'a, Unread> {
+        let (inbox, after) = (self.inbox.clone(), after.map(str::to_owned));
+        async move {
+            let unread = blocking(move || inbox.unread(after.as_deref()));
+            unread.await.unwrap_or_default()
         }
         .boxed()
     }

@@ -30,6 +30,8 @@ pub struct Context {
     pub plan_file: Option<PathBuf>,
     /// How commands are held while they run.
     pub holding: Holding,
+    /// A directory that the agent was made for: outside of it nothing is changed, whatever rules, modes and users say.
+    pub fence: Option<PathBuf>,
     /// Whether bypassing is an option at all in this session.
     pub bypass_available: bool,
     /// Whether nobody is there to be asked.

@@ -76,11 +76,15 @@ pub(crate) fn profile(request: &Request, cx: &Context, reason: &Reason) -> Profi
     let wanted = match cx.mode {
         _ if !runs => Profile::Full,
         Mode::Plan => Profile::ReadOnly,
+        _ if cx.fence.is_some() => Profile::Workspace,
         Mode::BypassPermissions => Profile::Full,
-        Mode::Default | Mode::AcceptEdits | Mode::DontAsk if cx.holding.workspace => Profile::Workspace,
-        Mode::Default | Mode::AcceptEdits | Mode::DontAsk => Profile::Full,
+        Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::Delegate if cx.holding.workspace => {
+            Profile::Workspace
+        }
+        Mode::Default | Mode::AcceptEdits | Mode::DontAsk | Mode::Delegate => Profile::Full,
     };
-    let goes_outside = || wanted == Profile::Workspace && is_explicit(reason) && runs_outside(request, cx);
+    let may_go = wanted == Profile::Workspace && cx.fence.is_none();
+    let goes_outside = || may_go && is_explicit(reason) && runs_outside(request, cx);
     if wanted == Profile::Full || !cx.holding.kernel.confines() || goes_outside() {
         return Profile::Full;
     }

@@ -135,6 +135,7 @@ pub struct PlanAsk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllowedPrompt {
     /// The tool that runs them.
+    #[schemars(extend("enum" = ["Bash"]))]
     pub tool: String,
     /// The purpose, e.g. "run the tests".
     pub prompt: String,

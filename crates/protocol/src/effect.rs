@@ -44,6 +44,56 @@ pub enum Effect {
         /// The new working directory.
         path: PathBuf,
     },
+    /// The plan files of the session have this name.
+    SetPlan {
+        /// The name without its ending, e.g. `amber-weaving-harbor`.
+        slug: String,
+    },
+    /// What the plan file held at a moment that matters.
+    PlanKept(PlanVersion),
+    /// The user has approved the plan: the work is to be held against it.
+    PlanApproved {
+        /// The plan file.
+        path: PathBuf,
+    },
+}
+
+/// What the plan file held at a moment that matters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanVersion {
+    /// The file.
+    pub path: PathBuf,
+    /// What happened.
+    pub moment: PlanMoment,
+    /// All of the plan, credentials masked.
+    pub content: String,
+}
+
+/// When a version of a plan was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanMoment {
+    /// The model has written or changed it.
+    Written,
+    /// It was handed over where nobody could approve it.
+    HandedOver,
+    /// The user has approved it.
+    Approved,
+    /// The user has refused it.
+    Refused,
+}
+
+impl PlanMoment {
+    /// The moment in a word or two.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::HandedOver => "handed over",
+            Self::Approved => "approved",
+            Self::Refused => "refused",
+        }
+    }
 }
 
 impl Effect {

@@ -98,6 +98,23 @@ pub struct Opened {
     /// The session this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
+    /// What the log of a sub-agent is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentOpened>,
+}
+
+/// What a sub-agent was made as.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentOpened {
+    /// Its type, e.g. `Explore`.
+    pub kind: String,
+    /// What it does, in a few words.
+    pub description: String,
+    /// The model it talks to.
+    pub model: String,
+    /// The call that started it.
+    pub call: CallId,
 }
 
 /// A message in the user's role.
@@ -178,6 +195,9 @@ pub struct Response {
     /// A request beside the conversation, made for a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side: bool,
+    /// The sub-agent that made it; its own log has the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
 }
 
 /// The one answer to a call.
@@ -425,10 +445,21 @@ pub struct TurnEnd {
 pub enum Outcome {
     /// The model finished its answer.
     Success,
+    /// The model handed a plan over, and nobody could be asked to approve it.
+    PlanHandedOver {
+        /// The plan.
+        plan: String,
+        /// Its file.
+        path: PathBuf,
+    },
     /// The limit on model requests was reached.
     MaxTurns,
     /// The spending limit was reached.
     MaxBudget,
+    /// The limit on tokens was reached.
+    MaxTokens,
+    /// The limit on time was reached.
+    MaxTime,
     /// A failure ended it.
     Error {
         /// What failed.

@@ -86,6 +86,10 @@ text_id! {
     /// One response of the provider (`msg_…`).
     MessageId
 }
+text_id! {
+    /// What working directories looked like at one moment.
+    SnapshotId
+}
 
 impl CallId {
     /// A short, stable digest.

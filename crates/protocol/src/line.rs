@@ -24,6 +24,8 @@ pub struct Envelope<'a> {
     pub version: &'a str,
     /// The checked-out branch, if any.
     pub git_branch: Option<&'a str>,
+    /// The name of the session's plan files, once it has planned.
+    pub slug: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +56,8 @@ struct MessageFields<'a> {
     version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     git_branch: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slug: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -181,6 +185,16 @@ pub fn read(text: &str) -> Result<Entry, LineError> {
     })
 }
 
+/// The name of the session's plan files, if a line carries it.
+#[must_use]
+pub fn slug(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Slug {
+        slug: Option<String>,
+    }
+    serde_json::from_str::<Slug>(text).ok()?.slug
+}
+
 fn read_body(kind: &str, text: &str) -> Result<Body, serde_json::Error> {
     Ok(match kind {
         "user" => read_user(text)?,
@@ -215,6 +229,7 @@ fn line<B: Serialize>(
         cwd: envelope.cwd,
         version: envelope.version,
         git_branch: envelope.git_branch,
+        slug: envelope.slug,
     });
     serde_json::to_string(&LineOut {
         kind,

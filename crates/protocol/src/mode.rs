@@ -21,12 +21,29 @@ pub enum Mode {
     DontAsk,
     /// Read and think; change nothing.
     Plan,
+    /// Hand the work out to other agents; do none of it.
+    Delegate,
+}
+
+/// Which modes the mode key leads to, beyond those it always does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reachable {
+    /// The session may be switched to asking nothing.
+    pub bypass: bool,
+    /// There is a team that work can be handed to.
+    pub team: bool,
 }
 
 impl Mode {
     /// The modes a flag or setting may name.
-    pub const ALL: [Self; 5] =
-        [Self::Default, Self::AcceptEdits, Self::BypassPermissions, Self::DontAsk, Self::Plan];
+    pub const ALL: [Self; 6] = [
+        Self::Default,
+        Self::AcceptEdits,
+        Self::BypassPermissions,
+        Self::DontAsk,
+        Self::Plan,
+        Self::Delegate,
+    ];
 
     /// The mode's name in flags, settings and messages.
     #[must_use]
@@ -37,17 +54,28 @@ impl Mode {
             Self::BypassPermissions => "bypassPermissions",
             Self::DontAsk => "dontAsk",
             Self::Plan => "plan",
+            Self::Delegate => "delegate",
         }
     }
 
     /// The mode after this one when the user goes through them with the mode key.
     #[must_use]
-    pub fn next(self, bypass_available: bool) -> Self {
+    pub fn next(self, reachable: Reachable) -> Self {
         match self {
             Self::Default => Self::AcceptEdits,
             Self::AcceptEdits => Self::Plan,
-            Self::Plan if bypass_available => Self::BypassPermissions,
-            Self::Plan | Self::BypassPermissions | Self::DontAsk => Self::Default,
+            Self::Plan if reachable.bypass => Self::BypassPermissions,
+            Self::Plan | Self::BypassPermissions if reachable.team => Self::Delegate,
+            Self::Plan | Self::BypassPermissions | Self::DontAsk | Self::Delegate => Self::Default,
+        }
+    }
+
+    /// The mode of agents that work for one in this mode: whoever hands work out does not keep others from doing it.
+    #[must_use]
+    pub fn of_agents(self) -> Self {
+        match self {
+            Self::Delegate => Self::Default,
+            same => same,
         }
     }
 }
@@ -74,6 +102,28 @@ impl PlanFlags {
     }
 }
 
+/// What the model still has to be told about delegate mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DelegateFlags {
+    /// Delegate mode was left at least once.
+    pub has_exited: bool,
+    /// The model was not yet told that delegate mode was left.
+    pub exit_notice_due: bool,
+}
+
+impl DelegateFlags {
+    /// What a change of mode does to them, whatever caused it.
+    #[must_use]
+    pub fn after(self, from: Mode, to: Mode) -> Self {
+        match (from, to) {
+            _ if from == to => self,
+            (Mode::Delegate, _) => Self { has_exited: true, exit_notice_due: true },
+            (_, Mode::Delegate) => Self { exit_notice_due: false, ..self },
+            _ => self,
+        }
+    }
+}
+
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -82,7 +132,7 @@ impl fmt::Display for Mode {
 
 /// A mode name that does not exist.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown permission mode \"{0}\"; use one of default, acceptEdits, bypassPermissions, dontAsk, plan")]
+#[error("unknown permission mode \"{0}\"; use one of default, acceptEdits, bypassPermissions, dontAsk, plan, delegate")]
 pub struct UnknownMode(String);
 
 impl FromStr for Mode {
@@ -100,17 +150,20 @@ mod tests {
     // PERM-13
     #[test]
     fn the_mode_key_cycles_in_its_order() {
-        let cycle = |bypass| {
+        let cycle = |bypass, team| {
             let mut modes = vec![Mode::Default];
-            while modes.len() < 5 {
-                modes.push(modes[modes.len() - 1].next(bypass));
+            while modes.len() < 6 {
+                modes.push(modes[modes.len() - 1].next(Reachable { bypass, team }));
             }
             modes
         };
         let (default, edits, plan) = (Mode::Default, Mode::AcceptEdits, Mode::Plan);
-        assert_eq!(cycle(false), [default, edits, plan, default, edits]);
-        assert_eq!(cycle(true), [default, edits, plan, Mode::BypassPermissions, default]);
-        assert_eq!(Mode::DontAsk.next(true), default);
+        let (bypass, delegate) = (Mode::BypassPermissions, Mode::Delegate);
+        assert_eq!(cycle(false, false), [default, edits, plan, default, edits, plan]);
+        assert_eq!(cycle(true, false), [default, edits, plan, bypass, default, edits]);
+        assert_eq!(cycle(false, true), [default, edits, plan, delegate, default, edits]);
+        assert_eq!(cycle(true, true), [default, edits, plan, bypass, delegate, default]);
+        assert_eq!(Mode::DontAsk.next(Reachable { bypass: true, team: true }), default);
     }
 
     // PERM-14
@@ -125,5 +178,25 @@ mod tests {
             assert_eq!(left.after(other, Mode::Default), left);
         }
         assert_eq!(at_first.after(Mode::Plan, Mode::Plan), at_first);
+    }
+
+    // STEER-55
+    #[test]
+    fn leaving_delegate_mode_sets_both_its_flags() {
+        let at_first = DelegateFlags::default();
+        let left = DelegateFlags { has_exited: true, exit_notice_due: true };
+        for other in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Delegate) {
+            assert_eq!(at_first.after(other, Mode::Delegate), at_first);
+            assert_eq!(at_first.after(Mode::Delegate, other), left);
+            let again = DelegateFlags { has_exited: true, exit_notice_due: false };
+            assert_eq!(left.after(other, Mode::Delegate), again);
+        }
+        assert_eq!(at_first.after(Mode::Delegate, Mode::Delegate), at_first);
+    }
+
+    #[test]
+    fn whoever_hands_work_out_keeps_nobody_from_doing_it() {
+        assert_eq!(Mode::Delegate.of_agents(), Mode::Default);
+        assert_eq!(Mode::Plan.of_agents(), Mode::Plan);
     }
 }

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use crate::effect::{Effect, FileSeen, LineRange, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
-use crate::mode::{Mode, PlanFlags};
+use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
 use crate::usage::Usage;
 
@@ -27,6 +27,10 @@ pub struct State {
     pub mode: Mode,
     /// What the model still has to be told about plan mode.
     pub plan: PlanFlags,
+    /// The name of the session's plan files, once it has planned.
+    pub plan_slug: Option<String>,
+    /// What the model still has to be told about delegate mode.
+    pub delegate: DelegateFlags,
     /// Rules and directories of this session.
     pub permissions: SessionPermissions,
     /// The model that took over, if the configured one was left.
@@ -192,6 +196,7 @@ impl State {
                 match attachment.kind() {
                     "plan_mode_exit" => self.plan.exit_notice_due = false,
                     "plan_mode_reentry" => self.plan.has_exited = false,
+                    "delegate_mode_exit" => self.delegate.exit_notice_due = false,
                     _ => {}
                 }
             }
@@ -227,6 +232,7 @@ impl State {
     /// Every change of mode comes through here, whoever made it.
     fn set_mode(&mut self, mode: Mode) {
         self.plan = self.plan.after(self.mode, mode);
+        self.delegate = self.delegate.after(self.mode, mode);
         self.mode = mode;
     }
 
@@ -247,6 +253,8 @@ impl State {
                 Arc::make_mut(&mut self.files).take(effect);
             }
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
+            Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),
+            Effect::PlanKept(_) | Effect::PlanApproved { .. } => {}
         }
     }
 }

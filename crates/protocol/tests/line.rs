@@ -48,6 +48,7 @@ fn bodies() -> Vec<Body> {
             version: "1".into(),
             additional_dirs: vec!["/x".into()],
             forked_from: Some(SessionId(Uuid::nil())),
+            agent: None,
         }),
         Body::User(UserMessage::prompt("hello")),
         Body::User(UserMessage { content: vec![RawBlock::text("psst")], origin: Origin::Harness }),
@@ -70,6 +71,7 @@ fn bodies() -> Vec<Body> {
             duration_ms: 9,
             request_id: Some("req".into()),
             side: true,
+            agent: None,
         }),
         result(vec![RawBlock::text("one")], false),
         result(
@@ -157,6 +159,7 @@ fn write(entry: &Entry) -> String {
         cwd: Path::new("/w"),
         version: "0.1.0",
         git_branch: Some("main"),
+        slug: Some("amber-weaving-harbor"),
     };
     line::write(entry, &envelope).unwrap()
 }

@@ -75,6 +75,7 @@ impl Script {
             duration_ms: 0,
             request_id: None,
             side: false,
+            agent: None,
         }));
     }
 

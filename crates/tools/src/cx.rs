@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -9,6 +10,7 @@ use tiller_policy::Permit;
 use tiller_protocol::effect::Todo;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
+use tiller_protocol::mode::Mode;
 use tiller_protocol::state::Files;
 use tiller_sandbox::Confinement;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +32,12 @@ pub struct View {
     pub files: Arc<Files>,
     /// The todo list.
     pub todos: Vec<Todo>,
+    /// The permission mode.
+    pub mode: Mode,
+    /// The agent's own plan file, once the session has planned.
+    pub plan_file: Option<PathBuf>,
+    /// Whether a sub-agent calls.
+    pub sub_agent: bool,
     /// Where output too long for the conversation is stored.
     pub spill_dir: PathBuf,
     /// The credentials that tools have come across, masked for the model.
@@ -84,6 +92,85 @@ pub trait Host: Send + Sync {
     /// Asks the user whether a command that failed may run again outside of its confinement, which refused something;
     /// the command said `line`.
     fn leave(&self, permit: &Permit, refused: Refused, line: String) -> BoxFuture<'static, Leave>;
+
+    /// Lets a sub-agent do something; `cancel` stops it if it is waited for. The error is a text for the model.
+    fn delegate(
+        &self,
+        order: AgentOrder,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Delegated, String>> {
+        let (kind, _) = (order.kind, cancel);
+        Box::pin(async move { Err(format!("There is no agent of type {kind} here.")) })
+    }
+
+    /// What has become of a background agent, once it has ended or the time to wait is over.
+    fn agent(&self, _id: &str, _wait: Duration) -> BoxFuture<'static, Option<AgentState>> {
+        Box::pin(async { None })
+    }
+
+    /// All background agents, oldest first.
+    fn agents(&self) -> Vec<AgentState> {
+        Vec::new()
+    }
+
+    /// Stops a background agent. False if there is none of that name at work.
+    fn stop_agent(&self, _id: &str) -> bool {
+        false
+    }
+}
+
+/// Work for a sub-agent.
+#[derive(Clone, Debug)]
+pub struct AgentOrder {
+    /// The type of agent.
+    pub kind: String,
+    /// What it is about, in a few words.
+    pub description: String,
+    /// The task.
+    pub prompt: String,
+    /// A model in place of the agent's own.
+    pub model: Option<String>,
+    /// The agent to continue.
+    pub resume: Option<String>,
+    /// Whether nobody waits for it.
+    pub background: bool,
+}
+
+/// What comes of an order.
+#[derive(Clone, Debug)]
+pub enum Delegated {
+    /// The agent has ended.
+    Finished(AgentReport),
+    /// It works in the background, under this id.
+    Started(String),
+}
+
+/// How a sub-agent ended.
+#[derive(Clone, Debug)]
+pub struct AgentReport {
+    /// Its id.
+    pub id: String,
+    /// Its answer, or what went wrong.
+    pub text: String,
+    /// The same for displays and library users.
+    pub detail: Value,
+    /// Whether it did not reach its end.
+    pub failed: bool,
+}
+
+/// Where a background agent stands.
+#[derive(Clone, Debug)]
+pub struct AgentState {
+    /// Its id.
+    pub id: String,
+    /// What it is about.
+    pub description: String,
+    /// `running`, `completed`, `failed` or `killed`.
+    pub status: &'static str,
+    /// Whether it is at work.
+    pub running: bool,
+    /// Its answer, or what went wrong.
+    pub words: String,
 }
 
 /// Whether a command may run outside of its confinement, this once.

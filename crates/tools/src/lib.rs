@@ -7,12 +7,15 @@ mod cx;
 mod registry;
 mod tool;
 
+mod ask_user_question;
 mod blocking;
 mod change;
 #[cfg(test)]
 mod definitions;
 mod edit;
 mod encoding;
+mod enter_plan_mode;
+mod exit_plan_mode;
 mod fingerprint;
 mod glob;
 mod grep;
@@ -22,6 +25,7 @@ mod kind;
 mod lenient;
 mod notebook;
 mod notebook_edit;
+pub mod plan_file;
 mod read;
 mod search;
 mod secret;
@@ -35,17 +39,24 @@ mod bash_output;
 mod bound;
 mod kill_shell;
 mod shells;
+mod task;
+mod task_output;
 pub mod todo_file;
 mod todo_write;
 mod web_fetch;
 mod web_search;
 
-pub use cx::{Host, Leave, ToolCx, View, WebSearchRequest};
+pub use cx::{
+    AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, ToolCx, View, WebSearchRequest,
+};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
 pub use workspace::resolve_links;
 
+pub use ask_user_question::{AskUserQuestion, AskUserQuestionInput};
 pub use edit::{Edit, EditInput};
+pub use enter_plan_mode::{EnterPlanMode, EnterPlanModeInput, QUESTION as ENTER_PLAN_MODE_QUESTION};
+pub use exit_plan_mode::{ExitPlanMode, ExitPlanModeInput};
 pub use glob::{Glob, GlobInput};
 pub use grep::{Grep, GrepInput};
 pub use lenient::Integer;
@@ -59,6 +70,8 @@ pub use bash_output::{BashOutput, BashOutputInput};
 pub use bound::bound;
 pub use kill_shell::{KillShell, KillShellInput};
 pub use shells::{ShellError, ShellInfo, ShellState, Shells};
+pub use task::{AgentLine, Task, TaskInput};
+pub use task_output::{TaskOutput, TaskOutputInput};
 pub use todo_write::{TodoWrite, TodoWriteInput};
 pub use web_fetch::{WebFetch, WebFetchInput};
 pub use web_search::{WebSearch, WebSearchInput};
@@ -81,8 +94,23 @@ pub fn web_tools(registry: Registry) -> Registry {
     registry.with(WebFetch::default()).with(WebSearch)
 }
 
+/// Adds the tools for planning and asking.
+#[must_use]
+pub fn plan_tools(registry: Registry) -> Registry {
+    registry.with(EnterPlanMode).with(ExitPlanMode).with(AskUserQuestion)
+}
+
+/// Adds the tools for handing out work, if there is an agent to hand it to.
+#[must_use]
+pub fn agent_tools(registry: Registry, agents: Vec<AgentLine>) -> Registry {
+    if agents.is_empty() { registry } else { registry.with(Task::new(agents)).with(TaskOutput) }
+}
+
+/// Tools that are of no use where nobody can be asked. A plan can be handed over without an answer.
+pub const ONLY_WITH_USER: [&str; 2] = [EnterPlanMode::NAME, AskUserQuestion::NAME];
+
 /// All built-in tools, in the order in which the model sees them.
 #[must_use]
 pub fn built_in() -> Registry {
-    web_tools(shell_tools(file_tools(Registry::default()))).with(TodoWrite)
+    plan_tools(web_tools(shell_tools(file_tools(Registry::default()))).with(TodoWrite))
 }

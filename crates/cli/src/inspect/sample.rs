@@ -152,6 +152,7 @@ fn opened(source: &str) -> Opened {
         version: "0.1.0".to_owned(),
         additional_dirs: Vec::new(),
         forked_from: None,
+        agent: None,
     }
 }
 
@@ -238,6 +239,7 @@ fn response(id: &str, model: &str, took: u64, stop: &str, usage: Usage, cost_usd
         duration_ms: took,
         request_id: Some(format!("req_{id}")),
         side: false,
+        agent: None,
     })
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tiller_policy::{Permit, Search};
 
+use super::memory::{Listing, Memory, Question};
+
 /// Entries of directories that are looked at for one command.
 const MOST_ENTRIES: usize = 2_000_000;
 /// Paths that are hidden from one command: each is a mount.
@@ -16,7 +18,7 @@ pub(super) const INCOMPLETE: &str = "The command was not run: a deny rule speaks
      needs no search.";
 
 /// What a rule forbids.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deed {
     /// To read it.
     Read,
@@ -32,6 +34,13 @@ impl Deed {
         }
     }
 
+    fn rules(self, permit: &Permit) -> Vec<String> {
+        match self {
+            Self::Read => permit.hiding_rules().map(str::to_owned).collect(),
+            Self::Change => permit.keeping_rules().map(str::to_owned).collect(),
+        }
+    }
+
     fn forbids(self, permit: &Permit, path: &Path) -> bool {
         match self {
             Self::Read => permit.hides(path),
@@ -44,24 +53,39 @@ impl Deed {
 #[derive(Debug, Default)]
 pub(super) struct Denied {
     pub(super) paths: Vec<PathBuf>,
+    /// Directories that are denied with everything in them, whether they exist or not.
+    pub(super) trees: Vec<PathBuf>,
     /// Whether the search was given up.
     pub(super) incomplete: bool,
 }
 
+impl Denied {
+    pub(super) fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.trees.is_empty()
+    }
+
+    pub(super) fn all(self) -> Vec<PathBuf> {
+        [self.paths, self.trees].concat()
+    }
+}
+
 /// Finds what a command with this permit must not read, or not change. Patterns that could fit anywhere are looked for
 /// in the working directories.
-pub(super) fn find(permit: &Permit, deed: Deed, roots: &[PathBuf]) -> Denied {
+pub(super) fn find(permit: &Permit, deed: Deed, roots: &[PathBuf], memory: &Memory) -> Denied {
     let mut denied = Denied::default();
     let mut queue = VecDeque::new();
-    for search in deed.searches(permit) {
+    let searches = deed.searches(permit);
+    for search in searches.clone() {
         match search {
             Search::Path(path) => denied.paths.push(path),
+            Search::Tree(dir) => denied.trees.push(dir),
             Search::Below { dir, .. } if dir == Path::new("/") => {
                 queue.extend(roots.iter().map(|root| (root.clone(), usize::MAX)));
             }
             Search::Below { dir, depth } => queue.push_back((dir, depth.unwrap_or(usize::MAX))),
         }
     }
+    let mut known = memory.recall(deed, Question { rules: deed.rules(permit), searches });
     let mut walk = Walk { permit, deed, roots, seen: BTreeSet::new(), left: MOST_ENTRIES };
     // Breadth first: what lies near the top is found before the search is given up.
     while let Some((dir, depth)) = queue.pop_front() {
@@ -70,7 +94,8 @@ pub(super) fn find(permit: &Permit, deed: Deed, roots: &[PathBuf]) -> Denied {
             break;
         }
         if walk.seen.insert((dir.clone(), depth)) {
-            walk.look_into(&dir, depth, &mut denied.paths, &mut queue);
+            let listing = known.listing(&dir, || walk.list(&dir));
+            walk.take_in(&dir, depth, &listing, &mut denied.paths, &mut queue);
         }
     }
     denied.paths.sort();
@@ -87,25 +112,40 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn look_into(
+    /// Looks into a directory.
+    fn list(&self, dir: &Path) -> Listing {
+        let mut listing = Listing::default();
+        for entry in fs_err::read_dir(dir).into_iter().flatten().flatten() {
+            listing.entries += 1;
+            let kind = entry.file_type();
+            if self.deed.forbids(self.permit, &entry.path()) {
+                let is_link = kind.is_ok_and(|kind| kind.is_symlink());
+                listing.forbidden.push((entry.file_name(), is_link));
+            } else if kind.is_ok_and(|kind| kind.is_dir()) {
+                listing.dirs.push(entry.file_name());
+            }
+        }
+        listing
+    }
+
+    fn take_in(
         &mut self,
         dir: &Path,
         depth: usize,
+        listing: &Listing,
         hidden: &mut Vec<PathBuf>,
         queue: &mut VecDeque<(PathBuf, usize)>,
     ) {
-        for entry in fs_err::read_dir(dir).into_iter().flatten().flatten() {
-            self.left = self.left.saturating_sub(1);
-            let (path, kind) = (entry.path(), entry.file_type());
-            let is_link = kind.as_ref().is_ok_and(|kind| kind.is_symlink());
-            if self.deed.forbids(self.permit, &path) {
-                // A link is what it leads to; one that leads out of here could lead to anything that commands need.
-                if !is_link || self.is_inside(&path) {
-                    hidden.push(path);
-                }
-            } else if depth > 1 && kind.is_ok_and(|kind| kind.is_dir()) {
-                queue.push_back((path, depth - 1));
+        self.left = self.left.saturating_sub(listing.entries);
+        for (name, is_link) in &listing.forbidden {
+            let path = dir.join(name);
+            // A link is what it leads to; one that leads out of here could lead to anything that commands need.
+            if !is_link || self.is_inside(&path) {
+                hidden.push(path);
             }
+        }
+        if depth > 1 {
+            queue.extend(listing.dirs.iter().map(|name| (dir.join(name), depth - 1)));
         }
     }
 
@@ -117,10 +157,16 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use tiller_policy::{Access, Context, Decision, Request, Script, decide};
     use tiller_protocol::mode::Mode;
 
+    use super::super::memory::tests::At;
     use super::*;
+
+    fn memory() -> Memory {
+        Memory::new(std::sync::Arc::new(At(Timestamp::MAX)))
+    }
 
     fn permit(dir: &Path, rules: &[&str]) -> (Permit, Vec<PathBuf>) {
         let roots = vec![dir.join("root")];
@@ -154,6 +200,7 @@ mod tests {
             "root/keys/k.pem",
             "root/node_modules/x/y.pem",
             "elsewhere/.env",
+            "root/a/.env",
         ];
         for file in files.iter().chain(&["root/a/ok.txt", "root/a/b/secrets/s"]) {
             fs_err::write(dir.join(file), "").unwrap();
@@ -162,25 +209,29 @@ mod tests {
         std::os::unix::fs::symlink("/", dir.join("root/a/out.pem")).unwrap();
         let rules = ["Read(~/.ssh/**)", "Read(./.env)", "Read(.env.*)", "Read(**/secrets/**)", "Read(*.pem)"];
         let (permit, roots) = permit(&dir, &rules);
-        let found = find(&permit, Deed::Read, &roots);
+        let memory = memory();
+        find(&permit, Deed::Read, &roots, &memory);
+        // Files that a rule forbids are found also where they were not before.
+        fs_err::write(dir.join("root/a/new.pem"), "").unwrap();
+        let found = find(&permit, Deed::Read, &roots, &memory);
         let wanted = [
-            "home/.ssh",
             "root/.env",
             "root/a/b/.env.local",
             "root/a/b/secrets",
             "root/a/link.pem",
+            "root/a/new.pem",
             "root/keys/k.pem",
             "root/node_modules/x/y.pem",
         ];
         assert_eq!(found.paths, wanted.map(|path| dir.join(path)));
-        assert!(!found.incomplete);
+        assert_eq!((found.trees, found.incomplete), (vec![dir.join("home/.ssh")], false));
     }
 
     #[test]
     fn without_rules_nothing_is_looked_at() {
         let (permit, _) = permit(Path::new("/nowhere"), &["Read(~/.ssh/**)"]);
-        let found = find(&permit, Deed::Read, &[PathBuf::from("/")]);
-        assert_eq!((found.paths, found.incomplete), (vec![PathBuf::from("/nowhere/home/.ssh")], false));
+        let found = find(&permit, Deed::Read, &[PathBuf::from("/")], &memory());
+        assert_eq!((found.trees, found.incomplete), (vec![PathBuf::from("/nowhere/home/.ssh")], false));
     }
 
     #[test]
@@ -191,6 +242,6 @@ mod tests {
         (0..=MOST_PATHS)
             .for_each(|number| fs_err::write(dir.join(format!("root/{number}.pem")), "").unwrap());
         let (permit, roots) = permit(&dir, &["Read(*.pem)"]);
-        assert!(find(&permit, Deed::Read, &roots).incomplete);
+        assert!(find(&permit, Deed::Read, &roots, &memory()).incomplete);
     }
 }

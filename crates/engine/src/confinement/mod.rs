@@ -3,10 +3,11 @@
 mod caches;
 mod denied;
 mod layers;
+mod memory;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_config::{Network, Places};
 use tiller_policy::{Context, Holding, Kernel, Permit, Profile, is_read_only_command};
@@ -17,8 +18,9 @@ use tiller_sandbox::{Confinement, Level, probe, tidy_up};
 
 use denied::Deed;
 use layers::Layers;
+use memory::Memory;
 
-/// What runs when the user logs in or starts a program, below the home directory. It matters if a working directory
+/// Files that run when the user logs in or starts a program, below the home directory. They matter if a working directory
 /// holds the home directory.
 const RUN_AT_START: &[&str] = &[
     ".bashrc",
@@ -31,6 +33,9 @@ const RUN_AT_START: &[&str] = &[
     ".zprofile",
     ".zlogin",
     ".gitconfig",
+];
+/// Directories of which the same is true.
+const RUN_FROM: &[&str] = &[
     ".ssh",
     ".gnupg",
     ".config/fish",
@@ -83,13 +88,57 @@ impl SandboxChoice {
         }
     }
 
-    /// The confinement of a command here, apart from what depends on the call and on the session.
-    #[must_use]
-    pub fn confinement(&self, profile: Profile, roots: Vec<PathBuf>, env: &Env) -> Confinement {
+    /// How a command with this permit is held here, apart from what belongs to a session. What rules forbid holds under
+    /// every profile. May take a moment.
+    ///
+    /// # Errors
+    /// A text for the model, if the command must not run.
+    pub fn hold(
+        &self,
+        profile: Profile,
+        permit: &Permit,
+        policy: &Context,
+        env: &Env,
+    ) -> Result<Confinement, String> {
+        self.held(profile, permit, policy, &Memory::new(Arc::clone(&env.clock)), env)
+    }
+
+    fn held(
+        &self,
+        profile: Profile,
+        permit: &Permit,
+        policy: &Context,
+        memory: &Memory,
+        env: &Env,
+    ) -> Result<Confinement, String> {
+        let read = denied::find(permit, Deed::Read, &policy.roots, memory);
+        let changed = denied::find(permit, Deed::Change, &policy.roots, memory);
+        let confines = policy.holding.kernel.confines();
+        if (read.incomplete || changed.incomplete) && confines {
+            // Whoever can make files could otherwise bury among them what rules protect.
+            return Err(denied::INCOMPLETE.to_owned());
+        }
+        let ruled = policy.offline || !read.is_empty() || !changed.is_empty();
+        let mut confinement = match profile {
+            Profile::Full if !(ruled && confines) => return Ok(Confinement::full()),
+            Profile::Full => self.everything(env),
+            _ => self.confinement(profile, policy.roots.clone(), env),
+        };
+        if policy.offline {
+            confinement.network = tiller_sandbox::Network::Deny;
+        }
+        confinement.protected.extend(changed.paths);
+        confinement.closed.extend(changed.trees);
+        confinement.denied_reads = read.all();
+        Ok(confinement)
+    }
+
+    fn confinement(&self, profile: Profile, roots: Vec<PathBuf>, env: &Env) -> Confinement {
         let mut confinement = Confinement::new(profile, roots);
         confinement.writable.extend(self.writable.iter().cloned());
         confinement.caches = caches::of(env);
-        confinement.protected = protected(env);
+        confinement.protected = RUN_AT_START.iter().map(|name| env.home.join(name)).collect();
+        confinement.closed = closed(env);
         confinement.network = match self.network {
             Network::Allow => tiller_sandbox::Network::Allow,
             Network::Ask | Network::Deny => tiller_sandbox::Network::Deny,
@@ -98,21 +147,23 @@ impl SandboxChoice {
         confinement.at_most = self.at_most;
         confinement
     }
-}
 
-/// Files that a command with this permit must not see, and what the user is told if not all of them were found.
-#[must_use]
-pub fn denied_reads(permit: &Permit, roots: &[PathBuf]) -> (Vec<PathBuf>, Option<&'static str>) {
-    let denied = denied::find(permit, Deed::Read, roots);
-    (denied.paths, denied.incomplete.then_some(denied::INCOMPLETE))
+    /// Everything the user may, apart from what rules forbid: these hold in every mode.
+    fn everything(&self, env: &Env) -> Confinement {
+        let mut confinement = Confinement::new(Profile::Workspace, vec![PathBuf::from("/")]);
+        confinement.writable = Vec::new();
+        confinement.kept_vars = env.vars.keys().cloned().collect();
+        confinement.at_most = self.at_most;
+        confinement
+    }
 }
 
 /// Settings and state of Tiller, and what runs by itself: no command changes it.
-fn protected(env: &Env) -> Vec<PathBuf> {
+fn closed(env: &Env) -> Vec<PathBuf> {
     let places = Places::of(env);
     let managed = places.managed.parent().map(Path::to_path_buf);
     let own = [places.config_dir, places.foreign_dir].into_iter().chain(managed);
-    own.chain(RUN_AT_START.iter().map(|name| env.home.join(name))).collect()
+    own.chain(RUN_FROM.iter().map(|name| env.home.join(name))).collect()
 }
 
 /// What the user is told of a server that cannot be confined.
@@ -126,6 +177,7 @@ pub(crate) struct Confiner {
     /// The session's own files.
     own: Vec<PathBuf>,
     layers: Layers,
+    memory: Memory,
     told: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -139,7 +191,8 @@ pub(crate) struct Held {
 impl Confiner {
     /// For a session whose files are these; layers over caches are kept below `layers`.
     pub(crate) fn new(choice: SandboxChoice, env: Env, own: Vec<PathBuf>, layers: PathBuf) -> Self {
-        Self { choice, env, own, layers: Layers::new(layers), told: Mutex::default() }
+        let memory = Memory::new(Arc::clone(&env.clock));
+        Self { choice, env, own, layers: Layers::new(layers), memory, told: Mutex::default() }
     }
 
     /// How a permitted command is held if it starts now, by what decides now: a mode that became stricter since the
@@ -156,31 +209,16 @@ impl Confiner {
             }
             _ => permit.profile(),
         };
-        let read = denied::find(permit, Deed::Read, &policy.roots);
-        let changed = denied::find(permit, Deed::Change, &policy.roots);
-        if (read.incomplete || changed.incomplete) && kernel.confines() {
-            // Whoever can make files could otherwise bury among them what rules protect.
-            return Err(denied::INCOMPLETE.to_owned());
-        }
-        let ruled = policy.offline || !read.paths.is_empty() || !changed.paths.is_empty();
-        if profile == Profile::Full && !(ruled && kernel.confines()) {
+        let mut confinement = self.choice.held(profile, permit, policy, &self.memory, &self.env)?;
+        if confinement.profile == Profile::Full {
             let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
             let unheld = (policy.offline || !is_meant) && !kernel.confines();
             let notices = unheld.then(|| self.once("sandbox_unavailable", &unavailable())).flatten();
-            return Ok(Held { confinement: Confinement::full(), notices: notices.into_iter().collect() });
+            return Ok(Held { confinement, notices: notices.into_iter().collect() });
         }
-        let mut confinement = match profile {
-            Profile::Full => self.everything(),
-            _ => self.choice.confinement(profile, policy.roots.clone(), &self.env),
-        };
         if profile != Profile::Full {
             confinement.protected.extend(self.own.iter().cloned());
         }
-        if policy.offline {
-            confinement.network = tiller_sandbox::Network::Deny;
-        }
-        confinement.protected.extend(changed.paths);
-        confinement.denied_reads = read.paths;
         if profile == Profile::Workspace && (self.layers.are_there() || !only_looks(permit)) {
             confinement.layers = self.layers.dir();
         } else {
@@ -204,23 +242,13 @@ impl Confiner {
             return Err(UNHELD_SERVER.to_owned());
         }
         let permit = permit.minding_rules(policy);
-        let mut confinement = self.choice.confinement(Profile::Workspace, policy.roots.clone(), &self.env);
+        let mut confinement =
+            self.choice.held(Profile::Workspace, &permit, policy, &self.memory, &self.env)?;
         confinement.protected.extend(self.own.iter().cloned());
-        confinement.protected.extend(denied::find(&permit, Deed::Change, &policy.roots).paths);
-        confinement.denied_reads = denied::find(&permit, Deed::Read, &policy.roots).paths;
         confinement.network = tiller_sandbox::Network::Deny;
         // It lives as long as the session and must not keep the layers of commands from them.
         confinement.layers = self.layers.dir().map(|dir| dir.join("servers"));
         Ok((permit, confinement))
-    }
-
-    /// Everything the user may, apart from what rules forbid: these hold in every mode.
-    fn everything(&self) -> Confinement {
-        let mut confinement = Confinement::new(Profile::Workspace, vec![PathBuf::from("/")]);
-        confinement.writable = Vec::new();
-        confinement.kept_vars = self.env.vars.keys().cloned().collect();
-        confinement.at_most = self.choice.at_most;
-        confinement
     }
 
     /// Whether a command that is refused the network may ask for it.

@@ -103,8 +103,8 @@ impl Hooked<'_> {
     }
 
     async fn run(&self, occasion: Occasion<'_>, cancel: &CancellationToken) -> Outcome {
-        let mode = self.services.policy.borrow().mode;
-        let moment = Moment { cwd: self.view.cwd.clone(), mode, agent: None };
+        let mode = self.services.policy.now().mode;
+        let moment = Moment { cwd: self.view.cwd.clone(), mode, agent: self.services.agent.clone() };
         self.services.hooks.run(occasion, &moment, cancel).await
     }
 

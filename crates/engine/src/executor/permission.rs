@@ -87,7 +87,7 @@ impl Permission<'_> {
         cancel: &CancellationToken,
     ) -> Result<Arc<Context>, Verdict> {
         loop {
-            let mut policy = Arc::clone(&self.services.policy.borrow());
+            let mut policy = self.services.policy.now();
             if !findings.is_empty() {
                 policy = Arc::new(Context { findings: findings.clone(), ..Context::clone(&policy) });
             }
@@ -201,7 +201,7 @@ impl Permission<'_> {
             suggestions,
             would_cover,
             leaves_sandbox: false,
-            agent: None,
+            agent: self.services.asker(),
         }
     }
 

@@ -46,7 +46,7 @@ use execute::Surroundings;
 use output::can_block;
 use registered::{Registered, select};
 
-pub(crate) use occasion::{Ending, Moment, Occasion, StartSource};
+pub(crate) use occasion::{Agent, Ending, Moment, Occasion, StartSource};
 pub(crate) use outcome::{
     AsyncResponse, Conclusion, HookRun, Outcome, PermissionAnswer, PreDecision, Verdict,
 };

@@ -2,11 +2,11 @@
 
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued};
+use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued, Response};
 use tiller_protocol::id::EntryId;
 use tiller_tools::todo_file;
 
-use super::{PromptChoice, Task};
+use super::{Aside, PromptChoice, Task};
 use crate::hook::Ending;
 use crate::next::Abort;
 use crate::store::StoreError;
@@ -29,7 +29,7 @@ impl Task {
             Some(Command::CycleMode) => self.cycle_mode()?,
             Some(Command::SetModel(setting)) => {
                 let model = self.fixed.names.resolve(&setting);
-                self.model_setting = Some(setting);
+                self.lead.send_modify(|lead| lead.setting = Some(setting));
                 self.append(Body::Effect(Effect::SetModel { model }))?;
             }
             Some(Command::SetPrompt { .. }) if self.epoch_checked => {
@@ -65,6 +65,19 @@ impl Task {
         Ok(())
     }
 
+    /// Whoever made a request counts it; the session has all of them in its log.
+    fn follow_spending(&self, response: &Response) {
+        if response.agent.is_some() {
+            return;
+        }
+        self.services.budget.count(response);
+        if let Some(agent) = &self.services.agent {
+            let response = Response { agent: Some(agent.id.clone()), side: true, ..response.clone() };
+            // The session may be over; then nobody counts any more.
+            let _ = self.services.asides.send(Aside::Spent(response));
+        }
+    }
+
     fn dequeue(&mut self, id: EntryId) -> Result<(), StoreError> {
         if self.journal.state.queue.iter().any(|queued| queued.id == id) {
             self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
@@ -84,6 +97,9 @@ impl Task {
 
     /// Lets policy, model and the todo file follow what an entry changed.
     pub(super) fn follow(&mut self, entry: &Entry) {
+        if let Body::Response(response) = &entry.body {
+            self.follow_spending(response);
+        }
         let effects: &[Effect] = match &entry.body {
             Body::Effect(effect) => std::slice::from_ref(effect),
             Body::Result(result) => &result.effects,
@@ -93,7 +109,9 @@ impl Task {
             match effect {
                 Effect::SetMode { mode } => self.follow_mode(*mode),
                 Effect::Permissions { updates } => self.follow_updates(updates),
-                Effect::SetModel { model } => self.main_model.clone_from(model),
+                Effect::SetModel { model } => {
+                    self.lead.send_modify(|lead| lead.main_model.clone_from(model));
+                }
                 Effect::SetTodos { todos } => {
                     if let Some(path) = &self.fixed.todo_file
                         && let Err(error) = todo_file::save(path, todos)
@@ -101,7 +119,12 @@ impl Task {
                         tracing::warn!("the todo list was not saved: {error}");
                     }
                 }
-                Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::ChangeDir { .. } => {}
+                Effect::SetPlan { slug } => self.follow_plan(slug),
+                Effect::FileSeen(_)
+                | Effect::FileForgotten { .. }
+                | Effect::ChangeDir { .. }
+                | Effect::PlanKept(_)
+                | Effect::PlanApproved { .. } => {}
             }
         }
     }

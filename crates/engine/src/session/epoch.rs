@@ -91,7 +91,7 @@ impl Task {
         let snapshot = if self.fixed.user_context { git::snapshot(&cwd).await } else { None };
         self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
         let definitions = self.services.registry.specs().into_iter().map(|spec| spec.definition).collect();
-        let policy = Arc::clone(&self.policy.borrow());
+        let policy = self.services.policy.now();
         let files = match self.fixed.user_context {
             true => find(Places {
                 config_dir: &self.fixed.config_dir,
@@ -124,6 +124,7 @@ impl Task {
             environment,
             replace: self.fixed.prompt.replace.as_deref(),
             append: self.fixed.prompt.append.as_deref(),
+            persona: self.fixed.persona.as_deref(),
             system_context: &[],
         })
     }
@@ -137,7 +138,7 @@ impl Task {
             platform: std::env::consts::OS.to_owned(),
             os_version: os_version(),
             date: self.fixed.env.now().to_zoned(jiff::tz::TimeZone::system()).date(),
-            model: self.main_model.clone(),
+            model: self.lead.borrow().main_model.clone(),
         }
     }
 

@@ -14,7 +14,7 @@ use tiller_protocol::id::{AskId, CallId, EntryId};
 use tiller_protocol::permission::Update;
 use tokio::sync::oneshot;
 
-use super::Task;
+use super::{Role, Task};
 use crate::hook::{AsyncResponse, Moment, Occasion, Outcome};
 use crate::store::StoreError;
 
@@ -33,6 +33,12 @@ pub(crate) enum Aside {
     Spent(Response),
     /// The user should know something.
     Notice(Notice),
+    /// Something changes what is permitted, on behalf of a sub-agent.
+    Permit(Vec<Update>),
+    /// Questions of a sub-agent may need no answer any more.
+    Withdraw,
+    /// A sub-agent in the background has ended.
+    TaskEnded,
     /// A change of permissions that is to last could not be written to its settings file.
     Unsaved {
         /// All that was to be changed.
@@ -57,7 +63,7 @@ pub(super) enum Admission {
 
 impl Task {
     /// Runs the hooks of an occasion while commands are still heard, and records what they did.
-    async fn run_hooks(&mut self, occasion: Occasion<'_>) -> Result<Outcome, StoreError> {
+    pub(super) async fn run_hooks(&mut self, occasion: Occasion<'_>) -> Result<Outcome, StoreError> {
         let (hooks, moment, token) = (self.services.hooks.clone(), self.moment(), self.turn.token.clone());
         let mut run = pin!(hooks.run(occasion, &moment, &token));
         let outcome = loop {
@@ -73,7 +79,8 @@ impl Task {
     }
 
     fn moment(&self) -> Moment {
-        Moment { cwd: self.journal.state.cwd.clone(), mode: self.journal.state.mode, agent: None }
+        let (mode, agent) = (self.services.policy.now().mode, self.services.agent.clone());
+        Moment { cwd: self.journal.state.cwd.clone(), mode, agent }
     }
 
     /// Puts on record which hooks ran, and tells the user what they want to be told.
@@ -101,11 +108,22 @@ impl Task {
             Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
             Aside::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
             Aside::Unsaved { updates, problem } => self.unsaved(updates, &problem),
+            Aside::Permit(updates) => self.permit(updates),
+            Aside::Withdraw => {
+                self.withdraw_asks(oneshot::Sender::is_closed);
+                Ok(())
+            }
+            Aside::TaskEnded => Ok(()),
         }
     }
 
     /// Puts a question to whoever is outside.
     pub(super) fn put(&mut self, ask: Ask, answer: oneshot::Sender<Answer>) {
+        if let Role::Sub = self.role {
+            // The session may be over; then nobody answers, which is what the call finds out.
+            let _ = self.services.asides.send(Aside::Ask(ask, answer));
+            return;
+        }
         if let Ask::Permission(ask) = &ask {
             self.notify_of(ask);
         }
@@ -133,10 +151,10 @@ impl Task {
 
     /// The first turn of a run is the start of the session for hooks: hosts have registered theirs by then.
     pub(super) async fn session_start_hooks(&mut self) -> Result<(), StoreError> {
-        if std::mem::replace(&mut self.hooks_have_begun, true) {
+        if matches!(self.role, Role::Sub) || std::mem::replace(&mut self.hooks_have_begun, true) {
             return Ok(());
         }
-        let (source, model) = (self.start_source, self.main_model.clone());
+        let (source, model) = (self.start_source, self.lead.borrow().main_model.clone());
         let outcome = self.run_hooks(Occasion::SessionStart { source, model: &model }).await?;
         self.attach(outcome.attachments)
     }
@@ -147,6 +165,10 @@ impl Task {
         id: EntryId,
         content: Vec<RawBlock>,
     ) -> Result<Admission, StoreError> {
+        if let Some(agent) = self.services.agent.clone() {
+            let context = self.subagent_start_hooks(&agent).await?;
+            return Ok(Admission::Admitted(content, context));
+        }
         let prompt = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
         let outcome = self.run_hooks(Occasion::UserPromptSubmit { prompt: &prompt }).await?;
         let ends_turn = outcome.stopped.is_some();
@@ -166,7 +188,12 @@ impl Task {
     /// Whether Stop hooks want the agent to go on instead of ending the turn.
     pub(super) async fn stop_hooks_object(&mut self) -> Result<bool, StoreError> {
         let stop_hook_active = self.turn.stop_hook_active;
-        let outcome = self.run_hooks(Occasion::Stop { stop_hook_active }).await?;
+        let (agent, transcript) = (self.services.agent.clone(), self.paths.log.clone());
+        let occasion = match &agent {
+            Some(agent) => Occasion::SubagentStop { agent, transcript: &transcript, stop_hook_active },
+            None => Occasion::Stop { stop_hook_active },
+        };
+        let outcome = self.run_hooks(occasion).await?;
         let objects = outcome.blocked.is_some() && outcome.stopped.is_none() && self.turn.abort.is_none();
         if objects && self.turn.refused_ends == MAX_REFUSED_ENDS {
             let text =

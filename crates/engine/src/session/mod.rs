@@ -10,6 +10,7 @@ mod permissions;
 mod sample;
 mod settle;
 mod steering;
+mod sub_agent;
 mod tasks;
 mod turn;
 
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tiller_config::{HookEvent, HookGroup, Places, Sourced};
+use tiller_config::{AgentDefinition, HookEvent, HookGroup, Places, Sourced};
 use tiller_model::name::Names;
 use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
@@ -37,14 +38,17 @@ use tiller_tools::{Registry, Vault};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use crate::budget::Limits;
 use crate::cache_watch::CacheWatch;
 use crate::confinement::SandboxChoice;
 use crate::hook::{Ending, StartSource};
 use crate::journal::Journal;
+use crate::mailbox::Inbox;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
 pub(crate) use hooks::Aside;
 pub use steering::SteeringChoice;
+pub(crate) use sub_agent::{Commission, Finished, Template};
 use turn::Turn;
 
 /// Commands that may wait.
@@ -96,8 +100,10 @@ pub struct Setup {
     pub prompt: PromptChoice,
     /// Whether instruction files and git status are told to the model.
     pub user_context: bool,
-    /// Limits of a turn.
+    /// What the session may consume.
     pub limits: Limits,
+    /// The agents that work can be delegated to.
+    pub agents: Vec<AgentDefinition>,
     /// Whether calls start while the model is still writing.
     pub streaming_tools: bool,
     /// Whether the front end wants the model's raw streaming events; each one wakes it up.
@@ -139,17 +145,6 @@ pub struct PromptChoice {
     pub append: Option<String>,
 }
 
-/// Limits of a turn.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Model requests.
-    pub max_turns: Option<u32>,
-    /// Dollars, over the whole session.
-    pub max_budget_usd: Option<f64>,
-    /// Calls running at once.
-    pub concurrency: usize,
-}
-
 /// A running session, seen from outside.
 pub struct Session {
     /// Its id.
@@ -182,13 +177,39 @@ impl Session {
     }
 }
 
+/// What sub-agents take over from the agent that calls upon them.
+#[derive(Clone, Debug)]
+pub(crate) struct Lead {
+    /// Its model, unless the mode says otherwise.
+    pub(crate) main_model: String,
+    /// The model as the user chose it.
+    pub(crate) setting: Option<String>,
+    /// The last entry before the answer that is being written.
+    pub(crate) seq: u64,
+    /// Its log, if it has one.
+    pub(crate) log: Option<PathBuf>,
+}
+
+/// Where an agent stands in its session.
+enum Role {
+    /// It is the session's own: mode and rules are changed here, and here the user is asked.
+    Main { policy: watch::Sender<Arc<Context>> },
+    /// It works for another one. What concerns the whole session is told to the session.
+    Sub,
+}
+
 /// The settings of a session that do not change.
+#[derive(Clone)]
 struct Fixed {
     env: Env,
     config_dir: PathBuf,
     names: Names,
     fallback_model: Option<String>,
     prompt: PromptChoice,
+    /// Who a sub-agent is, in place of what Tiller says of itself.
+    persona: Option<String>,
+    /// Whether logs are kept.
+    keeps_logs: bool,
     user_context: bool,
     limits: Limits,
     streaming_tools: bool,
@@ -198,6 +219,7 @@ struct Fixed {
     betas: Vec<String>,
     steering: SteeringChoice,
     todo_file: Option<PathBuf>,
+    inbox: Inbox,
     /// Where settings are written to.
     places: Places,
     /// Where it is noted what the user has used; a session that is not kept leaves no such trace.
@@ -213,7 +235,7 @@ struct Task {
     journal: Journal,
     services: Services,
     pipeline: Arc<Pipeline>,
-    policy: watch::Sender<Arc<Context>>,
+    role: Role,
     inbox: mpsc::Receiver<Command>,
     inbox_open: bool,
     asides: mpsc::UnboundedReceiver<Aside>,
@@ -228,8 +250,7 @@ struct Task {
     shut_down: bool,
     /// What is queued waits until the user speaks again: after an interrupt, and when a session is opened.
     queue_held: bool,
-    model_setting: Option<String>,
-    main_model: String,
+    lead: watch::Sender<Lead>,
     epoch: Option<Arc<Epoch>>,
     /// `system` and `tools` of the epoch, ready to be sent.
     head: (Bytes, Bytes),

@@ -1,6 +1,6 @@
 //! Opening a session: new, resumed or forked, and mended where the last run was cut off.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
     Body, Cause, Dequeued, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd,
 };
+use tiller_protocol::env::Env;
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
@@ -27,25 +28,28 @@ use tokio_util::task::TaskTracker;
 use super::host_hooks::{SmallModel, announce};
 use super::sample::THINKING_DROPPED;
 use super::turn::Turn;
-use super::{Fixed, Setup, Start, Task};
+use super::{Fixed, Lead, Role, Setup, Start, Task, Template};
+use crate::agent::Agents;
+use crate::budget::Budget;
 use crate::cache_watch::CacheWatch;
 use crate::confinement::Confiner;
 use crate::executor::{Stop, synthetic};
 use crate::hook::{Ending, Hooks, Judge, Parts, StartSource};
 use crate::journal::{Journal, VERSION};
-use crate::policy::{context, resolved};
+use crate::mailbox::{Inbox, Mailbox, SESSION_VARIABLE};
+use crate::policy::{Standpoint, context, resolved};
 use crate::services::Services;
 use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
 
 /// What a log holds, folded.
 #[derive(Default)]
-struct History {
-    state: State,
-    conversation: Conversation,
-    past: Arc<Past>,
-    epoch: Option<Epoch>,
+pub(super) struct History {
+    pub(super) state: State,
+    pub(super) conversation: Conversation,
+    pub(super) past: Arc<Past>,
+    pub(super) epoch: Option<Epoch>,
     /// The provider was told to drop reasoning that no longer fits.
-    drop_thinking: bool,
+    pub(super) drop_thinking: bool,
     damage: Vec<Damage>,
 }
 
@@ -62,11 +66,12 @@ struct Opening {
 
 impl Task {
     pub(super) fn open(
-        setup: Setup,
+        mut setup: Setup,
         inbox: mpsc::Receiver<Command>,
         events: mpsc::UnboundedSender<Event>,
     ) -> Result<(Self, State), StoreError> {
         let opening = Opening::new(&setup)?;
+        setup.env = naming(setup.env, opening.id);
         let before = opening.history.state.clone();
         let mode = setup.mode.unwrap_or(match opening.history.state.mode {
             Mode::Plan => Mode::Plan,
@@ -74,9 +79,10 @@ impl Task {
         });
         // What the log says of mode and permissions is followed from where it ended.
         let was = opening.history.state.mode;
+        let mailbox = Mailbox::of(&resolved(&setup.config_dir), &resolved(&setup.env.cwd));
         let context = Context {
             bypass_available: setup.bypass_available,
-            readable: vec![resolved(&opening.paths.dir)],
+            readable: vec![resolved(&opening.paths.dir), mailbox.dir().to_owned()],
             unattended: !setup.interactive,
             offline: setup.offline,
             holding: setup.sandbox.holding(),
@@ -84,6 +90,10 @@ impl Task {
         };
         let (policy, policy_now) = watch::channel(Arc::new(context));
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
+        let log = setup.persist.then(|| opening.paths.log.clone());
+        let (setting, ended) = (setup.model_setting.clone(), CancellationToken::new());
+        let (lead, lead_now) =
+            watch::channel(Lead { main_model: main_model.clone(), setting, seq: 0, log });
         let (aside, asides) = mpsc::unbounded_channel();
         let judge = SmallModel {
             model: Arc::clone(&setup.model),
@@ -106,27 +116,40 @@ impl Task {
             None => setup.config_dir.join("layers").join(opening.id.to_string()),
         };
         let own = vec![setup.config_dir.clone(), opening.paths.dir.clone()];
+        let budget = Arc::new(Budget::new(setup.limits, &opening.history.state.spent));
         let mut services = Services {
             env: setup.env.clone(),
+            agent: None,
+            agents: None,
+            budget,
+            lead: lead_now,
+            depth: 0,
             registry: setup.registry,
             shells: Arc::new(Shells::new(setup.env.clone())),
             confiner: Arc::new(Confiner::new(setup.sandbox, setup.env.clone(), own, layers)),
             secrets: Arc::new(if setup.mask_secrets { Vault::new(&setup.env) } else { Vault::off() }),
-            policy: policy_now,
+            policy: Standpoint::new(policy_now),
             classifier: Arc::default(),
             asked: Arc::default(),
             interactive: setup.interactive,
             model: setup.model,
             small_model: setup.names.small_fast.clone(),
-            search_model: main_model.clone(),
+            search_model: main_model,
             hooks,
             languages: None,
+            editors: None,
             asides: aside,
             tasks: TaskTracker::new(),
-            ended: CancellationToken::new(),
+            ended: ended.clone(),
+            session_ended: ended,
+            events: events.clone(),
         };
         services.languages = setup.steering.languages.begin(&services);
         let mut steering = setup.steering;
+        services.editors = steering.listen(&setup.config_dir, opening.id, &services);
+        if let Some(editors) = &services.editors {
+            steering.providers.editor_diagnostics = Some(editors.provider(&services));
+        }
         if let Some(languages) = &services.languages {
             steering.providers.server_diagnostics = Some(steering.languages.provider(languages, &services));
         }
@@ -139,6 +162,8 @@ impl Task {
             names: setup.names,
             fallback_model: setup.fallback_model,
             prompt: setup.prompt,
+            persona: None,
+            keeps_logs: setup.persist,
             user_context: setup.user_context,
             limits: setup.limits,
             streaming_tools: setup.streaming_tools,
@@ -148,10 +173,18 @@ impl Task {
             betas: setup.betas,
             steering,
             todo_file: todos,
+            inbox: Inbox::open(mailbox, opening.id),
             places,
             notes_dir,
         };
         let pipeline = Arc::new(fixed.steering.pipeline(&setup.env));
+        let template = Template {
+            fixed: fixed.clone(),
+            paths: opening.paths.clone(),
+            session: opening.id,
+            events: events.clone(),
+        };
+        services.agents = Some(Arc::new(Agents::new(setup.agents, setup.limits.agents, template)));
         let History { state, conversation, past, epoch, damage, drop_thinking } = opening.history;
         let folds = (state, conversation, past);
         let journal = Journal::new(setup.env, opening.id, folds, opening.writer, events);
@@ -162,7 +195,7 @@ impl Task {
             journal,
             services,
             pipeline,
-            policy,
+            role: Role::Main { policy },
             inbox,
             inbox_open: true,
             asides,
@@ -175,8 +208,7 @@ impl Task {
             hooks_have_begun: false,
             closing: false,
             shut_down: false,
-            model_setting: setup.model_setting,
-            main_model,
+            lead,
             epoch: None,
             head: <(Bytes, Bytes)>::default(),
             epoch_checked: false,
@@ -209,6 +241,7 @@ impl Task {
             version: VERSION.to_owned(),
             additional_dirs: additional_dirs.to_vec(),
             forked_from,
+            agent: None,
         }))?;
         if self.journal.state.mode != mode {
             self.append(Body::Effect(Effect::SetMode { mode }))?;
@@ -220,7 +253,7 @@ impl Task {
     }
 
     /// Says what was damaged, and answers calls that the last run left open, so that the next request is acceptable.
-    fn mend(&mut self, damage: &[Damage], forked: bool) -> Result<(), StoreError> {
+    pub(super) fn mend(&mut self, damage: &[Damage], forked: bool) -> Result<(), StoreError> {
         if let Some((first, more)) = damage.split_first() {
             let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
             self.notice("log_damage", Level::Warning, format!("Session log: {first}{more}."))?;
@@ -240,6 +273,13 @@ impl Task {
         }
         Ok(())
     }
+}
+
+/// The surroundings, in which commands find the session that they belong to.
+fn naming(env: Env, session: SessionId) -> Env {
+    let mut vars = BTreeMap::clone(&env.vars);
+    vars.insert(SESSION_VARIABLE.to_owned(), session.to_string());
+    Env { vars: Arc::new(vars), ..env }
 }
 
 impl Opening {
@@ -298,7 +338,7 @@ impl Opening {
 }
 
 impl History {
-    fn read(log: &Path, writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
+    pub(super) fn read(log: &Path, writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
         let mut history = Self::default();
         let loaded = load(log, |entry| history.take(&entry))?;
         history.damage = loaded.damage;
@@ -315,7 +355,7 @@ impl History {
         let loaded = load(log, |entry| {
             history.take(&entry);
             let envelope =
-                Envelope { session: id, cwd: &history.state.cwd, version: VERSION, git_branch: None };
+                Envelope { session: id, cwd: &history.state.cwd, version: VERSION, git_branch: None, slug: None };
             if let (Some(writer), Ok(())) = (writer.as_deref_mut(), &copied) {
                 copied =
                     line::write(&entry, &envelope).map_err(Into::into).and_then(|line| writer.append(&line));

@@ -9,9 +9,9 @@ use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Level};
 use tiller_protocol::id::AskId;
-use tiller_protocol::mode::Mode;
+use tiller_protocol::mode::{Mode, Reachable};
 
-use super::{Aside, Task};
+use super::{Aside, Role, Task};
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
 
@@ -37,7 +37,12 @@ impl Task {
         if updates.is_empty() {
             return Ok(());
         }
-        let problem = apply(&self.policy.borrow(), &updates).err();
+        if let Role::Sub = self.role {
+            // The session may be over; then nothing is permitted any more.
+            let _ = self.services.asides.send(Aside::Permit(updates));
+            return Ok(());
+        }
+        let problem = apply(&self.services.policy.now(), &updates).err();
         if let Some(problem) = problem {
             return self.notice(NOTICE, Level::Warning, format!("Permissions stay as they are: {problem}."));
         }
@@ -51,7 +56,7 @@ impl Task {
     /// Changes the mode for this session.
     pub(super) fn set_mode(&mut self, mode: Mode) -> Result<(), StoreError> {
         let update = Update::SetMode { mode, destination: Destination::Session };
-        let problem = apply(&self.policy.borrow(), &[update]).err();
+        let problem = apply(&self.services.policy.now(), &[update]).err();
         match problem {
             Some(problem) => self.journal.tell(Event::Rejected(problem.to_string())),
             None => drop(self.append(Body::Effect(Effect::SetMode { mode }))?),
@@ -61,21 +66,22 @@ impl Task {
 
     /// What the mode key does.
     pub(super) fn cycle_mode(&mut self) -> Result<(), StoreError> {
-        let now = Arc::clone(&self.policy.borrow());
-        let next = now.mode.next(now.bypass_available);
+        let now = self.services.policy.now();
+        // There are no teams that would make it possible to hand work out to their members.
+        let next = now.mode.next(Reachable { bypass: now.bypass_available, team: false });
         self.measure(&Telemetry::ModeCycled { to: next.name() });
         self.set_mode(next)
     }
 
     /// Lets decisions follow a mode that is in the log.
     pub(super) fn follow_mode(&mut self, mode: Mode) {
-        let changed = Context { mode, ..Context::clone(&self.policy.borrow()) };
+        let changed = Context { mode, ..Context::clone(&self.services.policy.now()) };
         self.decide_by(changed);
     }
 
     /// Lets decisions follow changes that are in the log.
     pub(super) fn follow_updates(&mut self, updates: &[Update]) {
-        let changed = apply(&self.policy.borrow(), updates);
+        let changed = apply(&self.services.policy.now(), updates);
         match changed {
             Ok(changed) => self.decide_by(changed),
             Err(problem) => tracing::error!("a change of permissions was not followed: {problem}"),
@@ -83,8 +89,9 @@ impl Task {
     }
 
     fn decide_by(&mut self, changed: Context) {
-        let (before, after) = (self.policy.borrow().mode, changed.mode);
-        self.policy.send_replace(Arc::new(changed));
+        let (before, after) = (self.services.policy.now().mode, changed.mode);
+        let Role::Main { policy } = &self.role else { return };
+        policy.send_replace(Arc::new(changed));
         if before != after {
             self.note_use_of(after);
         }
@@ -95,7 +102,7 @@ impl Task {
         let feature = match mode {
             Mode::Plan => Feature::PlanMode,
             Mode::AcceptEdits => Feature::AcceptEdits,
-            Mode::Default | Mode::BypassPermissions | Mode::DontAsk => return,
+            Mode::Default | Mode::BypassPermissions | Mode::DontAsk | Mode::Delegate => return,
         };
         let Some(dir) = self.fixed.notes_dir.clone() else { return };
         let now = self.fixed.env.now().as_millisecond();

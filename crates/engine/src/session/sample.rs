@@ -60,6 +60,8 @@ impl Task {
     pub(super) async fn step(&mut self) -> Result<Sampled, StoreError> {
         let mut model = self.model_for_step();
         self.turn.steps += 1;
+        let seq = self.journal.state.seq;
+        self.lead.send_modify(|lead| lead.seq = seq);
         let (chain, depth) = (self.turn.chain, self.turn.depth());
         self.journal.tell(Event::StepStarted { chain, depth, model: model.clone() });
         loop {
@@ -77,12 +79,12 @@ impl Task {
     }
 
     /// The model is chosen afresh for each step, from the mode at this moment.
-    fn model_for_step(&self) -> String {
-        let mode = self.journal.state.mode;
+    pub(super) fn model_for_step(&self) -> String {
+        let (mode, lead) = (self.services.policy.now().mode, self.lead.borrow());
         self.fixed.names.for_step(StepChoice {
-            setting: self.model_setting.as_deref(),
+            setting: lead.setting.as_deref(),
             mode,
-            main_model: &self.main_model,
+            main_model: &lead.main_model,
             exceeds_200k: exceeds_200k(mode, self.journal.state.last_usage.as_ref()),
         })
     }
@@ -114,7 +116,7 @@ impl Task {
             system,
             tools,
             messages: self.journal.conversation.messages(),
-            max_tokens: None,
+            max_tokens: self.turn.reservation.as_ref().and_then(|reserved| reserved.max_tokens),
             thinking: self.fixed.thinking,
             effort: self.fixed.effort,
             betas: self.fixed.betas.clone(),
@@ -207,6 +209,12 @@ impl Task {
         if block.as_text().is_some_and(|text| is_overly_agreeable(&text)) {
             self.measure(&Telemetry::ResponseKeyword);
         }
+        if attempt.blocks == 1 {
+            self.turn.last_words.clear();
+        }
+        if let Some(text) = block.as_text() {
+            self.turn.last_words.push_str(&text);
+        }
         let (block, call) = self.unique_call(block)?;
         let order = call.map(|call| Order::new(&self.services, call, invalid_input.as_deref()));
         let entry = self.append(Body::Assistant(AssistantBlock {
@@ -254,6 +262,7 @@ impl Task {
             duration_ms,
             request_id: attempt.request_id.clone(),
             side: false,
+            agent: None,
         }
     }
 
@@ -328,6 +337,7 @@ impl Task {
 
     async fn after_answer(&mut self, mut attempt: Attempt) -> Result<Sampled, StoreError> {
         self.after_sampling(&attempt)?;
+        self.turn.reservation = None;
         let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
             self.void(&mut attempt, Cause::Refusal).await?;

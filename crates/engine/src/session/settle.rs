@@ -10,7 +10,7 @@ use tiller_tools::View;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Task;
+use super::{Aside, Role, Task};
 use super::sample::{Attempt, cause_of};
 use crate::executor::{News, Report, STOP_GRACE, Stop};
 use crate::next::Abort;
@@ -129,6 +129,11 @@ impl Task {
 
     /// Takes back questions that need no answer any more.
     pub(super) fn withdraw_asks(&mut self, is_dead: impl Fn(&oneshot::Sender<Answer>) -> bool) {
+        if let Role::Sub = self.role {
+            // The session may be over; then nobody shows them any more.
+            let _ = self.services.asides.send(Aside::Withdraw);
+            return;
+        }
         let dead: Vec<AskId> =
             self.asks.iter().filter(|(_, waiting)| is_dead(waiting)).map(|(id, _)| *id).collect();
         for id in dead {
@@ -138,13 +143,16 @@ impl Task {
     }
 
     pub(super) fn view(&self) -> View {
-        let state = &self.journal.state;
+        let (state, policy) = (&self.journal.state, self.services.policy.now());
         View {
             cwd: nearest_existing(&state.cwd),
             home: self.fixed.env.home.clone(),
-            roots: self.policy.borrow().roots.clone(),
+            roots: policy.roots.clone(),
             files: std::sync::Arc::clone(&state.files),
             todos: state.todos.clone(),
+            mode: policy.mode,
+            plan_file: policy.plan_file.clone(),
+            sub_agent: self.services.agent.is_some(),
             spill_dir: self.paths.spill_dir(),
             secrets: std::sync::Arc::clone(&self.services.secrets),
         }

@@ -2,14 +2,14 @@
 //! know now.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, Body, Delivery, Level};
 use tiller_protocol::env::{Env, is_yes};
-use tiller_protocol::id::EntryId;
+use tiller_protocol::id::{EntryId, SessionId};
 use tiller_sandbox::Status;
 use tiller_steering::pipeline::{Pipeline, Sampled};
 use tiller_steering::source::{
@@ -17,10 +17,12 @@ use tiller_steering::source::{
 };
 use tiller_tools::{ShellInfo, ShellState, View};
 
-use super::Task;
+use super::{Role, Task};
 use super::hooks::Admission;
+use crate::ide::Editors;
 use crate::language::LanguageChoice;
 use crate::policy::resolved;
+use crate::services::Services;
 use crate::sight::FileSight;
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
@@ -45,6 +47,8 @@ pub struct SteeringChoice {
     pub providers: Providers,
     /// Language servers.
     pub languages: LanguageChoice,
+    /// Whether editors are listened to.
+    pub editors: bool,
 }
 
 impl SteeringChoice {
@@ -54,7 +58,31 @@ impl SteeringChoice {
             .muted(self.mute.clone())
             .enabled(!off.is_some_and(is_yes))
     }
+
+    /// Listens to editors, if anything that they say can be told. A session does without them if it has to.
+    pub(super) fn listen(
+        &self,
+        config_dir: &Path,
+        session: SessionId,
+        services: &Services,
+    ) -> Option<Editors> {
+        let pipeline = self.pipeline(&services.env);
+        let is_wanted = self.editors && pipeline.is_enabled();
+        if !is_wanted || FROM_EDITORS.iter().all(|kind| pipeline.mutes(kind)) {
+            return None;
+        }
+        match Editors::listen(config_dir, session, &resolved(&services.env.cwd), services) {
+            Ok(editors) => Some(editors),
+            Err(error) => {
+                tracing::warn!("editors cannot connect: {error}");
+                None
+            }
+        }
+    }
 }
+
+/// What of an editor the model can be told.
+const FROM_EDITORS: [&str; 3] = ["selected_lines_in_ide", "opened_file_in_ide", DIAGNOSTICS];
 
 /// What hooks add to each message that they let through.
 type Contexts = HashMap<EntryId, Vec<Attachment>>;
@@ -68,7 +96,14 @@ impl Task {
 
     /// Attaches what belongs to a prompt that was just appended.
     pub(super) async fn attach_to_prompt(&mut self, text: String) -> Result<(), StoreError> {
-        let prompt = Prompt { text, editor: None };
+        if let Role::Sub = self.role {
+            let sampled = self.sample_sources(None, Vec::new()).await?;
+            return self.take_in(sampled, Contexts::new());
+        }
+        let editors = self.services.editors.as_ref();
+        let editor =
+            editors.and_then(|editors| editors.looks(&self.services.policy.now(), &self.services.secrets));
+        let prompt = Prompt { text, editor };
         let sampled = self.sample_sources(Some(prompt), Vec::new()).await?;
         self.take_in(sampled, Contexts::new())
     }
@@ -172,14 +207,19 @@ impl Task {
             view: View { cwd: self.fixed.env.cwd.clone(), ..self.view() },
             config_dir: self.fixed.config_dir.clone(),
             session: self.journal.session,
+            inbox: self.fixed.inbox.clone(),
         }
     }
 
     fn facts(&mut self, prompt: Option<Prompt>, queue: Vec<Queued>) -> Result<Facts, StoreError> {
-        let hook_responses = self.take_hook_responses()?;
+        // What hooks in the background have to say is for the main agent.
+        let hook_responses = match self.role {
+            Role::Main { .. } => self.take_hook_responses()?,
+            Role::Sub => Vec::new(),
+        };
         let (state, choice) = (&self.journal.state, &self.fixed.steering);
         let tools = self.services.registry.names().into_iter().map(str::to_owned).collect();
-        let spent = state.spent.usd;
+        let spent = self.services.budget.spent();
         Ok(Facts {
             prompt,
             queue,
@@ -187,7 +227,9 @@ impl Task {
             past: Arc::clone(&self.journal.past),
             files: Arc::clone(&state.files),
             start_dir: resolved(&self.fixed.env.cwd),
-            mode: state.mode,
+            mode: self.services.policy.now().mode,
+            agent: self.services.agent.as_ref().map(|agent| agent.id.clone()),
+            agents: self.services.agents.as_ref().map(|agents| agents.names()).unwrap_or_default(),
             plan_flags: state.plan,
             tools,
             todos: state.todos.clone(),
@@ -207,7 +249,7 @@ impl Task {
             return None;
         }
         let used = self.journal.state.last_usage.map(|usage| usage.total()).unwrap_or_default();
-        Some(Tokens { used, window: self.services.model.info(&self.main_model).context_window })
+        Some(Tokens { used, window: self.services.model.info(&self.lead.borrow().main_model).context_window })
     }
 }
 

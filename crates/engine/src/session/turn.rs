@@ -1,5 +1,8 @@
 //! A turn: from the user's input until there is nothing more to do.
 
+use std::pin::pin;
+use std::sync::Arc;
+
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, EndMarker, EndReason, Level, Origin, Outcome, TurnEnd, UserMessage};
@@ -9,11 +12,14 @@ use tokio_util::sync::CancellationToken;
 use super::Task;
 use super::hooks::Admission;
 use super::sample::Sampled;
+use crate::budget::{Reached, Reservation};
 use crate::next::{Abort, Facts, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
 use crate::telemetry::{self, Telemetry};
 
 const GO_ON: &str = "Your last message was cut off by the output limit. Go on exactly where it stopped.";
+/// Tokens that the results of one answer rarely exceed.
+const RESULTS_AT_MOST: u64 = 50_000;
 const INTERRUPTED: &str = "[The user interrupted the work here.]";
 
 /// What is known only while a turn runs.
@@ -33,6 +39,10 @@ pub(super) struct Turn {
     pub(super) stop_hook_active: bool,
     /// Ends that Stop hooks refused.
     pub(super) refused_ends: u32,
+    /// The text of the last answer.
+    pub(super) last_words: String,
+    /// What is set aside for the request that is being made.
+    pub(super) reservation: Option<Reservation>,
 }
 
 impl Turn {
@@ -57,7 +67,7 @@ impl Task {
         id: EntryId,
         content: Vec<RawBlock>,
         origin: Origin,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Outcome, StoreError> {
         let (chain, token) = (ChainId(self.fixed.env.fresh()), self.services.ended.child_token());
         self.turn = Turn { chain, token, ..Turn::default() };
         self.journal.tell(Event::TurnStarted);
@@ -68,8 +78,10 @@ impl Task {
             self.append(Body::User(hidden(INTERRUPTED)))?;
         }
         let steps = self.turn.steps;
-        self.journal.append_durably(Body::TurnEnded(TurnEnd { outcome, marker, steps })).await?;
-        Ok(())
+        self.turn.reservation = None;
+        let end = TurnEnd { outcome: outcome.clone(), marker, steps };
+        self.journal.append_durably(Body::TurnEnded(end)).await?;
+        Ok(outcome)
     }
 
     async fn begin_with(
@@ -95,7 +107,7 @@ impl Task {
 
     async fn steps(&mut self) -> Result<End, StoreError> {
         loop {
-            if let Some(end) = self.limit_reached()? {
+            if let Some(end) = self.limit_reached().await? {
                 return Ok(end);
             }
             let facts = match self.step().await? {
@@ -161,30 +173,60 @@ impl Task {
     }
 
     /// Limits are checked before the model is asked, so that nothing is cut in the middle.
-    fn limit_reached(&mut self) -> Result<Option<End>, StoreError> {
+    async fn limit_reached(&mut self) -> Result<Option<End>, StoreError> {
         if let Some(max) = self.fixed.limits.max_turns
             && self.turn.steps >= max
         {
-            self.notice(
-                "max_turns",
-                Level::Warning,
-                format!("Stopped: the limit of {max} model requests is reached."),
-            )?;
+            let text = format!("Stopped: the limit of {max} model requests is reached.");
+            self.notice("max_turns", Level::Warning, text)?;
             return Ok(Some((Outcome::MaxTurns, None)));
         }
-        let (spent, unpriced) = (self.journal.state.spent.usd, self.journal.state.spent.unpriced);
-        if let Some(max) = self.fixed.limits.max_budget_usd
-            && (spent >= max || unpriced)
-        {
-            let text = if unpriced {
-                format!("Stopped: the spending limit of ${max} cannot be kept, a model's price is not known.")
-            } else {
-                format!("Stopped: the spending limit of ${max} is reached (${spent:.4} spent).")
-            };
-            self.notice("max_budget", Level::Warning, text)?;
-            return Ok(Some((Outcome::MaxBudget, None)));
+        self.turn.reservation = None;
+        match self.reserve().await? {
+            Some(Ok(reservation)) => {
+                self.turn.reservation = Some(reservation);
+                Ok(None)
+            }
+            Some(Err(reached)) => {
+                let outcome = reached.outcome();
+                let kind = if outcome == Outcome::MaxBudget { "max_budget" } else { "limit" };
+                self.notice(kind, Level::Warning, reached.explain())?;
+                Ok(Some((outcome, None)))
+            }
+            None => Ok(Some(aborted(self.turn.abort.unwrap_or(Abort::Interrupted), false))),
         }
-        Ok(None)
+    }
+
+    /// Sets aside what the next request could cost, while commands are still heard; none if the turn is stopped.
+    async fn reserve(&mut self) -> Result<Option<Result<Reservation, Reached>>, StoreError> {
+        let model = self.services.model.info(&self.model_for_step());
+        let (budget, input) = (Arc::clone(&self.services.budget), self.likely_input());
+        let token = self.turn.token.clone();
+        let mut reserving = pin!(budget.reserve(&model, input));
+        loop {
+            tokio::select! {
+                biased;
+                reserved = &mut reserving => return Ok(Some(reserved)),
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                () = token.cancelled() => return Ok(None),
+            }
+        }
+    }
+
+    /// Tokens that the next request will have, as far as that can be told without counting them.
+    fn likely_input(&mut self) -> u64 {
+        if self.fixed.limits.max_budget_usd.is_none() {
+            return 0;
+        }
+        let (system, tools) = self.head();
+        let messages: usize = self.journal.conversation.messages().iter().map(bytes::Bytes::len).sum();
+        let by_size = (system.len() + tools.len() + messages) as u64 / 4;
+        // Images and documents are far smaller than their text; what the provider has counted is right.
+        match self.journal.state.last_usage {
+            Some(last) => by_size.min(last.total() + RESULTS_AT_MOST),
+            None => by_size,
+        }
     }
 
     pub(super) fn measure(&self, telemetry: &Telemetry<'_>) {

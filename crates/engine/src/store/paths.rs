@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tiller_protocol::id::SessionId;
+use tiller_protocol::id::{AgentId, SessionId};
 
 /// Longest readable part of a project's directory name.
 const MAX_KEY: usize = 200;
@@ -22,6 +22,12 @@ impl SessionPaths {
     pub fn new(config_dir: &Path, project: &Path, session: SessionId) -> Self {
         let dir = project_dir(config_dir, project);
         Self { log: dir.join(format!("{session}.jsonl")), dir: dir.join(session.to_string()) }
+    }
+
+    /// The log of a sub-agent.
+    #[must_use]
+    pub fn agent_log(&self, agent: &AgentId) -> PathBuf {
+        self.dir.join("subagents").join(format!("agent-{agent}.jsonl"))
     }
 
     /// Where tool output too long for the conversation is stored.

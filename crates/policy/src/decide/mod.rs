@@ -1,5 +1,6 @@
 //! The decision itself.
 
+mod fence;
 mod files;
 mod part;
 mod place;
@@ -117,6 +118,10 @@ pub fn leave(permit: &Permit, cx: &Context) -> Decision {
     if matches!(cx.mode, Mode::Plan | Mode::DontAsk) {
         return Decision::Deny(Reason::Mode { mode: cx.mode });
     }
+    if let Some(fence) = &cx.fence {
+        let path = fence.clone();
+        return Decision::Deny(Reason::Fenced { fence: path.clone(), path });
+    }
     match approve(&permit.request, cx) {
         Decision::Allow(permit, _) => Decision::Allow(permit.outside(), Reason::User),
         settled => settled,
@@ -189,6 +194,9 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
     }
     if let Some(part) = parts.iter().find(|part| part.verdict == Behavior::Deny) {
         return Opinion::new(Behavior::Deny, part.reason.clone());
+    }
+    if let Some(reason) = fence::objection(request, cx, analysis) {
+        return Opinion::new(Behavior::Deny, reason);
     }
     let guard = plan::guard(request, cx, analysis);
     let planning = Reason::Mode { mode: Mode::Plan };

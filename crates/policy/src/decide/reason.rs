@@ -97,6 +97,13 @@ pub enum Reason {
         /// The settings file it stands in.
         file: Option<PathBuf>,
     },
+    /// The agent has a directory of its own and changes nothing outside of it.
+    Fenced {
+        /// The directory.
+        fence: PathBuf,
+        /// What would be changed, or where a command would run.
+        path: PathBuf,
+    },
     /// The command is not understood.
     Opaque {
         /// Why not.
@@ -151,6 +158,11 @@ impl Reason {
             }
             Self::MayRead { rule, .. } => format!(
                 "it could read what the rule {rule} forbids to read; Read, Grep and Glob leave such files out"
+            ),
+            Self::Fenced { fence, path } => format!(
+                "this agent works in {} and changes nothing outside of it; {} is not kept inside",
+                fence.display(),
+                path.display()
             ),
             Self::Opaque { why } => format!("no rule allows the command as it stands: {why}"),
         }

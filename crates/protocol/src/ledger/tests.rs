@@ -77,6 +77,7 @@ impl Log {
             duration_ms: 0,
             request_id: None,
             side: false,
+            agent: None,
         }));
     }
 

@@ -55,6 +55,7 @@ impl Story {
             duration_ms: 0,
             request_id: None,
             side: false,
+            agent: None,
         }));
     }
 

@@ -28,6 +28,8 @@ pub struct PromptInputs<'a> {
     pub environment: Environment,
     /// A prompt that stands in place of Tiller's own, environment included; the empty text means no prompt at all.
     pub replace: Option<&'a str>,
+    /// Who a sub-agent is, in place of all that Tiller says of itself; the environment stays.
+    pub persona: Option<&'a str>,
     /// Text added at the end.
     pub append: Option<&'a str>,
     /// Further facts, each a block of its own.
@@ -43,7 +45,10 @@ pub struct PromptInputs<'a> {
 pub fn system_prompt(inputs: &PromptInputs<'_>) -> Vec<String> {
     let mut parts = match inputs.replace {
         Some(text) => vec![text.to_owned()],
-        None => default_parts(inputs),
+        None => match inputs.persona {
+            Some(persona) => vec![persona.to_owned(), inputs.environment.render()],
+            None => default_parts(inputs),
+        },
     };
     parts.extend(inputs.append.map(str::to_owned));
     parts.extend(inputs.system_context.iter().map(context_block));

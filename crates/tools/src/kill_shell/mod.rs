@@ -35,6 +35,10 @@ impl Tool for KillShell {
     }
 
     async fn run(&self, input: KillShellInput, cx: ToolCx) -> Result<Done, ToolError> {
+        if cx.host.stop_agent(&input.shell_id) {
+            let text = format!("The agent {} was told to stop.", input.shell_id);
+            return Ok(Done::text(&text).with_detail(json!({"shell_id": input.shell_id, "message": text})));
+        }
         let Some(before) = cx.shells.kill(&input.shell_id).await else {
             return Err(ToolError::Model(unknown(&input.shell_id, &cx)));
         };

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -9,10 +10,11 @@ use serde_json::{Value, json};
 use tiller_policy::{Access, Permit};
 use tiller_protocol::block::RawBlock;
 use tiller_sandbox::Confinement;
+use tokio_util::sync::CancellationToken;
 
 use super::vault::{Masked, Vault};
 use crate::bash::Refused;
-use crate::cx::{Host, Leave, ToolCx, View, WebSearchRequest};
+use crate::cx::{AgentOrder, AgentState, Delegated, Host, Leave, ToolCx, View, WebSearchRequest};
 use crate::registry::PreparedCall;
 use crate::tool::{Done, ToolError};
 
@@ -85,6 +87,26 @@ impl Host for ConcealingHost {
 
     fn leave(&self, permit: &Permit, refused: Refused, line: String) -> BoxFuture<'static, Leave> {
         self.host.leave(permit, refused, self.secrets.mask(&line).into_owned())
+    }
+
+    fn delegate(
+        &self,
+        order: AgentOrder,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Delegated, String>> {
+        self.host.delegate(order, cancel)
+    }
+
+    fn agent(&self, id: &str, wait: Duration) -> BoxFuture<'static, Option<AgentState>> {
+        self.host.agent(id, wait)
+    }
+
+    fn agents(&self) -> Vec<AgentState> {
+        self.host.agents()
+    }
+
+    fn stop_agent(&self, id: &str) -> bool {
+        self.host.stop_agent(id)
     }
 }
 

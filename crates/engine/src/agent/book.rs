@@ -1,0 +1,150 @@
+//! Which agents there were in this run of the session.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use indexmap::IndexMap;
+use tiller_protocol::command::{AgentInfo, BackgroundTask, TaskKind, TaskState};
+use tiller_protocol::id::AgentId;
+use tiller_tools::AgentState;
+use tokio_util::sync::CancellationToken;
+
+/// Ended agents whose last words are kept.
+const ENDED_REMEMBERED: usize = 32;
+
+/// What is known of one agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) info: AgentInfo,
+    pub(crate) state: TaskState,
+    /// Its last words, or what went wrong; empty while it works.
+    pub(crate) words: String,
+    /// Stops it.
+    pub(crate) stop: CancellationToken,
+    /// Fires when it has ended.
+    pub(crate) ended: CancellationToken,
+}
+
+impl Known {
+    /// As the model sees it.
+    pub(crate) fn shown(&self) -> AgentState {
+        AgentState {
+            id: self.info.id.to_string(),
+            description: self.info.description.clone(),
+            status: match self.state {
+                TaskState::Running => "running",
+                TaskState::Completed => "completed",
+                TaskState::Failed => "failed",
+                TaskState::Stopped => "killed",
+            },
+            running: self.state == TaskState::Running,
+            words: self.words.clone(),
+        }
+    }
+
+    /// As a task in the background.
+    pub(crate) fn task(&self) -> BackgroundTask {
+        BackgroundTask {
+            id: self.info.id.to_string(),
+            kind: TaskKind::Agent,
+            description: self.info.description.clone(),
+            state: self.state,
+        }
+    }
+}
+
+/// All agents of this run.
+#[derive(Default)]
+pub(crate) struct Book {
+    agents: Mutex<IndexMap<AgentId, Known>>,
+}
+
+impl Book {
+    /// Notes an agent that begins. False if it is at work already.
+    pub(crate) fn begin(&self, info: AgentInfo, stop: CancellationToken) -> bool {
+        let mut agents = self.lock();
+        if agents.get(&info.id).is_some_and(|known| known.state == TaskState::Running) {
+            return false;
+        }
+        let (state, words, ended) = (TaskState::Running, String::new(), CancellationToken::new());
+        agents.shift_remove(&info.id);
+        agents.insert(info.id.clone(), Known { info, state, words, stop, ended });
+        true
+    }
+
+    /// Notes that an agent has ended.
+    pub(crate) fn end(&self, id: &AgentId, state: TaskState, words: String) -> Option<Known> {
+        let mut agents = self.lock();
+        let known = agents.get_mut(id)?;
+        (known.state, known.words) = (state, words);
+        known.ended.cancel();
+        let known = known.clone();
+        let ended = agents.values().filter(|known| known.state != TaskState::Running).count();
+        if ended > ENDED_REMEMBERED {
+            let oldest = agents.values().position(|known| known.state != TaskState::Running);
+            oldest.and_then(|index| agents.shift_remove_index(index));
+        }
+        Some(known)
+    }
+
+    /// What is known of an agent.
+    pub(crate) fn get(&self, id: &str) -> Option<Known> {
+        self.lock().get(&AgentId::from(id)).cloned()
+    }
+
+    /// Stops one in the background. False if none of that name is at work there.
+    pub(crate) fn stop(&self, id: &str) -> bool {
+        let known = self.get(id).filter(|known| known.info.background && known.state == TaskState::Running);
+        known.inspect(|known| known.stop.cancel()).is_some()
+    }
+
+    /// Those in the background, oldest first.
+    pub(crate) fn in_background(&self) -> Vec<Known> {
+        self.lock().values().filter(|known| known.info.background).cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, IndexMap<AgentId, Known>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(id: &str, background: bool) -> AgentInfo {
+        AgentInfo {
+            id: id.into(),
+            kind: "Explore".to_owned(),
+            description: "look around".to_owned(),
+            model: "m".to_owned(),
+            parent: None,
+            call: "toolu_1".into(),
+            background,
+        }
+    }
+
+    #[test]
+    fn an_agent_at_work_cannot_begin_again() {
+        let book = Book::default();
+        assert!(book.begin(info("a1", true), CancellationToken::new()));
+        assert!(!book.begin(info("a1", true), CancellationToken::new()));
+        let ended = book.end(&"a1".into(), TaskState::Completed, "found it".to_owned()).unwrap();
+        assert!(ended.ended.is_cancelled());
+        assert_eq!(book.get("a1").unwrap().words, "found it");
+        assert!(book.begin(info("a1", false), CancellationToken::new()));
+        assert!(book.in_background().is_empty());
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let book = Book::default();
+        book.begin(info("works", true), CancellationToken::new());
+        for number in 0..100 {
+            let id = format!("a{number}");
+            book.begin(info(&id, true), CancellationToken::new());
+            book.end(&id.as_str().into(), TaskState::Completed, String::new());
+        }
+        assert_eq!(book.in_background().len(), ENDED_REMEMBERED + 1);
+        assert!(book.get("works").is_some() && book.get("a0").is_none() && book.get("a99").is_some());
+    }
+}

@@ -1,0 +1,260 @@
+//! One agent from the call that asks for it to its last words.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tiller_config::{AgentDefinition, Isolation};
+use tiller_model::name::StepChoice;
+use tiller_protocol::command::{AgentInfo, Event, TaskState};
+use tiller_protocol::entry::Outcome;
+use tiller_protocol::id::{AgentId, CallId};
+use tiller_tools::{AgentOrder, AgentReport, Delegated};
+use tokio_util::sync::CancellationToken;
+
+use super::{Agents, Worktree};
+use crate::hook::Agent;
+use crate::policy::resolved;
+use crate::services::Services;
+use crate::session::{Aside, Commission, Finished};
+
+/// Characters of an agent's answer that its caller sees.
+const LONGEST_ANSWER: usize = 50_000;
+
+/// A call that asks for an agent.
+pub(crate) struct Delegation {
+    pub(crate) agents: Arc<Agents>,
+    pub(crate) call: CallId,
+    /// Those of the agent that calls.
+    pub(crate) services: Services,
+    /// Stops the call.
+    pub(crate) cancel: CancellationToken,
+}
+
+/// An agent that is ready to work.
+struct Ready {
+    agents: Arc<Agents>,
+    info: AgentInfo,
+    commission: Commission,
+    worktree: Option<Worktree>,
+    services: Services,
+}
+
+impl Delegation {
+    /// Lets an agent do the work. Waits for it, unless it is to work in the background.
+    ///
+    /// # Errors
+    /// A text for the model.
+    pub(crate) async fn run(self, order: AgentOrder) -> Result<Delegated, String> {
+        let ready = self.prepare(order).await?;
+        let agents = Arc::clone(&self.agents);
+        if !agents.book.begin(ready.info.clone(), ready.services.ended.clone()) {
+            return Err(format!("The agent {} is still at work; wait for its report.", ready.info.id));
+        }
+        let (id, background) = (ready.info.id.clone(), ready.info.background);
+        if !background {
+            return Ok(Delegated::Finished(ready.work().await));
+        }
+        self.services.tell(Event::AgentStarted(ready.info.clone()));
+        agents.announce(&self.services, &id);
+        self.services.tasks.spawn(ready.work());
+        Ok(Delegated::Started(id.to_string()))
+    }
+
+    async fn prepare(&self, order: AgentOrder) -> Result<Ready, String> {
+        let agents = &self.agents;
+        if self.services.depth >= agents.limits.depth {
+            return Err("Agents at this level cannot start others; do the work yourself.".to_owned());
+        }
+        let resumed = match &order.resume {
+            Some(id) => Some(agents.template.known_kind(id)?),
+            None => None,
+        };
+        let id = match &order.resume {
+            Some(id) => AgentId::from(id.as_str()),
+            None => agents.fresh_id(&self.services),
+        };
+        // What an agent may do follows from what it was made as, not from what the call says it is.
+        let definition = agents.find(resumed.as_deref().unwrap_or(&order.kind))?.clone();
+        let worktree = self.worktree(&definition, &id).await?;
+        let services = self.services_of(&definition, &id, worktree.as_ref(), order.background);
+        let model = self.model(&definition, order.model.as_deref());
+        let info = AgentInfo {
+            id,
+            kind: definition.name.clone(),
+            description: order.description,
+            model: model.clone(),
+            parent: self.services.agent.as_ref().map(|agent| agent.id.clone()),
+            call: self.call.clone(),
+            background: order.background,
+        };
+        let commission = Commission {
+            definition,
+            model,
+            prompt: order.prompt,
+            resume: resumed.is_some(),
+            lead: self.services.lead.borrow().clone(),
+        };
+        Ok(Ready { agents: Arc::clone(agents), info, commission, worktree, services })
+    }
+
+    async fn worktree(
+        &self,
+        definition: &AgentDefinition,
+        id: &AgentId,
+    ) -> Result<Option<Worktree>, String> {
+        match definition.isolation {
+            Some(Isolation::Worktree) => {
+                let below = self.agents.template.worktrees();
+                Worktree::make(&resolved(&self.services.env.cwd), &below, id).await.map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn model(&self, definition: &AgentDefinition, asked_for: Option<&str>) -> String {
+        let lead = self.services.lead.borrow().clone();
+        let parent = StepChoice {
+            setting: lead.setting.as_deref(),
+            mode: self.services.policy.now().mode,
+            main_model: &lead.main_model,
+            exceeds_200k: false,
+        };
+        self.agents.template.names().for_subagent(asked_for, definition.model.as_deref(), parent)
+    }
+
+    /// What the agent works with: that of its caller, within the bounds of its definition.
+    fn services_of(
+        &self,
+        definition: &AgentDefinition,
+        id: &AgentId,
+        worktree: Option<&Worktree>,
+        background: bool,
+    ) -> Services {
+        let mut services = self.services.clone();
+        let fence = worktree.map(|worktree| worktree.path.clone());
+        services.depth += 1;
+        let may_delegate = services.depth < self.agents.limits.depth;
+        services.registry = services
+            .registry
+            .filtered(|tool| definition.allows(tool) && (may_delegate || !DELEGATING.contains(&tool)));
+        services.policy = services.policy.of_agent(id.clone(), fence.clone());
+        services.agent = Some(Agent { id: id.clone(), kind: definition.name.clone() });
+        services.editors = None;
+        if let Some(cwd) = fence {
+            services.env.cwd = cwd;
+            // Servers that know the project do not know the copy.
+            services.languages = None;
+        }
+        services.ended = match background {
+            true => self.services.session_ended.child_token(),
+            false => self.cancel.child_token(),
+        };
+        services
+    }
+}
+
+/// What hands out work.
+const DELEGATING: [&str; 2] = ["Task", "TaskOutput"];
+
+impl Ready {
+    /// Works to the end and tells of it.
+    async fn work(self) -> AgentReport {
+        let Self { agents, info, commission, worktree, services } = self;
+        if !info.background {
+            services.tell(Event::AgentStarted(info.clone()));
+        }
+        let started = tokio::time::Instant::now();
+        let slot = tokio::select! {
+            slot = Arc::clone(&agents.slots).acquire_owned() => slot.ok(),
+            () = services.ended.cancelled() => None,
+        };
+        let finished = match slot {
+            Some(_slot) => agents.template.work(commission, &info, services.clone()).await,
+            None => Finished::stopped(),
+        };
+        let left = match worktree {
+            Some(worktree) => worktree.leave().await,
+            None => None,
+        };
+        let report = report(&info, &finished, left, started.elapsed().as_millis());
+        let state = match &finished.outcome {
+            Outcome::Success | Outcome::PlanHandedOver { .. } => TaskState::Completed,
+            Outcome::Interrupted => TaskState::Stopped,
+            _ => TaskState::Failed,
+        };
+        agents.book.end(&info.id, state, report.text.clone());
+        let outcome =
+            if state == TaskState::Completed { Ok(finished.words) } else { Err(report.text.clone()) };
+        services.tell(Event::AgentEnded { id: info.id.clone(), spent: finished.spent, outcome });
+        if info.background {
+            agents.announce(&services, &info.id);
+            // The session may be over; then nobody waits for it.
+            let _ = services.asides.send(Aside::TaskEnded);
+        }
+        report
+    }
+}
+
+/// What the caller is told.
+fn report(info: &AgentInfo, finished: &Finished, left: Option<String>, took_ms: u128) -> AgentReport {
+    let words = clipped(&finished.words);
+    let (status, mut text) = match trouble(&finished.outcome) {
+        None if words.trim().is_empty() => ("completed", "The agent ended without a word.".to_owned()),
+        None => ("completed", words),
+        Some(trouble) if words.trim().is_empty() => ("failed", trouble),
+        Some(trouble) => ("failed", format!("{trouble}\nIts last words:\n{words}")),
+    };
+    for more in left {
+        text.push_str("\n\n");
+        text.push_str(&more);
+    }
+    let detail = json!({
+        "status": status,
+        "agentId": info.id,
+        "agentType": info.kind,
+        "description": info.description,
+        "model": info.model,
+        "content": [{"type": "text", "text": text}],
+        "totalDurationMs": u64::try_from(took_ms).unwrap_or(u64::MAX),
+        "totalTokens": finished.tokens(),
+        "totalToolUseCount": finished.calls,
+        "totalCostUsd": finished.spent.usd,
+    });
+    AgentReport { id: info.id.to_string(), text, detail, failed: status == "failed" }
+}
+
+fn clipped(words: &str) -> String {
+    match words.char_indices().nth(LONGEST_ANSWER) {
+        Some((end, _)) => format!("{}\n[The answer is longer; the rest was left out.]", &words[..end]),
+        None => words.to_owned(),
+    }
+}
+
+fn trouble(outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
+        Outcome::Success | Outcome::PlanHandedOver { .. } => return None,
+        Outcome::MaxTurns => "The agent stopped: it made as many model requests as it may.".to_owned(),
+        Outcome::MaxBudget => "The agent stopped: the spending limit of the session is reached.".to_owned(),
+        Outcome::MaxTokens => "The agent stopped: the token limit of the session is reached.".to_owned(),
+        Outcome::MaxTime => "The agent stopped: the time limit of the session is reached.".to_owned(),
+        Outcome::Error { message, .. } => format!("The agent failed: {message}"),
+        Outcome::Interrupted => "The agent was stopped.".to_owned(),
+        Outcome::ToolRejected => "The agent stopped: the user refused one of its calls.".to_owned(),
+        Outcome::HookStopped { message } => format!("A hook ended the agent's work: {message}"),
+        Outcome::Refused { message } => format!("The agent's model declined to answer: {message}"),
+    })
+}
+
+impl Agents {
+    fn fresh_id(&self, services: &Services) -> AgentId {
+        let digits = services.env.fresh().simple().to_string();
+        // The first digits of an id tell the time, which parallel agents share.
+        AgentId(format!("a{}", &digits[digits.len() - 8..]))
+    }
+
+    fn announce(&self, services: &Services, id: &AgentId) {
+        if let Some(known) = self.book.get(id.as_str()) {
+            services.tell(Event::TaskChanged(known.task()));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Sub-agents: who can be called upon, who was, and what became of them. An agent is a session task like the main one,
+//! with a log of its own; what concerns the whole session (questions, permissions, spending) goes to the session.
+
+mod book;
+mod delegate;
+mod worktree;
+
+use std::sync::Arc;
+
+use tiller_config::AgentDefinition;
+use tokio::sync::Semaphore;
+
+pub(crate) use book::Book;
+pub(crate) use delegate::Delegation;
+pub(crate) use worktree::Worktree;
+
+use crate::session::Template;
+
+/// How many agents there may be, and how deep.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentLimits {
+    /// Levels below the main agent.
+    pub depth: u32,
+    /// Agents at work at once, all levels together.
+    pub at_once: usize,
+}
+
+impl Default for AgentLimits {
+    fn default() -> Self {
+        Self { depth: 1, at_once: 10 }
+    }
+}
+
+/// The sub-agents of a session.
+pub(crate) struct Agents {
+    definitions: Vec<AgentDefinition>,
+    limits: AgentLimits,
+    /// One for each agent that may be at work.
+    slots: Arc<Semaphore>,
+    pub(crate) book: Book,
+    template: Template,
+}
+
+impl Agents {
+    pub(crate) fn new(definitions: Vec<AgentDefinition>, limits: AgentLimits, template: Template) -> Self {
+        let slots = Arc::new(Semaphore::new(limits.at_once.clamp(1, Semaphore::MAX_PERMITS)));
+        Self { definitions, limits, slots, book: Book::default(), template }
+    }
+
+    /// The names by which they are called upon.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.definitions.iter().map(|definition| definition.name.clone()).collect()
+    }
+
+    /// Whether any of them takes over the conversation of whoever calls upon it.
+    pub(crate) fn some_fork(&self) -> bool {
+        self.definitions.iter().any(|definition| definition.fork_context)
+    }
+
+    fn find(&self, name: &str) -> Result<&AgentDefinition, String> {
+        let found = self.definitions.iter().find(|definition| definition.name == name);
+        found.ok_or_else(|| {
+            format!("There is no agent of type {name}. Available types: {}.", self.names().join(", "))
+        })
+    }
+}
