@@ -1,4 +1,4 @@
-//! `collab_notification`: unread messages of collaborators.
+//! `collab_notification`: notes that others have left.
 
 use serde::Serialize;
 
@@ -7,23 +7,25 @@ use super::{Kind, Rendered};
 
 const TEXT: &str = include_str!("collab_notification.md");
 
-/// Where messages wait.
+/// Who has left notes.
 #[derive(Clone, Debug, Serialize)]
 pub struct CollabNotification {
-    /// By source.
+    /// By sender.
     pub chats: Vec<Chat>,
     /// How they can be read.
     #[serde(skip)]
     pub how_to_read: String,
+    /// The newest of them: what comes later is news.
+    pub newest: String,
 }
 
-/// One source of messages.
+/// One sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Chat {
     /// Its name.
     pub name: String,
-    /// Messages that were not read yet.
+    /// Notes that were not read yet.
     pub unread_count: u64,
 }
 

@@ -222,7 +222,7 @@ impl Past {
 }
 
 /// Kinds whose last content decides whether there is something new to tell.
-const REMEMBERED: [&str; 2] = ["opened_file_in_ide", "output_style"];
+const REMEMBERED: [&str; 3] = ["collab_notification", "opened_file_in_ide", "output_style"];
 
 /// The background task that the model has ended with a call, or has seen to be over.
 fn ended_task(result: &CallResult) -> Option<&str> {

@@ -1,6 +1,6 @@
-//! `collab_notification`: unread messages of collaborators.
+//! `collab_notification`: notes that others have left. Each is told once.
 
-use super::{Cx, Group, Observation, Source, SourceError};
+use super::{Cx, Group, Observation, Source, SourceError, Unread};
 use crate::attachment::{Chat, CollabNotification, attach};
 
 pub(super) struct CollabNotifications;
@@ -11,38 +11,54 @@ impl Source for CollabNotifications {
     const KINDS: &'static [&'static str] = &["collab_notification"];
 
     async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
-        let Some(unread) = &cx.facts.unread else { return Ok(Observation::nothing()) };
-        let waiting = |chat: &&Chat| chat.unread_count > 0;
-        let chats: Vec<Chat> = unread.chats.iter().filter(waiting).cloned().collect();
+        let told = cx.facts.past.last("collab_notification")["newest"].as_str();
+        let Unread { chats, how_to_read, newest } = cx.sight.unread(told).await;
+        let waiting = |chat: &Chat| chat.unread_count > 0;
+        let chats: Vec<Chat> = chats.into_iter().filter(waiting).collect();
         if chats.is_empty() {
             return Ok(Observation::nothing());
         }
-        let notification = CollabNotification { chats, how_to_read: unread.how_to_read.clone() };
-        Ok(attach(&notification, Self::LABEL, "messages wait to be read").into())
+        let notification = CollabNotification { chats, how_to_read, newest };
+        Ok(attach(&notification, Self::LABEL, "notes wait to be read").into())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::observed;
-    use super::super::{Facts, Unread};
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::super::trial::{Trial, observe};
     use super::*;
+    use crate::past::Story;
+
+    fn trial(notes: &[(&'static str, &'static str)]) -> Trial {
+        Trial { notes: notes.to_vec(), ..Trial::default() }
+    }
 
     // STEER-41
     #[tokio::test]
-    async fn unread_messages_are_counted_by_source() {
-        let chat = |name: &str, unread_count| Chat { name: name.to_owned(), unread_count };
-        let facts = |chats| Facts {
-            unread: Some(Unread { chats, how_to_read: "Ask.".to_owned() }),
-            ..Facts::default()
-        };
-        let observation = observed(&CollabNotifications, &facts(vec![chat("a", 2), chat("b", 0)])).await;
+    async fn unread_notes_are_counted_by_sender() {
+        let trial = trial(&[("1", "a"), ("2", "b"), ("3", "a")]);
+        let observation = observe(&CollabNotifications, &trial.facts, &trial).await;
+        let content = &observation.attachments[0].attachment;
         assert_eq!(
-            observation.attachments[0].attachment["chats"],
-            serde_json::json!([{"name": "a", "unreadCount": 2}])
+            content["chats"],
+            json!([{"name": "a", "unreadCount": 2}, {"name": "b", "unreadCount": 1}])
         );
-        for quiet in [facts(vec![chat("b", 0)]), Facts::default()] {
-            assert_eq!(observed(&CollabNotifications, &quiet).await, Observation::nothing());
-        }
+        assert_eq!(content["newest"], "3");
+    }
+
+    // STEER-41
+    #[tokio::test]
+    async fn each_note_is_told_once() {
+        let mut trial = trial(&[("1", "a"), ("2", "b")]);
+        let story = Story::default().attach(json!({"type": "collab_notification", "newest": "2"}));
+        trial.facts.past = Arc::new(story.past);
+        assert_eq!(observe(&CollabNotifications, &trial.facts, &trial).await, Observation::nothing());
+        trial.notes.push(("3", "b"));
+        let observation = observe(&CollabNotifications, &trial.facts, &trial).await;
+        assert_eq!(observation.attachments[0].attachment["chats"], json!([{"name": "b", "unreadCount": 1}]));
     }
 }

@@ -1,13 +1,13 @@
 //! `diagnostics`, `lsp_diagnostics`: problems that an editor or language servers have found.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
 use super::{Cx, Group, Observation, Source, SourceError};
-use crate::attachment::{self, Diagnostic, FileDiagnostics, attach};
+use crate::attachment::{self, Diagnostic, FileDiagnostics, Severity, attach};
 
 /// Problems that are told at once.
 const MOST: usize = 30;
@@ -21,9 +21,15 @@ pub trait DiagnosticsProvider: Send + Sync {
 /// Asks one provider: the editor, or the language servers.
 pub(super) struct Diagnostics<const SERVERS: bool> {
     provider: Option<Arc<dyn DiagnosticsProvider>>,
-    /// All problems of the last time.
-    known: Mutex<HashSet<(String, Diagnostic)>>,
+    /// All problems of the last time, and where they stood.
+    known: Mutex<HashMap<Matter, Vec<Position>>>,
 }
+
+/// A problem wherever it stands: one that only moved with the lines around it is not new.
+type Matter = (String, Severity, String, Option<String>);
+
+/// Line and column.
+type Position = (u64, u64);
 
 impl<const SERVERS: bool> Diagnostics<SERVERS> {
     pub(super) fn new(provider: Option<Arc<dyn DiagnosticsProvider>>) -> Self {
@@ -32,18 +38,44 @@ impl<const SERVERS: bool> Diagnostics<SERVERS> {
 
     /// The problems that were not there the last time.
     fn new_ones(&self, now: &[FileDiagnostics]) -> Vec<FileDiagnostics> {
+        let mut present: HashMap<Matter, Vec<Position>> = HashMap::new();
+        for (file, problem) in now.iter().flat_map(|file| file.diagnostics.iter().map(move |one| (file, one)))
+        {
+            present.entry(matter(file, problem)).or_default().push(position(problem));
+        }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = now.iter().map(|file| {
-            let is_new = |problem: &&Diagnostic| !known.contains(&(file.uri.clone(), (*problem).clone()));
+        let mut fresh: HashMap<&Matter, Vec<Position>> = HashMap::new();
+        for (matter, places) in &present {
+            fresh.insert(matter, new_places(places, known.get(matter).map_or(&[], Vec::as_slice)));
+        }
+        let told = now.iter().map(|file| {
+            let is_new = |problem: &&Diagnostic| {
+                let places = fresh.get(&matter(file, problem));
+                places.is_some_and(|places| places.contains(&position(problem)))
+            };
             let diagnostics = file.diagnostics.iter().filter(is_new).cloned().collect();
             FileDiagnostics { uri: file.uri.clone(), diagnostics }
         });
-        let fresh = fresh.filter(|file| !file.diagnostics.is_empty()).collect();
-        let every =
-            now.iter().flat_map(|file| file.diagnostics.iter().map(|one| (file.uri.clone(), one.clone())));
-        *known = every.collect();
-        fresh
+        let told = told.filter(|file| !file.diagnostics.is_empty()).collect();
+        *known = present;
+        told
     }
+}
+
+fn matter(file: &FileDiagnostics, problem: &Diagnostic) -> Matter {
+    (file.uri.clone(), problem.severity, problem.message.clone(), problem.source.clone())
+}
+
+fn position(problem: &Diagnostic) -> Position {
+    (problem.line, problem.column)
+}
+
+/// As many places as there are more than before. Which of those that changed is the new one cannot be told; what stands
+/// where it stood is none of them.
+fn new_places(now: &[Position], before: &[Position]) -> Vec<Position> {
+    let more = now.len().saturating_sub(before.len());
+    let elsewhere = now.iter().rev().filter(|place| !before.contains(place));
+    elsewhere.take(more).copied().collect()
 }
 
 impl<const SERVERS: bool> Source for Diagnostics<SERVERS> {
@@ -90,7 +122,6 @@ mod tests {
 
     use super::super::trial::{Trial, observe};
     use super::*;
-    use crate::attachment::Severity;
 
     #[derive(Default)]
     struct Scripted(Mutex<Vec<FileDiagnostics>>);
@@ -140,6 +171,25 @@ mod tests {
         assert_eq!(told(&observe(&editor, &trial.facts, &trial).await), Vec::<u64>::new());
         provider.says([2, 3]);
         assert_eq!(told(&observe(&editor, &trial.facts, &trial).await), [2], "it had gone and came back");
+    }
+
+    // STEER-45
+    #[tokio::test]
+    async fn a_problem_that_only_moved_is_not_new() {
+        let trial = Trial::default().file("/p/a.rs", "x").seen("/p/a.rs");
+        let provider = Arc::new(Scripted::default());
+        let source = Diagnostics::<true>::new(Some(Arc::clone(&provider) as Arc<dyn DiagnosticsProvider>));
+        provider.says([1, 2, 3]);
+        assert_eq!(told(&observe(&source, &trial.facts, &trial).await).len(), 3);
+        // Four lines were added above the last two.
+        provider.says([1, 6, 7]);
+        assert_eq!(told(&observe(&source, &trial.facts, &trial).await), Vec::<u64>::new());
+        provider.says([1, 8, 9, 11]);
+        assert_eq!(
+            told(&observe(&source, &trial.facts, &trial).await),
+            [11],
+            "one more, although others moved"
+        );
     }
 
     // STEER-45

@@ -10,7 +10,7 @@ use tiller_protocol::id::{AgentId, EntryId};
 use tiller_protocol::mode::{Mode, PlanFlags};
 use tiller_protocol::state::Files;
 
-use crate::attachment::{Chat, PlanReader, SelectedLinesInIde};
+use crate::attachment::{PlanReader, SelectedLinesInIde};
 use crate::past::Past;
 
 /// What is known when attachments are sampled.
@@ -48,8 +48,6 @@ pub struct Facts {
     pub hook_responses: Vec<Attachment>,
     /// Background tasks.
     pub tasks: Vec<Task>,
-    /// Unread messages of collaborators.
-    pub unread: Option<Unread>,
     /// A text that has to be repeated each time.
     pub critical_reminder: Option<String>,
     /// The output style, if it is not the usual one.
@@ -139,15 +137,6 @@ pub struct Task {
     pub how_to_read: String,
     /// What is new, while it runs.
     pub progress: Option<String>,
-}
-
-/// Unread messages of collaborators.
-#[derive(Clone, Debug)]
-pub struct Unread {
-    /// By source.
-    pub chats: Vec<Chat>,
-    /// How they can be read.
-    pub how_to_read: String,
 }
 
 /// An output style.

@@ -38,12 +38,10 @@ use tiller_protocol::state::Files;
 use tokio_util::sync::CancellationToken;
 
 pub use diagnostics::DiagnosticsProvider;
-pub use facts::{
-    Approval, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Task, Tokens, Unread,
-};
+pub use facts::{Approval, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Task, Tokens};
 pub use output_style::{StyleError, find as find_style};
 pub use registry::{AnySource, Providers, sources};
-pub use sight::{Listing, Resource, Shown, Sight, Unseen};
+pub use sight::{Listing, Resource, Shown, Sight, Unread, Unseen};
 
 /// Which sources run together, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, ready};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{FileSeen, LineRange};
 
-use crate::attachment::Memory;
+use crate::attachment::{Chat, Memory};
 use crate::user_context::instructions::InstructionFile;
 
 /// Files and resources as a session may see them.
@@ -28,6 +28,11 @@ pub trait Sight: Send + Sync {
     /// Summaries of earlier sessions of the project, newest first, this many at most.
     fn memories(&self, _at_most: usize) -> BoxFuture<'_, Vec<Memory>> {
         ready(Vec::new()).boxed()
+    }
+
+    /// Notes of others that are new to the session, or came after the one that is named.
+    fn unread<'a>(&'a self, _after: Option<&'a str>) -> BoxFuture<'a, Unread> {
+        ready(Unread::default()).boxed()
     }
 
     /// A resource of a connected server.
@@ -58,6 +63,17 @@ pub struct Listing {
     pub names: Vec<String>,
     /// How many more there are.
     pub left_out: usize,
+}
+
+/// Notes of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// By sender.
+    pub chats: Vec<Chat>,
+    /// How they can be read.
+    pub how_to_read: String,
+    /// The name of the newest one.
+    pub newest: String,
 }
 
 /// A resource of a server.

@@ -11,8 +11,8 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange};
 use tokio_util::sync::CancellationToken;
 
-use super::{Cx, Facts, Listing, Observation, Prompt, Resource, Shown, Sight, Source, Unseen};
-use crate::attachment::Memory;
+use super::{Cx, Facts, Listing, Observation, Prompt, Resource, Shown, Sight, Source, Unread, Unseen};
+use crate::attachment::{Chat, Memory};
 use crate::user_context::instructions::InstructionFile;
 
 /// Files by path, and what is known.
@@ -20,6 +20,8 @@ use crate::user_context::instructions::InstructionFile;
 pub(crate) struct Trial {
     pub(crate) facts: Facts,
     pub(crate) memories: Vec<Memory>,
+    /// Names of notes and their senders, oldest first.
+    pub(crate) notes: Vec<(&'static str, &'static str)>,
     pub(super) files: BTreeMap<PathBuf, Content>,
     /// Changes of each path so far, as its time stamp.
     pub(super) clock: i64,
@@ -174,6 +176,18 @@ impl Sight for Trial {
 
     fn memories(&self, at_most: usize) -> BoxFuture<'_, Vec<Memory>> {
         ready(self.memories.iter().take(at_most).cloned().collect()).boxed()
+    }
+
+    fn unread<'a>(&'a self, after: Option<&'a str>) -> BoxFuture<'a, Unread> {
+        let new = self.notes.iter().filter(|(name, _)| after.is_none_or(|after| *name > after));
+        let mut senders: BTreeMap<&str, u64> = BTreeMap::new();
+        for (_, sender) in new.clone() {
+            *senders.entry(sender).or_default() += 1;
+        }
+        let chat = |(name, unread_count): (&str, u64)| Chat { name: name.to_owned(), unread_count };
+        let newest = new.last().map(|(name, _)| (*name).to_owned()).unwrap_or_default();
+        let how_to_read = "Ask.".to_owned();
+        ready(Unread { chats: senders.into_iter().map(chat).collect(), how_to_read, newest }).boxed()
     }
 
     fn resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<Resource, Unseen>> {
