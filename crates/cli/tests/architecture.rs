@@ -66,6 +66,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("base64", &["tools", "testkit"], &[]),
     ("jsonschema", &["testkit"], &[]),
     ("jsonc-parser", &["config"], &[]),
+    ("serde-saphyr", &["config"], &[]),
     // The terminal.
     ("ratatui", &["tui"], &[]),
     ("crossterm", &["tui"], &[]),
@@ -73,7 +74,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("syntect", &["tui"], &[]),
     ("two-face", &["tui"], &[]),
     ("nucleo-matcher", &["tui"], &[]),
-    ("vt100", &["testkit"], &["tui"]),
+    ("vt100", &["testkit"], &[]),
     ("portable-pty", &["testkit"], &[]),
     // The command line.
     ("clap", &["cli", "xtask"], &[]),

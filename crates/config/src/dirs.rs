@@ -6,7 +6,7 @@ use tiller_protocol::env::Env;
 
 use crate::decode::Dialect;
 use crate::origin::Layer;
-use crate::request::Sources;
+use crate::request::{ProjectTrust, Sources};
 
 /// The configuration directory: `TILLER_CONFIG_DIR`, else `CLAUDE_CONFIG_DIR`, else `~/.tiller`.
 #[must_use]
@@ -95,5 +95,25 @@ impl Places {
             add(Dialect::Own, own);
         }
         files
+    }
+
+    /// The directories that may hold agents, lowest first.
+    pub(crate) fn agent_dirs(&self, sources: Sources, trust: ProjectTrust) -> Vec<(Layer, PathBuf)> {
+        let of_project = sources.project && trust == ProjectTrust::Full;
+        let levels = [
+            (sources.user, Layer::User, self.foreign_dir.clone()),
+            (sources.user, Layer::User, self.config_dir.clone()),
+            (of_project, Layer::Project, self.project.join(".claude")),
+            (of_project, Layer::Project, self.project.join(".tiller")),
+        ];
+        let mut dirs: Vec<(Layer, PathBuf)> = Vec::new();
+        for (_, layer, dir) in levels.into_iter().filter(|(wanted, ..)| *wanted) {
+            let dir = dir.join("agents");
+            // As with settings, a directory in two roles has the first one.
+            if dirs.iter().all(|(_, known)| *known != dir) {
+                dirs.push((layer, dir));
+            }
+        }
+        dirs
     }
 }

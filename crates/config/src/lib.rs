@@ -3,12 +3,14 @@
 //! What a user may have said in several places (command line, environment, settings files, defaults) becomes one value
 //! here, and the value knows where it comes from; nobody else looks.
 
+mod agent;
 mod change;
 mod decode;
 mod definition;
 mod dirs;
 mod document;
 mod error;
+mod front_matter;
 mod key;
 mod load;
 mod origin;
@@ -20,6 +22,7 @@ mod row;
 mod trust;
 mod write;
 
+pub use agent::{AgentDefinition, Agents, Isolation, agents};
 pub use change::{set, write_updates};
 pub use definition::{
     DEFAULT_MODEL, Hook, HookEvent, HookGroup, LanguageServer, Network, OnFailure, Permissions, RuleTest,

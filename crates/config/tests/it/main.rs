@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up should fail")]
 
+mod agents;
 mod change;
 mod concurrent;
 mod documentation;

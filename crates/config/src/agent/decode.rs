@@ -1,0 +1,257 @@
+//! From the fields of a definition to an agent.
+
+use serde_json::{Map, Value};
+
+use super::{AgentDefinition, Isolation};
+use crate::error::Problem;
+use crate::origin::{Origin, Place};
+
+/// A name is typed after `@agent-` and stands in lists.
+const LONGEST_NAME: usize = 64;
+
+/// Reads one definition and says what is wrong with it. What restricts the agent and is not understood makes it unusable;
+/// other such fields are left out.
+pub(super) struct Decoder<'a> {
+    pub(super) origin: &'a Origin,
+    /// The way to the definition, for those that do not stand in a file of their own.
+    pub(super) key: &'a str,
+    /// Where a field stands.
+    pub(super) place: &'a dyn Fn(&str) -> Option<Place>,
+    pub(super) problems: &'a mut Vec<Problem>,
+}
+
+/// Everything a definition may say, by names that are written in several ways.
+#[derive(Clone, Copy)]
+enum Field {
+    Name,
+    Description,
+    Prompt,
+    Tools,
+    DisallowedTools,
+    Model,
+    ForkContext,
+    CriticalReminder,
+    Isolation,
+    MaxTurns,
+    /// What only matters to how another agent shows it.
+    Decoration,
+}
+
+impl Field {
+    /// `disallowedTools`, `disallowed-tools` and `disallowed_tools` are the same.
+    fn named(name: &str) -> Option<Self> {
+        let letters: String = name.chars().filter(|letter| !matches!(letter, '-' | '_')).collect();
+        Some(match letters.to_ascii_lowercase().as_str() {
+            "name" => Self::Name,
+            "description" => Self::Description,
+            "prompt" => Self::Prompt,
+            "tools" => Self::Tools,
+            "disallowedtools" => Self::DisallowedTools,
+            "model" => Self::Model,
+            "forkcontext" => Self::ForkContext,
+            "criticalreminder" | "criticalsystemreminder" | "criticalsystemreminderexperimental" => {
+                Self::CriticalReminder
+            }
+            "isolation" => Self::Isolation,
+            "maxturns" => Self::MaxTurns,
+            "color" => Self::Decoration,
+            _ => return None,
+        })
+    }
+}
+
+impl Decoder<'_> {
+    /// A definition in a file: the text behind the fields is the prompt.
+    pub(super) fn file(
+        &mut self,
+        default_name: &str,
+        fields: &Map<String, Value>,
+        body: &str,
+    ) -> Option<AgentDefinition> {
+        let empty = self.empty(default_name, body);
+        self.complete(fields, empty)
+    }
+
+    /// A definition that a host gives: the prompt is a field.
+    pub(super) fn given(&mut self, name: &str, definition: &Value) -> Option<AgentDefinition> {
+        let Value::Object(fields) = definition else {
+            return self
+                .unusable("", "is not an object such as {\"description\": \"...\", \"prompt\": \"...\"}");
+        };
+        let empty = self.empty(name, "");
+        self.complete(fields, empty)
+    }
+
+    fn empty(&self, name: &str, prompt: &str) -> AgentDefinition {
+        AgentDefinition {
+            name: name.to_owned(),
+            when_to_use: String::new(),
+            tools: None,
+            disallowed_tools: Vec::new(),
+            model: None,
+            prompt: prompt.trim().to_owned(),
+            fork_context: false,
+            critical_reminder: None,
+            isolation: None,
+            max_turns: None,
+            origin: self.origin.clone(),
+        }
+    }
+
+    fn complete(
+        &mut self,
+        fields: &Map<String, Value>,
+        mut agent: AgentDefinition,
+    ) -> Option<AgentDefinition> {
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            match Field::named(name) {
+                Some(field) => self.field(field, name, value, &mut agent)?,
+                None => self.problem(name, "is not known here and is left out"),
+            }
+        }
+        if let Some(wrong) = wrong_name(&agent.name) {
+            return self.unusable("name", &wrong);
+        }
+        if agent.when_to_use.is_empty() {
+            return self.unusable("description", "is missing: say when the agent is to be used");
+        }
+        if agent.prompt.is_empty() {
+            return self.unusable("", "has no prompt: say what the agent is to do");
+        }
+        Some(agent)
+    }
+
+    /// Takes over one field; nothing comes back if the agent cannot be used without it.
+    fn field(&mut self, field: Field, name: &str, value: &Value, agent: &mut AgentDefinition) -> Option<()> {
+        match field {
+            Field::Name => agent.name = self.text(name, value)?,
+            Field::Description => agent.when_to_use = self.text(name, value)?,
+            Field::Prompt => agent.prompt = self.text(name, value)?,
+            Field::Tools => agent.tools = self.allowed(name, value)?,
+            Field::DisallowedTools => agent.disallowed_tools = self.disallowed(name, value)?,
+            Field::Model => agent.model = Some(self.text(name, value)?).filter(|model| !model.is_empty()),
+            Field::ForkContext => agent.fork_context = self.yes_or_no(name, value)?,
+            Field::CriticalReminder => agent.critical_reminder = Some(self.text(name, value)?),
+            Field::Isolation => agent.isolation = self.isolation(name, value)?,
+            Field::MaxTurns => agent.max_turns = Some(self.turns(name, value)?),
+            Field::Decoration => {}
+        }
+        Some(())
+    }
+
+    fn text(&mut self, name: &str, value: &Value) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+            _ => self.unusable(name, "is no text"),
+        }
+    }
+
+    fn yes_or_no(&mut self, name: &str, value: &Value) -> Option<bool> {
+        match value {
+            Value::Bool(said) => Some(*said),
+            _ => self.unusable(name, "is neither true nor false"),
+        }
+    }
+
+    fn turns(&mut self, name: &str, value: &Value) -> Option<u32> {
+        let turns = value.as_u64().and_then(|turns| u32::try_from(turns).ok()).filter(|&turns| turns > 0);
+        turns.or_else(|| self.unusable(name, "is no whole number above 0"))
+    }
+
+    fn isolation(&mut self, name: &str, value: &Value) -> Option<Option<Isolation>> {
+        match value.as_str() {
+            Some("none") => Some(None),
+            Some("worktree") => Some(Some(Isolation::Worktree)),
+            _ => self.unusable(name, "is neither worktree nor none"),
+        }
+    }
+
+    /// The tools it may have. A part of a tool cannot be given; whoever means a part does not get the whole.
+    fn allowed(&mut self, name: &str, value: &Value) -> Option<Option<Vec<String>>> {
+        let mut tools = self.names(name, value)?;
+        if tools.iter().any(|tool| tool == "*") {
+            return Some(None);
+        }
+        tools.retain(|tool| {
+            let whole = !tool.contains('(');
+            if !whole {
+                self.problem(name, &format!("{tool} is left out: tools are given whole or not at all"));
+            }
+            whole
+        });
+        Some(Some(tools))
+    }
+
+    /// The tools it may not have: a tool of which a part is taken away is taken away.
+    fn disallowed(&mut self, name: &str, value: &Value) -> Option<Vec<String>> {
+        let tools = self.names(name, value)?.into_iter().map(|tool| match tool.split_once('(') {
+            None => tool,
+            Some((whole, _)) => {
+                self.problem(name, &format!("{tool} takes away {whole}: tools are taken away whole"));
+                whole.trim_end().to_owned()
+            }
+        });
+        Some(tools.collect())
+    }
+
+    /// A list, or names separated by commas.
+    fn names(&mut self, name: &str, value: &Value) -> Option<Vec<String>> {
+        let names: Option<Vec<String>> = match value {
+            Value::String(text) => Some(split_names(text)),
+            Value::Array(items) => {
+                items.iter().map(|item| item.as_str().map(str::trim).map(str::to_owned)).collect()
+            }
+            _ => None,
+        };
+        names
+            .or_else(|| self.unusable(name, "is neither a list of tools nor their names separated by commas"))
+    }
+
+    fn unusable<T>(&mut self, field: &str, reason: &str) -> Option<T> {
+        self.problem(field, &format!("{reason}; the agent is left out"));
+        None
+    }
+
+    fn problem(&mut self, field: &str, text: &str) {
+        let way = [self.key, field].into_iter().filter(|step| !step.is_empty());
+        self.problems.push(Problem {
+            origin: self.origin.clone(),
+            place: (self.place)(field),
+            key: way.collect::<Vec<_>>().join("."),
+            text: text.to_owned(),
+        });
+    }
+}
+
+fn wrong_name(name: &str) -> Option<String> {
+    let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
+    if name.is_empty() {
+        Some("is empty".to_owned())
+    } else if let Some(odd) = name.chars().find(|letter| !fits(*letter)) {
+        Some(format!("has the character {odd:?}; letters, digits, `-`, `_`, `:` and `.` are possible"))
+    } else if name.chars().count() > LONGEST_NAME {
+        Some(format!("has more than {LONGEST_NAME} characters"))
+    } else {
+        None
+    }
+}
+
+/// Splits at commas outside of parentheses.
+fn split_names(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let mut names = vec![String::new()];
+    for letter in text.chars() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match names.last_mut() {
+            Some(_) if letter == ',' && depth == 0 => names.push(String::new()),
+            Some(name) => name.push(letter),
+            None => {}
+        }
+    }
+    names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}

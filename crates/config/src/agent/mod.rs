@@ -1,0 +1,165 @@
+//! Agents that work is delegated to: those that come with Tiller, those in files, those a host brings.
+//!
+//! A file that cannot be used is told and left out; it never keeps a session from starting.
+
+mod decode;
+mod file;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::dirs::Places;
+use crate::error::Problem;
+use crate::origin::{Layer, Origin, Place};
+use crate::request::{ProjectTrust, Sources};
+use decode::Decoder;
+
+/// The agents that come with Tiller, as files of the same form as everybody's.
+const BUILT_IN: [(&str, &str); 5] = [
+    ("general-purpose", include_str!("built_in/general-purpose.md")),
+    ("Explore", include_str!("built_in/Explore.md")),
+    ("Plan", include_str!("built_in/Plan.md")),
+    ("statusline-setup", include_str!("built_in/statusline-setup.md")),
+    ("tiller-guide", include_str!("built_in/tiller-guide.md")),
+];
+
+/// An agent that work can be delegated to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentDefinition {
+    /// The name by which it is asked for.
+    pub name: String,
+    /// When to use it: what the delegating agent reads.
+    pub when_to_use: String,
+    /// The tools it may have; absent for all.
+    pub tools: Option<Vec<String>>,
+    /// Tools it may not have.
+    pub disallowed_tools: Vec<String>,
+    /// A model's short name or id, or `inherit`.
+    pub model: Option<String>,
+    /// What it is told about itself and its work.
+    pub prompt: String,
+    /// Whether it knows the conversation of the agent that delegates.
+    pub fork_context: bool,
+    /// A text that is repeated with every request.
+    pub critical_reminder: Option<String>,
+    /// How it is kept apart from the work of others.
+    pub isolation: Option<Isolation>,
+    /// The model requests it may make.
+    pub max_turns: Option<u32>,
+    /// Who defined it, and in which file.
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+/// How an agent is kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Isolation {
+    /// It works in a git worktree of its own.
+    Worktree,
+}
+
+impl AgentDefinition {
+    /// Whether it comes with Tiller.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.origin.layer == Layer::Default
+    }
+
+    /// Whether the definition lets it have a tool.
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        let names = |names: &[String]| names.iter().any(|name| covers(name, tool));
+        self.tools.as_deref().is_none_or(names) && !names(&self.disallowed_tools)
+    }
+}
+
+/// Whether a name in a definition means a tool. `mcp__server` means all tools of that server.
+fn covers(name: &str, tool: &str) -> bool {
+    let server = name.strip_suffix("__*").unwrap_or(name);
+    let of_server = || {
+        server.starts_with("mcp__") && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"))
+    };
+    name == tool
+        || name == "*"
+        || of_server()
+        || matches!((name, tool), ("Agent", "Task") | ("Task", "Agent"))
+}
+
+/// All agents there are, and what is wrong with those that could not be used as they were meant.
+#[derive(Clone, Debug, Default)]
+pub struct Agents {
+    /// The agents, each name once. Those that come with Tiller lead.
+    pub definitions: Vec<AgentDefinition>,
+    /// What was left out, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the agents of all places: an agent of the project wins over one of the user, and that over one that comes with
+/// Tiller; on the same level `.tiller` wins over `.claude`. Those of a project need trust.
+#[must_use]
+pub fn agents(places: &Places, sources: Sources, trust: ProjectTrust) -> Agents {
+    let mut agents = Agents::built_in();
+    for (layer, dir) in places.agent_dirs(sources, trust) {
+        let within = (layer == Layer::Project).then_some(places.project.as_path());
+        let found = file::read_dir(&dir, layer, within, &mut agents.problems);
+        found.into_iter().for_each(|definition| agents.add(definition));
+    }
+    agents
+}
+
+impl Agents {
+    /// Only those that come with Tiller.
+    #[must_use]
+    pub fn built_in() -> Self {
+        let mut agents = Self::default();
+        let origin = Origin::layer(Layer::Default);
+        for (name, text) in BUILT_IN {
+            let read = file::decode(text, name, &origin, &mut agents.problems);
+            read.into_iter().for_each(|definition| agents.add(definition));
+        }
+        agents
+    }
+
+    /// The agent of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&AgentDefinition> {
+        self.definitions.iter().find(|definition| definition.name == name)
+    }
+
+    /// Adds agents that a host or the command line gives, as an object of `name: {description, prompt, ...}`. They win
+    /// over those of the same name.
+    pub fn add_given(&mut self, given: &Value) {
+        let origin = Origin::layer(Layer::CommandLine);
+        let Value::Object(given) = given else {
+            let text =
+                "is not an object such as {\"reviewer\": {\"description\": \"...\", \"prompt\": \"...\"}}";
+            self.problems.push(Problem {
+                origin,
+                place: None,
+                key: "agents".to_owned(),
+                text: text.to_owned(),
+            });
+            return;
+        };
+        for (name, definition) in given {
+            let key = format!("agents.{name}");
+            let nowhere = |_: &str| None::<Place>;
+            let mut decoder =
+                Decoder { origin: &origin, key: &key, place: &nowhere, problems: &mut self.problems };
+            if let Some(definition) = decoder.given(name, definition) {
+                self.add(definition);
+            }
+        }
+    }
+
+    fn add(&mut self, definition: AgentDefinition) {
+        match self.definitions.iter_mut().find(|known| known.name == definition.name) {
+            Some(known) => *known = definition,
+            None => self.definitions.push(definition),
+        }
+    }
+}
