@@ -13,12 +13,13 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("policy", &["protocol"]),
     ("sandbox", &["protocol", "policy"]),
     ("language", &["protocol", "policy", "sandbox"]),
+    ("snapshot", &["protocol"]),
     ("model", &["protocol"]),
     ("tools", &["protocol", "policy", "sandbox"]),
     ("steering", &["protocol", "config"]),
-    ("engine", &["protocol", "config", "policy", "sandbox", "language", "model", "tools", "steering"]),
+    ("engine", &["protocol", "config", "policy", "sandbox", "language", "snapshot", "model", "tools", "steering"]),
     ("tui", &["protocol"]),
-    ("cli", &["protocol", "config", "policy", "sandbox", "model", "tools", "steering", "engine", "tui"]),
+    ("cli", &["protocol", "config", "policy", "sandbox", "snapshot", "model", "tools", "steering", "engine", "tui"]),
     ("testkit", &[]),
     ("xtask", &["testkit"]),
 ];
@@ -33,17 +34,20 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("rustls", &["model", "tools", "xtask"], &["testkit", "cli"]),
     ("axum", &["testkit"], &["tools"]),
     // Processes and the file system, below the standard library.
-    ("rustix", &["sandbox", "tools", "engine", "cli"], &[]),
+    ("rustix", &["sandbox", "snapshot", "tools", "engine", "cli"], &[]),
     ("libc", &["sandbox"], &[]),
     (
         "fs-err",
-        &["config", "sandbox", "language", "model", "tools", "steering", "engine", "cli", "testkit", "xtask"],
+        &[
+            "config", "sandbox", "language", "snapshot", "model", "tools", "steering", "engine", "cli", "testkit",
+            "xtask",
+        ],
         &[],
     ),
     (
         "tempfile",
         &["config", "tools", "engine", "cli", "xtask"],
-        &["sandbox", "language", "model", "steering", "testkit"],
+        &["sandbox", "language", "snapshot", "model", "steering", "testkit"],
     ),
     // Waiting.
     (
@@ -57,7 +61,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("grep-matcher", &["tools"], &[]),
     ("grep-regex", &["tools"], &[]),
     ("grep-searcher", &["tools"], &[]),
-    ("ignore", &["tools"], &[]),
+    ("ignore", &["snapshot", "tools"], &[]),
     ("globset", &["policy", "tools"], &[]),
     ("similar", &["tools", "steering", "tui"], &[]),
     ("encoding_rs", &["tools"], &[]),

@@ -1,0 +1,285 @@
+//! Looking at a directory: what is there, and which files have to be read to know what they hold.
+//!
+//! Every step goes from an open directory to a name in it and follows no link, so that nobody who swaps a directory for
+//! a link can lead it out.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use crate::cache::Cache;
+use crate::digest::Digest;
+use crate::ignored::{IGNORE_FILE, IgnoreFiles, MARKERS, Rules, is_package_directory, is_repository};
+use crate::limits::Limits;
+use crate::tree::Unkept;
+use crate::{SnapshotError, hold};
+
+/// What is at a path, before its content is known.
+pub(crate) enum Draft {
+    File { stat: Stat, known: Option<Digest> },
+    Link { target: OsString },
+    Directory(DraftDirectory),
+    Unkept(Unkept),
+}
+
+pub(crate) struct DraftDirectory {
+    pub(crate) mode: u32,
+    pub(crate) entries: Vec<(OsString, Draft)>,
+    /// Whether a file below has to be read.
+    pub(crate) unread: bool,
+}
+
+/// Opens a directory below an open one, but no link to one.
+pub(crate) fn open_directory(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    openat(
+        parent,
+        name,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+}
+
+/// What the file system says of a name, but not of what a link points to.
+pub(crate) fn look(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
+    statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+pub(crate) fn mode(stat: &Stat) -> u32 {
+    stat.st_mode & 0o7777
+}
+
+pub(crate) fn size(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or_default()
+}
+
+pub(crate) fn link_target(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<OsString> {
+    let target = readlinkat(parent, name, Vec::new())?;
+    Ok(OsStr::from_bytes(target.as_bytes()).to_owned())
+}
+
+/// One walk over the roots of a snapshot.
+pub(crate) struct Walk<'a> {
+    pub(crate) limits: Limits,
+    pub(crate) excluded: &'a [PathBuf],
+    pub(crate) cache: &'a Cache,
+    pub(crate) has: &'a dyn Fn(&Digest) -> bool,
+    pub(crate) ignore_files: &'a mut IgnoreFiles,
+    pub(crate) seen: usize,
+}
+
+/// What is known of the place where the walk is.
+struct Place<'a> {
+    path: &'a Path,
+    rules: &'a Rules,
+    /// The directory is ignored, and small enough to be kept nevertheless.
+    ignored: bool,
+    device: u64,
+}
+
+impl Walk<'_> {
+    pub(crate) fn root(&mut self, root: &Path, directory: &OwnedFd) -> Result<DraftDirectory, SnapshotError> {
+        let stat = rustix::fs::fstat(directory).map_err(std::io::Error::from)?;
+        let place = Place { path: root, rules: &Rules::above(root), ignored: false, device: stat.st_dev };
+        self.directory(directory, &stat, &place).map_err(|error| match error {
+            SnapshotError::TooLarge { what, .. } => {
+                SnapshotError::TooLarge { what, root: root.display().to_string() }
+            }
+            other => other,
+        })
+    }
+
+    fn directory(
+        &mut self,
+        directory: &OwnedFd,
+        stat: &Stat,
+        place: &Place<'_>,
+    ) -> Result<DraftDirectory, SnapshotError> {
+        let fd = std::os::fd::AsFd::as_fd(directory);
+        let names = names(directory)?;
+        let own = self.own_rules(fd, &names, place);
+        let place = Place { rules: own.as_ref().unwrap_or(place.rules), ..*place };
+        let mut entries = Vec::with_capacity(names.len());
+        let mut unread = false;
+        for name in names {
+            self.count()?;
+            let Some(draft) = self.entry(fd, &name, &place)? else { continue };
+            unread |= match &draft {
+                Draft::File { known, .. } => known.is_none(),
+                Draft::Directory(directory) => directory.unread,
+                Draft::Link { .. } | Draft::Unkept(_) => false,
+            };
+            entries.push((name, draft));
+        }
+        Ok(DraftDirectory { mode: mode(stat), entries, unread })
+    }
+
+    fn count(&mut self) -> Result<(), SnapshotError> {
+        self.seen += 1;
+        if self.seen > self.limits.entries {
+            let what = format!("{} files", self.limits.entries);
+            return Err(SnapshotError::TooLarge { what, root: String::new() });
+        }
+        Ok(())
+    }
+
+    /// The rules that count here, if this directory adds some.
+    fn own_rules(&mut self, fd: BorrowedFd<'_>, names: &[OsString], place: &Place<'_>) -> Option<Rules> {
+        if place.ignored {
+            return None;
+        }
+        let mut rules: Option<Rules> = None;
+        let exclude = names.iter().any(|name| name == ".git").then(|| place.path.join(".git/info/exclude"));
+        let ignore = names.iter().any(|name| name == IGNORE_FILE).then(|| place.path.join(IGNORE_FILE));
+        for file in exclude.into_iter().chain(ignore) {
+            let relative = file.strip_prefix(place.path).unwrap_or(&file).as_os_str();
+            if let Ok(stat) = look(fd, relative) {
+                let read = self.ignore_files.read(place.path, &file, &stat);
+                rules = Some(rules.as_ref().unwrap_or(place.rules).and(read));
+            }
+        }
+        rules
+    }
+
+    fn entry(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        name: &OsStr,
+        place: &Place<'_>,
+    ) -> Result<Option<Draft>, SnapshotError> {
+        let stat = match look(parent, name) {
+            Ok(stat) => stat,
+            // It was removed meanwhile.
+            Err(Errno::NOENT) => return Ok(None),
+            Err(_) => return Ok(Some(Draft::Unkept(Unkept::Unreadable))),
+        };
+        let path = place.path.join(name);
+        if self.excluded.contains(&path) {
+            return Ok(Some(Draft::Unkept(Unkept::Excluded)));
+        }
+        if is_repository(name) {
+            return Ok(Some(Draft::Unkept(Unkept::Repository)));
+        }
+        Ok(match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Some(self.file(stat, &path, place)),
+            FileType::Symlink => match link_target(parent, name) {
+                Ok(target) => Some(Draft::Link { target }),
+                Err(_) => None,
+            },
+            FileType::Directory => Some(self.below(parent, name, &stat, &path, place)?),
+            _ => Some(Draft::Unkept(Unkept::Special)),
+        })
+    }
+
+    fn file(&self, stat: Stat, path: &Path, place: &Place<'_>) -> Draft {
+        if size(&stat) > self.limits.file {
+            return Draft::Unkept(Unkept::Large);
+        }
+        let is_small = size(&stat) <= self.limits.ignored_file;
+        if !place.ignored && !is_small && place.rules.ignore(path, false) {
+            return Draft::Unkept(Unkept::Ignored);
+        }
+        let known = self.cache.get(&stat).filter(|digest| (self.has)(digest));
+        Draft::File { stat, known }
+    }
+
+    fn below(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        name: &OsStr,
+        stat: &Stat,
+        path: &Path,
+        place: &Place<'_>,
+    ) -> Result<Draft, SnapshotError> {
+        if stat.st_dev != place.device {
+            return Ok(Draft::Unkept(Unkept::Mount));
+        }
+        let Ok(directory) = open_directory(parent, name) else {
+            return Ok(Draft::Unkept(Unkept::Unreadable));
+        };
+        let can_be_made_anew = !place.ignored
+            && (is_package_directory(name)
+                || place.rules.ignore(path, true)
+                || MARKERS.iter().any(|marker| look(fd(&directory), marker.as_ref()).is_ok()));
+        if can_be_made_anew && !self.is_small(&directory) {
+            return Ok(Draft::Unkept(Unkept::Ignored));
+        }
+        let ignored = place.ignored || can_be_made_anew;
+        match self.directory(&directory, stat, &Place { path, ignored, ..*place }) {
+            Ok(draft) => Ok(Draft::Directory(draft)),
+            Err(SnapshotError::Io(_)) => Ok(Draft::Unkept(Unkept::Unreadable)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether an ignored directory is small enough to be kept; looks at no more than that takes.
+    fn is_small(&self, directory: &OwnedFd) -> bool {
+        let mut room = Room { entries: self.limits.ignored_entries, bytes: self.limits.ignored_bytes };
+        room.fits(directory)
+    }
+}
+
+/// What is left for an ignored directory.
+struct Room {
+    entries: usize,
+    bytes: u64,
+}
+
+impl Room {
+    fn fits(&mut self, directory: &OwnedFd) -> bool {
+        let Ok(names) = names(directory) else { return false };
+        for name in names {
+            let Ok(stat) = look(fd(directory), &name) else { continue };
+            let Some(entries) = self.entries.checked_sub(1) else { return false };
+            self.entries = entries;
+            let fits = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => match self.bytes.checked_sub(size(&stat)) {
+                    Some(bytes) => {
+                        self.bytes = bytes;
+                        true
+                    }
+                    None => false,
+                },
+                FileType::Directory => {
+                    open_directory(fd(directory), &name).is_ok_and(|below| self.fits(&below))
+                }
+                _ => true,
+            };
+            if !fits {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+pub(crate) fn fd(directory: &OwnedFd) -> BorrowedFd<'_> {
+    std::os::fd::AsFd::as_fd(directory)
+}
+
+/// The names in a directory, sorted.
+fn names(directory: &OwnedFd) -> std::io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Opens a root; nothing if there is no such directory.
+pub(crate) fn open_root(root: &Path) -> Result<Option<OwnedFd>, SnapshotError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::open(root, flags, Mode::empty()) {
+        Ok(directory) => Ok(Some(directory)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(errno) => Err(hold::named(root, errno).into()),
+    }
+}

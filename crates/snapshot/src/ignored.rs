@@ -1,0 +1,95 @@
+//! What ignore files name, and what is build output by convention.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::Stat;
+
+use crate::cache::{Stamp, inode};
+
+/// Directories of version control: the user's own record, which is not ours to turn back.
+const REPOSITORIES: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+/// Files by which programs mark a directory that can be made anew.
+pub(crate) const MARKERS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+/// Directories of installed packages.
+const PACKAGES: &str = "node_modules";
+
+pub(crate) const IGNORE_FILE: &str = ".gitignore";
+
+pub(crate) fn is_repository(name: &OsStr) -> bool {
+    REPOSITORIES.iter().any(|repository| name == *repository)
+}
+
+pub(crate) fn is_package_directory(name: &OsStr) -> bool {
+    name == PACKAGES
+}
+
+/// Ignore files that were read, so that an unchanged one is read once.
+#[derive(Debug, Default)]
+pub(crate) struct IgnoreFiles(HashMap<(u64, u64), (Stamp, Rc<Gitignore>)>);
+
+impl IgnoreFiles {
+    /// The rules of an ignore file, which count below `dir`.
+    pub(crate) fn read(&mut self, dir: &Path, file: &Path, stat: &Stat) -> Rc<Gitignore> {
+        let stamp = Stamp::of(stat);
+        if let Some((known, rules)) = self.0.get(&inode(stat))
+            && *known == stamp
+            && rules.path() == dir
+        {
+            return Rc::clone(rules);
+        }
+        let rules = Rc::new(parse(dir, file));
+        self.0.insert(inode(stat), (stamp, Rc::clone(&rules)));
+        rules
+    }
+}
+
+/// A line that is no pattern counts for nothing; the others do.
+fn parse(dir: &Path, file: &Path) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(dir);
+    if let Some(problem) = builder.add(file) {
+        tracing::debug!("{}: {problem}", file.display());
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// The rules that count in a directory: its own, then those further up.
+#[derive(Clone, Default)]
+pub(crate) struct Rules(Vec<Rc<Gitignore>>);
+
+impl Rules {
+    /// Rules from above a root, as far as its repository reaches.
+    pub(crate) fn above(root: &Path) -> Self {
+        let mut dirs: Vec<PathBuf> = Vec::new();
+        for dir in root.ancestors() {
+            dirs.push(dir.to_owned());
+            if dir.join(".git").exists() {
+                let own = dirs.iter().rev().filter(|dir| *dir != root);
+                return Self(own.map(|dir| Rc::new(parse(dir, &dir.join(IGNORE_FILE)))).collect());
+            }
+        }
+        Self::default()
+    }
+
+    pub(crate) fn and(&self, rules: Rc<Gitignore>) -> Self {
+        let mut all = self.0.clone();
+        all.push(rules);
+        Self(all)
+    }
+
+    /// Whether a path is ignored. The nearest file that says something about it counts.
+    pub(crate) fn ignore(&self, path: &Path, is_dir: bool) -> bool {
+        for rules in self.0.iter().rev() {
+            match rules.matched(path, is_dir) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => {}
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,53 @@
+//! What working directories looked like: kept by content, compared with each other, brought back.
+//!
+//! A snapshot is a tree of directories, each named by the hash of what it holds, so that two snapshots share everything
+//! that did not change. Taking one costs a walk, and reading what is new since the last one; it works without git, sees
+//! files that nobody tracks, and leaves `.git` alone.
+//!
+//! Invariant: what is not in a snapshot is unknown, not absent. [`Store::restore`] neither overwrites nor removes
+//! anything whose present content it could not bring back.
+
+mod cache;
+mod collect;
+mod diff;
+mod digest;
+mod draft;
+mod hold;
+mod ignored;
+mod limits;
+mod objects;
+mod pack;
+mod restore;
+mod store;
+mod tree;
+
+pub use diff::{Change, Diff, Kind, Summary};
+pub use digest::Digest;
+pub use limits::Limits;
+pub use restore::{Left, Restored};
+pub use store::{Store, Taken};
+pub use tree::{Node, Unkept};
+
+/// What can go wrong with snapshots.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file system refused.
+    #[error("snapshots could not be used: {0}")]
+    Io(#[from] std::io::Error),
+    /// There is no such snapshot, or a part of it is gone.
+    #[error("the snapshot {0} is not there any more; it may be too old, or its files were removed")]
+    Gone(String),
+    /// There is too much to keep.
+    #[error(
+        "{what} in {root} are more than a snapshot holds; start in a smaller directory to be able to undo"
+    )]
+    TooLarge {
+        /// What there is too much of.
+        what: String,
+        /// Where.
+        root: String,
+    },
+    /// Somebody else uses the store.
+    #[error("snapshots of this directory are in use by another tiller process; try again when it has ended")]
+    Busy,
+}

@@ -1,0 +1,280 @@
+//! Bringing a snapshot back. Only what differs is touched, and only what could be brought back itself.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, fstat, mkdirat, openat, renameat, renameat_with, symlinkat,
+    unlinkat,
+};
+use rustix::io::Errno;
+use tiller_protocol::id::SnapshotId;
+
+use crate::draft::{fd, link_target, look, mode, open_directory, open_root};
+use crate::store::{Store, read_file};
+use crate::tree::{Node, Tree};
+use crate::{Change, Digest, SnapshotError};
+
+/// Who may enter and change a directory: its owner has to while something in it is brought back.
+const OWNER_MAY_CHANGE: u32 = 0o300;
+
+/// What bringing a snapshot back has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// What was there before: bring this back to undo it.
+    pub undo: SnapshotId,
+    /// What was changed, from how it was to how it is.
+    pub changes: Vec<Change>,
+    /// What was left as it is.
+    pub left: Vec<Left>,
+}
+
+/// A path that was left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Where.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+impl Store {
+    /// Makes the directories of a snapshot what they were. Touches only what differs; what no snapshot could bring back
+    /// is left alone and named.
+    ///
+    /// # Errors
+    /// When the snapshot is not there, or the present state cannot be kept first. Nothing has been touched then.
+    pub fn restore(&mut self, to: &SnapshotId) -> Result<Restored, SnapshotError> {
+        let target = self.roots(to)?;
+        let roots: Vec<PathBuf> = target.0.iter().map(|(root, _)| PathBuf::from(root)).collect();
+        let undo = self.take(&roots)?.id;
+        let diff = self.diff(&undo, to)?;
+        let mut work = Work { store: self, roots: target, modes: BTreeMap::new(), left: Vec::new() };
+        work.left
+            .extend(diff.unknown.into_iter().map(|(path, why)| Left { path, why: why.as_str().to_owned() }));
+        let mut failed = HashSet::new();
+        for change in diff.changes.iter().rev().filter(|change| has_to_go_first(change)) {
+            failed.extend(work.attempt(change, Work::remove));
+        }
+        for change in &diff.changes {
+            if !failed.contains(&change.path) {
+                failed.extend(work.attempt(change, Work::make));
+            }
+        }
+        work.set_modes();
+        let left = work.left;
+        let changes = diff.changes.into_iter().filter(|change| !failed.contains(&change.path)).collect();
+        Ok(Restored { undo, changes, left })
+    }
+
+    /// Whether a name still holds what the snapshot before says.
+    fn is_unchanged(&self, parent: BorrowedFd<'_>, name: &OsStr, before: &Node) -> Result<(), Refusal> {
+        let stat = look(parent, name)?;
+        let same = match before {
+            Node::File { content, mode: kept, size } => {
+                let now: Option<Digest> = self.cache.get(&stat).or_else(|| {
+                    let found = read_file(parent, name, *size)?;
+                    Some(Digest::of(&found.bytes))
+                });
+                now == Some(*content) && mode(&stat) == *kept
+            }
+            Node::Link { target } => link_target(parent, name).is_ok_and(|now| now == *target),
+            Node::Directory { .. } => rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir(),
+            Node::Unkept(_) => false,
+        };
+        if same { Ok(()) } else { Err(Refusal("it changed meanwhile".to_owned())) }
+    }
+}
+
+/// Whether something has to make room before anything is made: all that is gone, and what becomes something else.
+fn has_to_go_first(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (Some(_), None) => true,
+        (Some(Node::Directory { .. }), Some(after)) => !matches!(after, Node::Directory { .. }),
+        (Some(_), Some(Node::Directory { .. })) => true,
+        _ => false,
+    }
+}
+
+/// Why a path cannot be brought back.
+struct Refusal(String);
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Self {
+        Self(match errno {
+            Errno::NOTEMPTY | Errno::EXIST => "something else is there".to_owned(),
+            Errno::LOOP | Errno::NOTDIR => "a directory on the way is none any more".to_owned(),
+            other => std::io::Error::from(other).to_string(),
+        })
+    }
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<SnapshotError> for Refusal {
+    fn from(error: SnapshotError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+struct Work<'a> {
+    store: &'a mut Store,
+    roots: Tree,
+    /// Permission bits that directories get when everything else is done.
+    modes: BTreeMap<PathBuf, u32>,
+    left: Vec<Left>,
+}
+
+impl Work<'_> {
+    fn attempt(
+        &mut self,
+        change: &Change,
+        act: fn(&mut Self, &Change) -> Result<(), Refusal>,
+    ) -> Option<PathBuf> {
+        let Refusal(why) = act(self, change).err()?;
+        self.left.push(Left { path: change.path.clone(), why });
+        Some(change.path.clone())
+    }
+
+    fn remove(&mut self, change: &Change) -> Result<(), Refusal> {
+        let Some(before) = &change.before else { return Ok(()) };
+        let (parent, name) = self.parent(&change.path)?;
+        self.store.is_unchanged(fd(&parent), &name, before)?;
+        let flags = match before {
+            Node::Directory { .. } => AtFlags::REMOVEDIR,
+            _ => AtFlags::empty(),
+        };
+        self.modes.remove(&change.path);
+        Ok(unlinkat(&parent, &name, flags)?)
+    }
+
+    fn make(&mut self, change: &Change) -> Result<(), Refusal> {
+        let Some(after) = &change.after else { return Ok(()) };
+        if let Node::Directory { mode, .. } = after {
+            return self.make_directory(&change.path, *mode);
+        }
+        let (parent, name) = self.parent(&change.path)?;
+        let replaced = change.before.as_ref().filter(|_| !has_to_go_first(change));
+        if let Some(before) = replaced {
+            self.store.is_unchanged(fd(&parent), &name, before)?;
+        }
+        let temporary = OsString::from(format!(".tiller-{}", self.store.env.fresh().simple()));
+        let placed = self
+            .write(fd(&parent), &temporary, after)
+            .and_then(|()| place(fd(&parent), &temporary, &name, replaced.is_some()).map_err(Refusal::from));
+        if placed.is_err() {
+            // It may not even have come to be.
+            let _ = unlinkat(&parent, &temporary, AtFlags::empty());
+        }
+        placed
+    }
+
+    fn make_directory(&mut self, path: &Path, mode: u32) -> Result<(), Refusal> {
+        if self.is_root(path) {
+            fs_err::create_dir_all(path)?;
+        } else {
+            let (parent, name) = self.parent(path)?;
+            match mkdirat(&parent, &name, Mode::RWXU) {
+                Ok(()) => {}
+                Err(Errno::EXIST) if look(fd(&parent), &name).is_ok_and(|stat| is_directory(&stat)) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        self.modes.insert(path.to_owned(), mode);
+        Ok(())
+    }
+
+    fn write(&mut self, parent: BorrowedFd<'_>, name: &OsStr, node: &Node) -> Result<(), Refusal> {
+        match node {
+            Node::File { content, mode, .. } => {
+                let bytes = self.store.read(content)?;
+                let flags =
+                    OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mut file = std::fs::File::from(openat(parent, name, flags, Mode::RUSR | Mode::WUSR)?);
+                file.write_all(&bytes)?;
+                Ok(fchmod(&file, Mode::from_raw_mode(*mode))?)
+            }
+            Node::Link { target } => Ok(symlinkat(target, parent, name)?),
+            Node::Directory { .. } | Node::Unkept(_) => Ok(()),
+        }
+    }
+
+    /// Opens the directory a path is in, step by step from its root, and makes sure that it can be changed.
+    fn parent(&mut self, path: &Path) -> Result<(OwnedFd, OsString), Refusal> {
+        let root = self.root_of(path).ok_or_else(|| Refusal("it is in no working directory".to_owned()))?;
+        let below = path.strip_prefix(&root).unwrap_or(path);
+        let missing = || Refusal("its directory is not there".to_owned());
+        let name = below.file_name().ok_or_else(missing)?.to_owned();
+        let mut here = root.clone();
+        let mut directory = open_root(&root)?.ok_or_else(missing)?;
+        for step in below.parent().into_iter().flat_map(Path::components) {
+            directory = open_directory(fd(&directory), step.as_os_str())?;
+            here.push(step);
+        }
+        let now = mode(&fstat(&directory)?);
+        if now & OWNER_MAY_CHANGE != OWNER_MAY_CHANGE {
+            fchmod(&directory, Mode::from_raw_mode(now | OWNER_MAY_CHANGE))?;
+            self.modes.entry(here).or_insert(now);
+        }
+        Ok((directory, name))
+    }
+
+    fn is_root(&self, path: &Path) -> bool {
+        self.roots.0.iter().any(|(root, _)| Path::new(root) == path)
+    }
+
+    fn root_of(&self, path: &Path) -> Option<PathBuf> {
+        let mut roots = self.roots.0.iter().map(|(root, _)| PathBuf::from(root));
+        roots.find(|root| path.starts_with(root) && path != root)
+    }
+
+    /// Directories get their permission bits last, innermost first, so that none locks out what is still to do.
+    fn set_modes(&mut self) {
+        for (path, mode) in std::mem::take(&mut self.modes).into_iter().rev() {
+            let set = self
+                .directory(&path)
+                .and_then(|directory| fchmod(&directory, Mode::from_raw_mode(mode)).map_err(Refusal::from));
+            if let Err(Refusal(why)) = set {
+                self.left.push(Left { path, why });
+            }
+        }
+    }
+
+    fn directory(&mut self, path: &Path) -> Result<OwnedFd, Refusal> {
+        if self.is_root(path) {
+            return open_root(path)?.ok_or_else(|| Refusal("it is not there".to_owned()));
+        }
+        let modes = std::mem::take(&mut self.modes);
+        let opened = self.parent(path);
+        self.modes = modes;
+        let (parent, name) = opened?;
+        Ok(open_directory(fd(&parent), &name)?)
+    }
+}
+
+fn is_directory(stat: &rustix::fs::Stat) -> bool {
+    rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir()
+}
+
+/// Gives a finished file its name. What appeared under that name meanwhile is not replaced.
+fn place(parent: BorrowedFd<'_>, from: &OsStr, to: &OsStr, replaces: bool) -> rustix::io::Result<()> {
+    if replaces {
+        return renameat(parent, from, parent, to);
+    }
+    match renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
+        // Not every file system knows how.
+        Err(Errno::INVAL | Errno::NOSYS) => match look(parent, to) {
+            Err(Errno::NOENT) => renameat(parent, from, parent, to),
+            Ok(_) => Err(Errno::EXIST),
+            Err(errno) => Err(errno),
+        },
+        placed => placed,
+    }
+}

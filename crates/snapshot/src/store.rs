@@ -1,0 +1,282 @@
+//! The store of a project's snapshots.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, fstat, openat};
+use tiller_protocol::env::Env;
+use tiller_protocol::id::SnapshotId;
+
+use crate::cache::{Cache, Stamp};
+use crate::digest::Digest;
+use crate::draft::{Draft, DraftDirectory, Walk, fd, mode, open_directory, open_root, size};
+use crate::hold::{Held, Hold, private_dir};
+use crate::ignored::IgnoreFiles;
+use crate::limits::Limits;
+use crate::objects::Objects;
+use crate::tree::{Node, Tree, Unkept};
+use crate::{Diff, SnapshotError};
+
+/// Files read in one snapshot from which on what was learned is written down at once.
+const WORTH_SAVING: usize = 100;
+
+/// Snapshots of a project, on disk.
+pub struct Store {
+    pub(crate) dir: PathBuf,
+    pub(crate) env: Env,
+    pub(crate) objects: Objects,
+    pub(crate) cache: Cache,
+    pub(crate) held: Held,
+    limits: Limits,
+    excluded: Vec<PathBuf>,
+    ignore_files: IgnoreFiles,
+}
+
+/// A snapshot that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Names it.
+    pub id: SnapshotId,
+    /// Files and directories that were looked at.
+    pub seen: usize,
+    /// Files that had to be read.
+    pub read: usize,
+    /// Bytes that were added to the store.
+    pub added: u64,
+}
+
+impl Store {
+    /// Opens the store in a directory, which is created for the user alone. What lies at `excluded` paths is never
+    /// looked at, nor is the store itself.
+    ///
+    /// # Errors
+    /// When the directory cannot be used, or the store is being tidied up.
+    pub fn open(dir: &Path, excluded: &[PathBuf], limits: Limits, env: &Env) -> Result<Self, SnapshotError> {
+        private_dir(dir)?;
+        let held = Held::take(dir, Hold::Shared)?;
+        let dir = fs_err::canonicalize(dir)?;
+        let resolved = |path: &PathBuf| fs_err::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let mut excluded: Vec<PathBuf> = excluded.iter().map(resolved).collect();
+        excluded.push(dir.clone());
+        Ok(Self {
+            objects: Objects::open(dir.join("packs"), env.clone())?,
+            cache: Cache::load(&dir.join("stat-cache")),
+            held,
+            dir,
+            env: env.clone(),
+            limits,
+            excluded,
+            ignore_files: IgnoreFiles::default(),
+        })
+    }
+
+    /// Keeps what the directories hold now. Costs a walk over them and reading what is new.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or there is more than the limits allow.
+    pub fn take(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
+        let taken = self.take_all(&outermost(roots));
+        if taken.is_err() {
+            self.objects.discard();
+        }
+        taken
+    }
+
+    /// What changed from one snapshot to another.
+    ///
+    /// # Errors
+    /// When one of them is not there.
+    pub fn diff(&mut self, from: &SnapshotId, to: &SnapshotId) -> Result<Diff, SnapshotError> {
+        let (from, to) = (self.roots(from)?, self.roots(to)?);
+        Diff::between(&mut self.objects, &from, &to)
+    }
+
+    /// The content of a file in a snapshot.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub fn read(&mut self, content: &Digest) -> Result<Vec<u8>, SnapshotError> {
+        self.objects.get(content)
+    }
+
+    /// The directories a snapshot is of.
+    ///
+    /// # Errors
+    /// When there is no such snapshot.
+    pub fn directories(&mut self, snapshot: &SnapshotId) -> Result<Vec<PathBuf>, SnapshotError> {
+        let Tree(roots) = self.roots(snapshot)?;
+        Ok(roots.into_iter().map(|(root, _)| PathBuf::from(root)).collect())
+    }
+
+    /// Writes down what was learned about files, so that the next process need not read them again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&mut self) -> Result<(), SnapshotError> {
+        let temporary = self.objects.temporary();
+        Ok(self.cache.save(&self.dir.join("stat-cache"), &temporary)?)
+    }
+
+    pub(crate) fn roots(&mut self, snapshot: &SnapshotId) -> Result<Tree, SnapshotError> {
+        let gone = || SnapshotError::Gone(snapshot.to_string());
+        let digest = Digest::named(snapshot.as_str()).ok_or_else(gone)?;
+        self.objects.tree(&digest).map_err(|error| match error {
+            SnapshotError::Gone(_) => gone(),
+            other => other,
+        })
+    }
+
+    fn take_all(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
+        let now = self.env.now().as_nanosecond();
+        let (mut seen, mut read) = (0, 0);
+        let mut tree = Tree::default();
+        for root in roots {
+            let Some(directory) = open_root(root)? else { continue };
+            let mut walk = Walk {
+                limits: self.limits,
+                excluded: &self.excluded,
+                cache: &self.cache,
+                has: &|digest| self.objects.has(digest),
+                ignore_files: &mut self.ignore_files,
+                seen,
+            };
+            let draft = walk.root(root, &directory)?;
+            seen = walk.seen;
+            let node = self.keep_directory(&directory, draft, &mut Reading { now, read: &mut read, root })?;
+            tree.0.push((root.as_os_str().to_owned(), node));
+        }
+        let id = self.objects.put_tree(&tree)?;
+        let added = self.objects.added();
+        self.objects.flush()?;
+        if read >= WORTH_SAVING {
+            self.save()?;
+        }
+        Ok(Taken { id: SnapshotId(id.to_string()), seen, read, added })
+    }
+
+    fn keep_directory(
+        &mut self,
+        directory: &OwnedFd,
+        draft: DraftDirectory,
+        reading: &mut Reading<'_>,
+    ) -> Result<Node, SnapshotError> {
+        let mut tree = Tree(Vec::with_capacity(draft.entries.len()));
+        for (name, draft) in draft.entries {
+            if let Some(node) = self.keep(fd(directory), &name, draft, reading)? {
+                tree.0.push((name, node));
+            }
+        }
+        Ok(Node::Directory { tree: self.objects.put_tree(&tree)?, mode: draft.mode })
+    }
+
+    fn keep(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        name: &OsString,
+        draft: Draft,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<Node>, SnapshotError> {
+        Ok(Some(match draft {
+            Draft::Link { target } => Node::Link { target },
+            Draft::Unkept(why) => Node::Unkept(why),
+            Draft::File { stat, known: Some(content) } => {
+                Node::File { content, mode: mode(&stat), size: size(&stat) }
+            }
+            Draft::File { known: None, .. } => return self.keep_file(parent, name, reading),
+            Draft::Directory(draft) if !draft.unread => self.keep_known(draft)?,
+            Draft::Directory(draft) => match open_directory(parent, name) {
+                Ok(directory) => self.keep_directory(&directory, draft, reading)?,
+                Err(_) => Node::Unkept(Unkept::Unreadable),
+            },
+        }))
+    }
+
+    /// A directory in which nothing has to be read.
+    fn keep_known(&mut self, draft: DraftDirectory) -> Result<Node, SnapshotError> {
+        let mut tree = Tree(Vec::with_capacity(draft.entries.len()));
+        for (name, draft) in draft.entries {
+            let node = match draft {
+                Draft::Link { target } => Node::Link { target },
+                Draft::Unkept(why) => Node::Unkept(why),
+                Draft::Directory(draft) => self.keep_known(draft)?,
+                Draft::File { stat, known: Some(content) } => {
+                    Node::File { content, mode: mode(&stat), size: size(&stat) }
+                }
+                Draft::File { known: None, .. } => Node::Unkept(Unkept::Unreadable),
+            };
+            tree.0.push((name, node));
+        }
+        Ok(Node::Directory { tree: self.objects.put_tree(&tree)?, mode: draft.mode })
+    }
+
+    fn keep_file(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        name: &OsStr,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<Node>, SnapshotError> {
+        if self.objects.added() > self.limits.added {
+            let what = format!("{} MiB of new content", self.limits.added >> 20);
+            return Err(SnapshotError::TooLarge { what, root: reading.root.display().to_string() });
+        }
+        let Some(found) = read_file(parent, name, self.limits.file) else {
+            return Ok(Some(Node::Unkept(Unkept::Unreadable)));
+        };
+        *reading.read += 1;
+        let content = self.objects.put(&found.bytes)?;
+        if found.is_steady {
+            self.cache.put(&found.stat, content, reading.now);
+        }
+        let size = found.bytes.len() as u64;
+        Ok(Some(Node::File { content, mode: mode(&found.stat), size }))
+    }
+}
+
+/// What reading files needs to know and counts.
+struct Reading<'a> {
+    now: i128,
+    read: &'a mut usize,
+    root: &'a Path,
+}
+
+/// A file as it was read.
+pub(crate) struct Found {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) stat: rustix::fs::Stat,
+    /// It did not change while it was read.
+    is_steady: bool,
+}
+
+/// Reads a file of a directory; nothing if that is not possible, or it is too long.
+pub(crate) fn read_file(parent: BorrowedFd<'_>, name: &OsStr, limit: u64) -> Option<Found> {
+    // Not waiting keeps a pipe that has taken the file's place from holding us up.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = std::fs::File::from(openat(parent, name, flags, Mode::empty()).ok()?);
+    let before = fstat(&file).ok()?;
+    if !rustix::fs::FileType::from_raw_mode(before.st_mode).is_file() {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size(&before).min(limit)).ok()? + 1);
+    (&file).take(limit + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > limit {
+        return None;
+    }
+    let stat = fstat(&file).ok()?;
+    Some(Found { bytes, stat, is_steady: Stamp::of(&before) == Stamp::of(&stat) })
+}
+
+/// The directories that no other one holds, sorted.
+fn outermost(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut sorted: Vec<PathBuf> = roots.to_vec();
+    sorted.sort();
+    sorted.dedup();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for root in sorted {
+        if !kept.iter().any(|outer| root.starts_with(outer)) {
+            kept.push(root);
+        }
+    }
+    kept
+}

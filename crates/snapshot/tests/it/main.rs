@@ -1,0 +1,10 @@
+//! Snapshots of real directories.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a broken set-up should stop the test")]
+
+mod world;
+
+mod collect;
+mod random;
+mod restore;
+mod take;

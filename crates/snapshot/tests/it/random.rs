@@ -1,0 +1,113 @@
+//! Whatever was done to a directory, every snapshot of it comes back exactly.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use proptest::prelude::{Strategy, any, prop_oneof};
+use proptest::test_runner::{Config, TestCaseError};
+use proptest::{prop_assert_eq, proptest};
+
+use crate::world::World;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(String, String),
+    Remove(String),
+    Directory(String),
+    Rename(String, String),
+    Mode(String, u32),
+    Link(String, String),
+    Command(&'static str),
+    Take,
+    Restore(usize),
+}
+
+const COMMANDS: &[&str] = &[
+    "for d in */; do cp -r \"$d\" copy; break; done",
+    "find . -type f | head -2 | while read f; do echo more >> \"$f\"; done",
+    "rm -rf b; mkdir -p b/c; echo x > b/c/d",
+    "tar cf ../all.tar . && mkdir -p a/unpacked && tar xf ../all.tar -C a/unpacked; rm ../all.tar",
+];
+
+fn name() -> impl Strategy<Value = String> {
+    "[abc](/[abc]){0,2}"
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (name(), "[xyz]{0,3}").prop_map(|(name, text)| Step::Write(name, text)),
+        2 => name().prop_map(Step::Remove),
+        1 => name().prop_map(Step::Directory),
+        2 => (name(), name()).prop_map(|(from, to)| Step::Rename(from, to)),
+        1 => (name(), 0u32..0o100).prop_map(|(name, mode)| Step::Mode(name, mode | 0o700)),
+        1 => (name(), name()).prop_map(|(at, to)| Step::Link(at, to)),
+        1 => (0..COMMANDS.len()).prop_map(|at| Step::Command(COMMANDS[at])),
+        3 => proptest::strategy::Just(Step::Take),
+        2 => any::<usize>().prop_map(Step::Restore),
+    ]
+}
+
+/// What cannot be done is not done: the point is what the others leave behind.
+fn act(path: impl Fn(&str) -> std::path::PathBuf, step: &Step) {
+    let prepared = |name: &str| {
+        let path = path(name);
+        let _ = fs_err::create_dir_all(path.parent().unwrap_or(Path::new("/")));
+        path
+    };
+    match step {
+        Step::Write(name, text) => drop(fs_err::write(prepared(name), text)),
+        Step::Remove(name) => {
+            let path = path(name);
+            let _ = fs_err::remove_file(&path).or_else(|_| fs_err::remove_dir_all(&path));
+        }
+        Step::Directory(name) => drop(fs_err::create_dir_all(path(name))),
+        Step::Rename(from, to) => drop(fs_err::rename(path(from), prepared(to))),
+        Step::Mode(name, mode) => {
+            let path = path(name);
+            if !path.is_symlink() {
+                let _ = fs_err::set_permissions(path, PermissionsExt::from_mode(*mode));
+            }
+        }
+        Step::Link(at, to) => drop(symlink(to, prepared(at))),
+        Step::Command(_) | Step::Take | Step::Restore(_) => {}
+    }
+}
+
+fn check(steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut world = World::new();
+    let mut kept = vec![(world.take(), world.picture())];
+    for step in steps {
+        match step {
+            Step::Take => kept.push((world.take(), world.picture())),
+            Step::Restore(which) => {
+                let now = world.picture();
+                let (id, was) = &kept[which % kept.len()];
+                let restored = world.store.restore(id).unwrap();
+                prop_assert_eq!(&restored.left, &[]);
+                prop_assert_eq!(&world.picture(), was);
+                kept.push((restored.undo, now));
+            }
+            Step::Command(command) => {
+                let command = format!("({command}) 2>/dev/null; true");
+                world.run(&command);
+            }
+            step => act(|name| world.path(name), step),
+        }
+    }
+    for (id, was) in kept {
+        let restored = world.store.restore(&id).unwrap();
+        prop_assert_eq!(&restored.left, &[]);
+        prop_assert_eq!(world.picture(), was);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
+
+    // UNDO-01 UNDO-02
+    #[test]
+    fn every_snapshot_comes_back_exactly(steps in proptest::collection::vec(step(), 1..40)) {
+        check(&steps)?;
+    }
+}

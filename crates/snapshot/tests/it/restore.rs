@@ -1,0 +1,135 @@
+//! Bringing snapshots back.
+
+use tiller_protocol::id::SnapshotId;
+use tiller_snapshot::{Limits, SnapshotError};
+
+use crate::world::{World, picture};
+
+// UNDO-02: exact bytes and modes come back, nothing else is touched, and it can be undone itself.
+#[test]
+fn what_a_command_did_is_undone_and_redone() {
+    let mut world = World::new();
+    world.write("src/main.rs", "fn main() {}\n");
+    world.write("src/deep/er/file", "x");
+    world.write("binary", "\u{0}\u{1}");
+    world.run("chmod 640 binary; mkdir empty; ln -s src/main.rs link; ln -s /nowhere dangling");
+    let (before, was) = (world.take(), world.picture());
+    world.run(
+        "rm -rf src; echo new > src; rm link; mkdir link; echo x > link/x; chmod 4755 binary; \
+         rmdir empty; rm dangling; ln -s elsewhere dangling; echo untracked > untracked",
+    );
+    let after = world.picture();
+    let restored = world.store.restore(&before).unwrap();
+    assert_eq!(restored.left, []);
+    assert_eq!(world.picture(), was);
+    let redone = world.store.restore(&restored.undo).unwrap();
+    assert_eq!(redone.left, []);
+    assert_eq!(world.picture(), after);
+}
+
+// UNDO-02: what does not differ keeps its times, so that builds do not run again.
+#[test]
+fn only_what_differs_is_touched() {
+    let mut world = World::new();
+    world.write("same", "x");
+    world.write("other", "x");
+    world.run("touch -d '2020-01-01' same other");
+    let before = world.take();
+    world.write("other", "y");
+    let time = |world: &World| fs_err::metadata(world.path("same")).unwrap().modified().unwrap();
+    let was = time(&world);
+    let restored = world.store.restore(&before).unwrap();
+    let paths: Vec<_> = restored.changes.iter().map(|change| change.path.clone()).collect();
+    assert_eq!(paths, [world.path("other")]);
+    assert_eq!(time(&world), was);
+    assert_eq!(world.store.restore(&before).unwrap().changes, []);
+}
+
+// UNDO-02: no clean is ever run: what no snapshot holds stays, also where a directory has to go.
+#[test]
+fn what_was_not_kept_is_neither_removed_nor_overwritten() {
+    let mut world = World::with(Limits { ignored_entries: 2, file: 100, ..Limits::default() });
+    world.write(".gitignore", "out\n");
+    world.write("file", "x");
+    let before = world.take();
+    for n in 0..3 {
+        world.write(&format!("new/out/{n}"), "built");
+    }
+    world.write("new/source", "x");
+    world.write("large", &"x".repeat(101));
+    world.write("file", &"y".repeat(101));
+    let restored = world.store.restore(&before).unwrap();
+    assert_eq!(world.read("new/out/2"), "built");
+    assert_eq!(world.read("large").len(), 101);
+    assert_eq!(world.read("file").len(), 101);
+    assert!(!world.path("new/source").exists());
+    let mut left: Vec<_> = restored.left.iter().map(|left| left.path.clone()).collect();
+    left.sort();
+    assert_eq!(left, ["file", "large", "new", "new/out"].map(|name| world.path(name)));
+}
+
+// Nobody can lead what is brought back out of the project by putting a link where a directory was.
+#[test]
+fn links_lead_nowhere() {
+    let mut world = World::new();
+    let outside = tempfile::tempdir().unwrap();
+    fs_err::write(outside.path().join("victim"), "mine").unwrap();
+    world.write("dir/victim", "theirs");
+    world.write("dir/other", "theirs");
+    let before = world.take();
+    world.run(&format!("rm -r dir; ln -s {} dir", outside.path().display()));
+    let was = picture(outside.path());
+    world.store.restore(&before).unwrap();
+    assert_eq!(picture(outside.path()), was);
+    assert_eq!(world.read("dir/victim"), "theirs");
+    assert!(!world.path("dir").is_symlink());
+}
+
+#[test]
+fn a_directory_that_was_removed_comes_back() {
+    let mut world = World::new();
+    world.write("a/b", "x");
+    let (before, was) = (world.take(), world.picture());
+    let project = world.project();
+    fs_err::remove_dir_all(&project).unwrap();
+    let restored = world.store.restore(&before).unwrap();
+    assert_eq!(restored.left, []);
+    assert_eq!(picture(&project), was);
+}
+
+#[test]
+fn directories_that_may_not_be_written_are_handled() {
+    let mut world = World::new();
+    world.write("locked/file", "x");
+    world.run("chmod 555 locked");
+    let (before, was) = (world.take(), world.picture());
+    world.run("chmod 755 locked; echo y > locked/file; echo z > locked/more; chmod 555 locked");
+    let restored = world.store.restore(&before).unwrap();
+    assert_eq!(restored.left, []);
+    assert_eq!(world.picture(), was);
+    world.run("chmod 755 locked");
+}
+
+// A nested repository is a directory like any other, apart from what git keeps in it.
+#[test]
+fn nested_repositories_are_part_of_it() {
+    let mut world = World::new();
+    world.run("git init -q . && git init -q nested");
+    world.write("nested/file", "x");
+    let before = world.take();
+    world.run("cd nested && git add . && git -c user.name=a -c user.email=a@b commit -qm c && echo y > file");
+    world.store.restore(&before).unwrap();
+    assert_eq!(world.read("nested/file"), "x");
+    assert!(world.path("nested/.git/refs/heads").read_dir().unwrap().count() > 0, "commits stay");
+}
+
+#[test]
+fn unknown_snapshots_are_refused() {
+    let mut world = World::new();
+    world.write("file", "x");
+    for id in ["nonsense", &"0".repeat(64)] {
+        let error = world.store.restore(&SnapshotId::from(id)).unwrap_err();
+        assert!(matches!(error, SnapshotError::Gone(_)), "{error}");
+    }
+    assert_eq!(world.read("file"), "x");
+}
