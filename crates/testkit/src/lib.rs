@@ -25,6 +25,7 @@ mod service;
 mod signature;
 mod sse;
 mod state;
+pub mod terminal;
 mod validate;
 
 pub use self::{

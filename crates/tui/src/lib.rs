@@ -3,5 +3,11 @@
 //! It folds the entries and events of a session into a screen and turns keys into commands. Everything outside the
 //! protocol is asked of the [`host::Host`] that the program implements.
 
+pub mod markdown;
+pub mod screen;
+pub mod text;
 pub mod theme;
 pub mod view;
+pub mod input;
+pub mod keys;
+pub mod menu;

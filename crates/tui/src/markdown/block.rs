@@ -1,0 +1,243 @@
+//! Blocks: paragraphs, headings, lists, quotes, code, tables.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::Highlighter;
+use super::inline::Inline;
+use super::table::Table;
+use crate::text::{line_width, wrap};
+use crate::theme::Theme;
+
+/// What stands before the rows of a list item or a quote.
+struct Margin {
+    /// Before the next row only.
+    first: Option<Span<'static>>,
+    /// Before all others.
+    rest: Span<'static>,
+}
+
+/// Code as it comes in.
+struct Code {
+    highlighter: Highlighter,
+    text: String,
+}
+
+/// Writes the events of a parser as rows.
+pub(super) struct Writer<'a> {
+    columns: u16,
+    theme: &'a Theme,
+    rows: Vec<Line<'static>>,
+    margins: Vec<Margin>,
+    /// The next number of each list around, or none for lists with bullets.
+    lists: Vec<Option<u64>>,
+    inline: Inline,
+    heading: Option<HeadingLevel>,
+    code: Option<Code>,
+    table: Option<Table>,
+    /// A blank row is due before the next block.
+    gap_due: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(columns: u16, theme: &'a Theme) -> Self {
+        Self {
+            columns,
+            theme,
+            rows: Vec::new(),
+            margins: Vec::new(),
+            lists: Vec::new(),
+            inline: Inline::default(),
+            heading: None,
+            code: None,
+            table: None,
+            gap_due: false,
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>) {
+        if let (Some(code), Event::Text(text)) = (&mut self.code, &event) {
+            code.text.push_str(text);
+            return;
+        }
+        if self.inline.event(&event, self.theme) {
+            return;
+        }
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Rule => self.rule(),
+            Event::Html(html) => self.block(vec![Line::styled(html.trim_end().to_owned(), self.theme.dim)], 0),
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Line<'static>> {
+        self.flush();
+        self.rows
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => self.heading = Some(level),
+            Tag::CodeBlock(kind) => {
+                let language = match &kind {
+                    CodeBlockKind::Fenced(language) => language.as_ref(),
+                    CodeBlockKind::Indented => "",
+                };
+                let highlighter = Highlighter::of_language(language, self.theme);
+                self.code = Some(Code { highlighter, text: String::new() });
+            }
+            Tag::List(first) => {
+                self.flush();
+                if !self.lists.is_empty() {
+                    self.gap_due = false;
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => self.item(),
+            Tag::BlockQuote(_) => {
+                self.flush();
+                let bar = Span::styled("│ ", self.theme.dim);
+                self.space();
+                self.margins.push(Margin { first: None, rest: bar });
+            }
+            Tag::Table(alignments) => self.table = Some(Table::new(alignments)),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph => {
+                self.flush();
+                self.gap_due = true;
+            }
+            TagEnd::Heading(_) => {
+                self.flush();
+                self.heading = None;
+                self.gap_due = true;
+            }
+            TagEnd::CodeBlock => self.end_code(),
+            TagEnd::Item => {
+                self.flush();
+                self.margins.pop();
+                // Items with several paragraphs have the gap between them already.
+                self.gap_due = false;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.gap_due = self.lists.is_empty();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.flush();
+                self.margins.pop();
+                self.gap_due = true;
+            }
+            TagEnd::TableCell => {
+                let cell = self.inline.take().into_iter().next().unwrap_or_default();
+                if let Some(table) = &mut self.table {
+                    table.cell(cell);
+                }
+            }
+            TagEnd::TableRow | TagEnd::TableHead => {
+                if let Some(table) = &mut self.table {
+                    table.end_row();
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    let rows = table.rows(self.room(), self.theme);
+                    self.block(rows, 0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn item(&mut self) {
+        self.flush();
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            _ => "• ".to_owned(),
+        };
+        let rest = Span::raw(" ".repeat(crate::text::width(&mark)));
+        let first = Some(Span::styled(mark, self.theme.dim));
+        self.space();
+        self.margins.push(Margin { first, rest });
+    }
+
+    fn end_code(&mut self) {
+        let Some(mut code) = self.code.take() else { return };
+        let lines: Vec<_> =
+            code.text.lines().map(|line| code.highlighter.line(line, self.theme)).collect();
+        self.code_rows(lines);
+    }
+
+    pub(super) fn code_rows(&mut self, lines: Vec<Line<'static>>) {
+        self.margins.push(Margin { first: None, rest: Span::raw("  ") });
+        let hang = 2;
+        self.block(lines, hang);
+        self.margins.pop();
+    }
+
+    fn rule(&mut self) {
+        let rule = "─".repeat(usize::from(self.room().min(40)));
+        self.block(vec![Line::styled(rule, self.theme.dim)], 0);
+    }
+
+    /// Columns between the margins and the edge.
+    fn room(&self) -> u16 {
+        let margins: usize = self.margins.iter().map(|margin| crate::text::width(&margin.rest.content)).sum();
+        self.columns.saturating_sub(u16::try_from(margins).unwrap_or(u16::MAX)).max(8)
+    }
+
+    /// Writes the text that has come in as a block.
+    fn flush(&mut self) {
+        let lines = self.inline.take();
+        if lines.is_empty() {
+            return;
+        }
+        let style = match self.heading {
+            Some(HeadingLevel::H1) => self.theme.strong.patch(self.theme.accent),
+            Some(_) => self.theme.strong,
+            None => Style::new(),
+        };
+        self.space();
+        for line in lines {
+            let styled = Line::from(line.spans).style(style);
+            self.put(&styled, 0);
+        }
+    }
+
+    /// A block of lines that is followed by a gap.
+    fn block(&mut self, lines: Vec<Line<'static>>, hang: u16) {
+        self.flush();
+        self.space();
+        lines.iter().for_each(|line| self.put(line, hang));
+        self.gap_due = true;
+    }
+
+    fn space(&mut self) {
+        if std::mem::take(&mut self.gap_due) && !self.rows.is_empty() {
+            let margin = self.margins.iter().map(|margin| margin.rest.clone());
+            let row = Line::from(margin.collect::<Vec<_>>());
+            let is_blank = row.to_string().trim().is_empty();
+            self.rows.push(if is_blank { Line::default() } else { row });
+        }
+    }
+
+    fn put(&mut self, line: &Line<'_>, hang: u16) {
+        for row in wrap(line, self.room(), hang) {
+            let mut spans: Vec<Span<'static>> =
+                self.margins.iter_mut().map(|margin| margin.first.take().unwrap_or_else(|| margin.rest.clone())).collect();
+            debug_assert!(line_width(&row) <= usize::from(self.room()).max(2));
+            spans.extend(row.spans);
+            self.rows.push(Line::from(spans));
+        }
+    }
+}

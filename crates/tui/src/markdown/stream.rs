@@ -1,0 +1,209 @@
+//! Markdown that is still being written: what is complete is given out once, the rest is shown as far as it goes.
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+use ratatui::text::Line;
+
+use super::block::Writer;
+use super::{Highlighter, options, render};
+use crate::text::clean;
+use crate::theme::Theme;
+
+/// A text as it is written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    /// All of it.
+    text: String,
+    /// Bytes of it that were given out.
+    given: usize,
+    /// The code block in which what was given out ends.
+    fence: Option<Fence>,
+    /// What was given out last was a part of a list, and no gap is due before its next item.
+    in_list: bool,
+}
+
+/// An open code block.
+#[derive(Clone, Debug)]
+struct Fence {
+    highlighter: Highlighter,
+    /// What ends it.
+    mark: String,
+}
+
+/// A block at the top level, as far as it has come.
+struct Block {
+    start: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    Code { language: String },
+    Item,
+    Other,
+}
+
+impl Stream {
+    /// Adds what was written.
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Everything that was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Rows of blocks that are complete and were not given out yet.
+    pub(crate) fn complete(&mut self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let mut rows = Vec::new();
+        loop {
+            let before = (self.given, self.fence.is_some());
+            match self.fence.take() {
+                Some(fence) => self.code_lines(fence, columns, theme, &mut rows),
+                None => self.blocks(columns, theme, &mut rows),
+            }
+            if before == (self.given, self.fence.is_some()) {
+                return rows;
+            }
+        }
+    }
+
+    /// Rows of what is not complete.
+    pub(crate) fn pending(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let rest = &self.text[self.given..];
+        match &self.fence {
+            Some(fence) => {
+                let mut highlighter = fence.highlighter.clone();
+                code(rest.lines().map(|line| highlighter.line(line, theme)).collect(), columns, theme)
+            }
+            None => render(rest, columns, theme),
+        }
+    }
+
+    /// Nothing more will be written: the rest.
+    pub(crate) fn finish(&mut self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let mut rows = self.complete(columns, theme);
+        let pending = self.pending(columns, theme);
+        let rest = &self.text[self.given..];
+        if !pending.is_empty() {
+            self.gap(&mut rows, !is_item(rest));
+        }
+        rows.extend(pending);
+        self.given = self.text.len();
+        self.fence = None;
+        rows
+    }
+
+    /// Whether anything was given out.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.given > 0
+    }
+
+    fn blocks(&mut self, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
+        let rest = &self.text[self.given..];
+        let blocks = top_level(rest);
+        let Some((last, complete)) = blocks.split_last() else { return };
+        let mut given = 0;
+        for (at, block) in complete.iter().enumerate() {
+            let end = blocks.get(at + 1).map_or(rest.len(), |next| next.start);
+            let is_item = matches!(block.kind, Kind::Item);
+            let source = &rest[block.start..end];
+            self.gap_before(rows, is_item);
+            rows.extend(render(source, columns, theme));
+            // Loose items keep the gap that their source has.
+            self.in_list = is_item && !source.ends_with("\n\n");
+            given = end;
+        }
+        if let Kind::Code { language } = &last.kind
+            && let Some((line, _)) = rest[last.start..].split_once('\n')
+        {
+            let fence = line.trim_start();
+            let mark: String = fence.chars().take_while(|c| Some(*c) == fence.chars().next()).collect();
+            let highlighter = Highlighter::of_language(language, theme);
+            given = last.start + line.len() + 1;
+            self.gap_before(rows, false);
+            self.in_list = false;
+            self.fence = Some(Fence { highlighter, mark });
+        }
+        self.given += given;
+    }
+
+    fn code_lines(&mut self, mut fence: Fence, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
+        let rest = &self.text[self.given..];
+        let mut lines = Vec::new();
+        let mut given = 0;
+        let mut closed = false;
+        for line in rest.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            given += line.len();
+            if line.trim().starts_with(&fence.mark) && line.trim().trim_start_matches(&fence.mark).is_empty() {
+                closed = true;
+                break;
+            }
+            lines.push(fence.highlighter.line(line.trim_end_matches(['\n', '\r']), theme));
+        }
+        rows.extend(code(lines, columns, theme));
+        self.given += given;
+        self.fence = (!closed).then_some(fence);
+    }
+
+    fn gap_before(&self, rows: &mut Vec<Line<'static>>, is_item: bool) {
+        self.gap(rows, !is_item);
+    }
+
+    /// A blank row between blocks, unless an item follows an item.
+    fn gap(&self, rows: &mut Vec<Line<'static>>, leaves_list: bool) {
+        let begun = self.given > 0 || !rows.is_empty();
+        if begun && self.fence.is_none() && (leaves_list || !self.in_list) {
+            rows.push(Line::default());
+        }
+    }
+}
+
+fn is_item(source: &str) -> bool {
+    top_level(source).first().is_some_and(|block| matches!(block.kind, Kind::Item))
+}
+
+fn code(lines: Vec<Line<'static>>, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut writer = Writer::new(columns, theme);
+    writer.code_rows(lines);
+    writer.finish()
+}
+
+/// The blocks at the top level; each item of a list counts as one, and so does a list's last item.
+fn top_level(source: &str) -> Vec<Block> {
+    let text = clean(source);
+    // Positions are only of use if cleaning has left them alone.
+    if text.len() != source.len() {
+        return Vec::new();
+    }
+    let mut blocks = Vec::new();
+    let mut depth = 0_u32;
+    let mut list_depth = None;
+    for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                let is_top = depth == 0;
+                let is_item = list_depth.is_some_and(|list| depth == list + 1);
+                match tag {
+                    Tag::List(_) if is_top => list_depth = Some(depth),
+                    Tag::Item if is_item => blocks.push(Block { start: range.start, kind: Kind::Item }),
+                    Tag::CodeBlock(CodeBlockKind::Fenced(language)) if is_top => {
+                        let kind = Kind::Code { language: language.to_string() };
+                        blocks.push(Block { start: range.start, kind });
+                    }
+                    _ if is_top => blocks.push(Block { start: range.start, kind: Kind::Other }),
+                    _ => {}
+                }
+                depth += 1;
+            }
+            Event::End(_) => {
+                depth -= 1;
+                if depth == 0 {
+                    list_depth = None;
+                }
+            }
+            Event::Rule if depth == 0 => blocks.push(Block { start: range.start, kind: Kind::Other }),
+            _ => {}
+        }
+    }
+    blocks
+}

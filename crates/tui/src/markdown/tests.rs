@@ -1,0 +1,101 @@
+//! Markdown as rows.
+
+use super::*;
+use crate::theme::Palette;
+use proptest::prelude::*;
+
+fn shown(text: &str, columns: u16) -> String {
+    let rows = render(text, columns, &Theme::new(Palette::Plain));
+    rows.iter().map(|row| row.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+const SAMPLE: &str = "\
+# A heading
+
+Some *text* with `code`, **weight** and a [link](https://example.org/a), <https://example.org>.
+
+- first item that is long enough to be wrapped
+- second
+  1. nested
+  2. more
+
+> quoted
+> text
+
+| name | count |
+|------|------:|
+| a | 1 |
+| long name | 22 |
+
+```rust
+fn main() {
+    let x = 1;
+}
+```
+
+---
+Done.
+";
+
+#[test]
+fn every_kind_of_block_has_its_shape() {
+    insta::assert_snapshot!(shown(SAMPLE, 40));
+}
+
+#[test]
+fn tables_without_room_become_lists() {
+    let table = "| file | what is wrong with it | line |\n|-|-|-|\n| a.rs | everything | 10 |\n| b.rs | nothing | 2 |";
+    assert_eq!(shown(table, 60).lines().count(), 4);
+    insta::assert_snapshot!(shown(table, 14));
+}
+
+/// What comes out when a text is written piece by piece.
+fn streamed(text: &str, pieces: usize, columns: u16) -> String {
+    let theme = Theme::new(Palette::Plain);
+    let mut stream = Stream::default();
+    let mut rows = Vec::new();
+    let chars: Vec<char> = text.chars().collect();
+    for piece in chars.chunks(pieces.max(1)) {
+        stream.push(&piece.iter().collect::<String>());
+        rows.extend(stream.complete(columns, &theme));
+        stream.pending(columns, &theme);
+    }
+    rows.extend(stream.finish(columns, &theme));
+    rows.iter().map(|row| row.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+// TERM-01: however a text arrives, what is written to the scrollback is the same.
+#[test]
+fn a_streamed_text_looks_like_a_whole_one() {
+    for pieces in [1, 3, 7, 50, 10_000] {
+        assert_eq!(streamed(SAMPLE, pieces, 40), shown(SAMPLE, 40), "in pieces of {pieces}");
+    }
+}
+
+#[test]
+fn finished_blocks_are_given_out_while_the_next_is_written() {
+    let theme = Theme::new(Palette::Plain);
+    let mut stream = Stream::default();
+    stream.push("One.\n\nTw");
+    assert_eq!(stream.complete(40, &theme).len(), 1);
+    assert_eq!(stream.pending(40, &theme)[0].to_string(), "Tw");
+    stream.push("o.\n\n```\nline 1\nline 2\nli");
+    let rows: Vec<String> = stream.complete(40, &theme).iter().map(ToString::to_string).collect();
+    assert_eq!(rows, ["", "Two.", "", "  line 1", "  line 2"]);
+    assert_eq!(stream.pending(40, &theme)[0].to_string(), "  li");
+}
+
+proptest! {
+    #[test]
+    fn no_row_is_wider_than_the_terminal(text in "[-a-z `*#>|1.\\n日]{0,120}", columns in 20_u16..60) {
+        for row in render(&text, columns, &Theme::new(Palette::Plain)) {
+            prop_assert!(crate::text::line_width(&row) <= usize::from(columns), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn streaming_loses_no_word(text in "[-a-z `*#>1.\\n]{0,120}", pieces in 1_usize..9) {
+        let words = |text: &str| text.chars().filter(char::is_ascii_lowercase).collect::<String>();
+        prop_assert_eq!(words(&streamed(&text, pieces, 40)), words(&shown(&text, 40)));
+    }
+}
