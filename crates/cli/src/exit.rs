@@ -21,6 +21,10 @@ pub(crate) enum Exit {
     MaxTurns,
     /// The spending limit was reached.
     MaxBudget,
+    /// The limit on tokens was reached.
+    MaxTokens,
+    /// The limit on time was reached.
+    MaxTime,
     /// Interrupted by the user.
     Interrupted,
     /// Ended from outside.
@@ -36,9 +40,11 @@ impl Exit {
     pub(crate) fn of(outcome: &Outcome, ended_at_denial: bool) -> Self {
         match outcome {
             Outcome::Success if ended_at_denial => Self::Denied,
-            Outcome::Success => Self::Success,
+            Outcome::Success | Outcome::PlanHandedOver { .. } => Self::Success,
             Outcome::MaxTurns => Self::MaxTurns,
             Outcome::MaxBudget => Self::MaxBudget,
+            Outcome::MaxTokens => Self::MaxTokens,
+            Outcome::MaxTime => Self::MaxTime,
             Outcome::Interrupted | Outcome::ToolRejected => Self::Interrupted,
             Outcome::HookStopped { .. } => Self::Denied,
             Outcome::Error { .. } | Outcome::Refused { .. } => Self::Failure,
@@ -55,6 +61,8 @@ impl Exit {
             Self::HookFailed => 4,
             Self::MaxTurns => 5,
             Self::MaxBudget => 6,
+            Self::MaxTokens => 7,
+            Self::MaxTime => 8,
             Self::NotRun => 125,
             Self::Interrupted => 130,
             Self::Terminated => 143,

@@ -257,7 +257,7 @@ mod tests {
             r#"{"permissions": {"ask": [1]}}"#,
             r#"{"permissions": []}"#,
             r#"{"permissions": {"defaultMode": "yolo"}}"#,
-            r#"{"permissions": {"defaultMode": "delegate"}}"#,
+            r#"{"permissions": {"defaultMode": "careless"}}"#,
             r#"{"permissions": {"disableBypassPermissionsMode": "maybe"}}"#,
             r#"{"sandbox": {"network": "nope"}}"#,
             r#"{"sandbox": true}"#,

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tiller_model::{Completion, Model, ModelError, Request, Thinking, cost};
-use tiller_policy::{Permit, Reason};
+use tiller_policy::{Permit, Reason, Release};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
@@ -92,7 +92,11 @@ impl Host for CallHost {
             services: self.services.clone(),
             permit: permit.clone(),
             refused,
-            reason: Reason::Leaving { what: refused.what().to_owned(), line },
+            reason: Reason::Leaving {
+                what: refused.what().to_owned(),
+                line,
+                release: refused.release().unwrap_or(Release::Machine),
+            },
         };
         async move { way_out.ask().await }.boxed()
     }

@@ -73,7 +73,9 @@ impl WayOut {
 
     /// What policy says to it at this moment, given that the user says yes.
     fn permitted(&self) -> Result<Permit, Reason> {
-        match leave(&self.permit, &self.services.policy.now()) {
+        let policy = self.services.policy.now();
+        let Some(release) = self.refused.release() else { return Err(self.reason.clone()) };
+        match leave(&self.permit, release, &policy) {
             Decision::Allow(permit, _) => Ok(permit),
             Decision::Deny(reason) | Decision::Ask(reason) => Err(reason),
         }

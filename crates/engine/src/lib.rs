@@ -18,6 +18,7 @@ mod leave;
 pub mod mailbox;
 mod next;
 mod partial;
+pub mod plan;
 pub mod policy;
 mod services;
 mod session;

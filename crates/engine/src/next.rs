@@ -3,6 +3,8 @@
 use tiller_protocol::entry::{EndMarker, EndReason, Outcome};
 use tiller_protocol::usage::StopReason;
 
+use crate::executor::HandedOver;
+
 /// How the user stopped a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
@@ -34,6 +36,8 @@ pub(crate) struct Facts {
     pub(crate) continuations: u32,
     /// A hook of a call wants the turn to end.
     pub(crate) hook_stop: Option<String>,
+    /// A plan was handed over that nobody can approve now.
+    pub(crate) handed_over: Option<HandedOver>,
     /// Whether the Stop hooks were heard about this end.
     pub(crate) stop_hooks: StopHooks,
 }
@@ -85,6 +89,12 @@ pub(crate) fn next(facts: &Facts) -> Next {
     }
     if let Some(message) = &facts.hook_stop {
         return Next::End(Outcome::HookStopped { message: message.clone() }, None);
+    }
+    if let Some(HandedOver { plan, path }) = facts.handed_over.clone().filter(|_| !facts.steering_waits) {
+        return match facts.stop_hooks {
+            StopHooks::Due => Next::StopHooks,
+            StopHooks::Passed => Next::End(Outcome::PlanHandedOver { plan, path }, None),
+        };
     }
     if facts.calls > 0 {
         return Next::Sample;
@@ -150,6 +160,18 @@ mod tests {
         }
         let message = "enough".to_owned();
         assert_eq!(next(&stopped), Next::End(Outcome::HookStopped { message }, None));
+    }
+
+    // PLAN-20
+    #[test]
+    fn a_plan_that_was_handed_over_is_the_end_unless_the_user_has_said_more() {
+        let plan = HandedOver { plan: "# Plan".into(), path: "/plans/a.md".into() };
+        let handed = Facts { calls: 1, handed_over: Some(plan), ..facts(StopReason::ToolUse) };
+        assert_eq!(next(&handed), Next::StopHooks);
+        let heard = Facts { stop_hooks: StopHooks::Passed, ..handed };
+        let outcome = Outcome::PlanHandedOver { plan: "# Plan".into(), path: "/plans/a.md".into() };
+        assert_eq!(next(&heard), Next::End(outcome, None));
+        assert_eq!(next(&Facts { steering_waits: true, ..heard }), Next::Sample);
     }
 
     #[test]

@@ -76,7 +76,8 @@ impl AgentStandpoint {
         {
             return Arc::clone(view);
         }
-        let mut own = Context { plan_file: self.plan_file(&session), ..Context::clone(&session) };
+        let (mode, plan_file) = (session.mode.of_agents(), self.plan_file(&session));
+        let mut own = Context { mode, plan_file, ..Context::clone(&session) };
         if let Some(fence) = &self.fence {
             own.readable.extend(std::mem::replace(&mut own.roots, vec![fence.clone()]));
             own.fence = Some(fence.clone());

@@ -8,7 +8,7 @@ use tiller_protocol::ask::Asker;
 use tiller_protocol::command::Event;
 use tiller_protocol::env::Env;
 use tiller_tools::{Registry, Shells, Vault};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -45,6 +45,8 @@ pub(crate) struct Services {
     pub(crate) classifier: Arc<Classifier>,
     /// What was no matter of course so far.
     pub(crate) asked: Arc<Asked>,
+    /// One question about plan mode at a time.
+    pub(crate) plan_talk: Arc<Semaphore>,
     /// Whether somebody can answer a question.
     pub(crate) interactive: bool,
     pub(crate) model: Arc<dyn Model>,

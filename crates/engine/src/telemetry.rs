@@ -14,6 +14,7 @@ pub(crate) enum Telemetry<'a> {
     QueryBeforeAttachments { messages: usize, assistants: usize, results: usize },
     QueryAfterAttachments { total: usize, changed_files: usize },
     ModeCycled { to: &'a str },
+    PlanExit { length: usize, outcome: &'a str },
     ResponseKeyword,
     SteeringAnswered { count: usize },
     AttachmentCompute(&'a Measurement),
@@ -81,6 +82,9 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
         }
         Telemetry::ModeCycled { to } => {
             event!("tiller_mode_cycle", to = to);
+        }
+        Telemetry::PlanExit { length, outcome } => {
+            event!("tiller_plan_exit", planLengthChars = length, outcome = outcome);
         }
         Telemetry::ResponseKeyword => {
             event!("tiller_response_keyword", is_overly_agreeable = true);

@@ -34,8 +34,6 @@ pub struct Context {
     pub fence: Option<PathBuf>,
     /// Whether bypassing is an option at all in this session.
     pub bypass_available: bool,
-    /// Whether nobody is there to be asked.
-    pub unattended: bool,
     /// Whether only this machine may be contacted, whatever rules, modes and users say.
     pub offline: bool,
     /// What a model found about commands and rules in words.

@@ -23,6 +23,7 @@ pub(crate) struct SessionFacts {
     pub(crate) cwd: PathBuf,
     pub(crate) model: String,
     pub(crate) tools: Vec<String>,
+    pub(crate) agents: Vec<String>,
     pub(crate) api_key_source: &'static str,
     pub(crate) betas: Vec<String>,
     pub(crate) catalog: Catalog,
@@ -53,7 +54,7 @@ impl Frames {
         json!({
             "type": "system", "subtype": "init", "session_id": self.session, "uuid": self.uuid(),
             "cwd": self.facts.cwd, "model": model, "tools": self.facts.tools, "mcp_servers": [],
-            "permissionMode": tally.state.mode, "slash_commands": [], "agents": [], "skills": [], "plugins": [],
+            "permissionMode": tally.state.mode, "slash_commands": [], "agents": self.facts.agents, "skills": [], "plugins": [],
             "apiKeySource": self.facts.api_key_source, "claude_code_version": PROTOCOL_LEVEL,
             "tiller_version": tiller_engine::VERSION, "output_style": "default", "betas": self.facts.betas,
             "capabilities": ["interrupt_receipt_v1"],
@@ -161,9 +162,12 @@ impl Frames {
             frame["cost_incomplete"] = "a model's price is not known".into();
         }
         match ending.error {
-            None => frame["result"] = tally.answer().into(),
+            None => frame["result"] = tally.result().into(),
             Some(error) if ending.subtype == "success" => frame["result"] = error.into(),
             Some(error) => frame["errors"] = json!([error]),
+        }
+        if let Some(Outcome::PlanHandedOver { path, .. }) = outcome {
+            frame["plan_file"] = json!(path);
         }
         if let Some(status) = ending.api_status {
             frame["api_error_status"] = status.into();
@@ -221,6 +225,17 @@ struct Ending {
 }
 
 impl Ending {
+    fn good() -> Self {
+        Self {
+            subtype: "success",
+            outcome: "success",
+            terminal_reason: "completed",
+            is_error: false,
+            error: None,
+            api_status: None,
+        }
+    }
+
     fn of(outcome: Option<&Outcome>, tally: &Tally, in_tools: bool) -> Self {
         let failed = |subtype, terminal_reason, error: &str| Self {
             subtype,
@@ -231,19 +246,21 @@ impl Ending {
             api_status: None,
         };
         match outcome {
-            Some(Outcome::Success) => Self {
-                subtype: "success",
-                outcome: if tally.ended_at_denial() { "denied" } else { "success" },
-                terminal_reason: "completed",
-                is_error: false,
-                error: None,
-                api_status: None,
-            },
+            Some(Outcome::Success) => {
+                Self { outcome: if tally.ended_at_denial() { "denied" } else { "success" }, ..Self::good() }
+            }
+            Some(Outcome::PlanHandedOver { .. }) => Self::good(),
             Some(Outcome::MaxTurns) => {
                 failed("error_max_turns", "max_turns", "the limit on model requests is reached")
             }
             Some(Outcome::MaxBudget) => {
                 failed("error_max_budget_usd", "budget_exhausted", "the spending limit is reached")
+            }
+            Some(Outcome::MaxTokens) => {
+                failed("error_max_tokens", "budget_exhausted", "the limit on tokens is reached")
+            }
+            Some(Outcome::MaxTime) => {
+                failed("error_max_time", "budget_exhausted", "the limit on time is reached")
             }
             Some(Outcome::Interrupted | Outcome::ToolRejected) => Self {
                 outcome: "interrupted",

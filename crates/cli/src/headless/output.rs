@@ -102,6 +102,10 @@ impl Output {
         line(&frame.to_string())
     }
 
+    fn frames(&self, frame: Option<Value>) -> anyhow::Result<()> {
+        frame.map_or(Ok(()), |frame| self.frame(&frame))
+    }
+
     /// Says on standard error what is wrong.
     pub(crate) fn complain(&self, problem: &str) {
         crate::complain(problem);
@@ -116,6 +120,10 @@ impl Output {
                     self.complain(&format!("{tool} was not permitted: {}", denial["tool_input"]));
                 }
             }
+            Some(Outcome::PlanHandedOver { plan, path }) => {
+                line(plan.trim_end())?;
+                self.complain(&format!("nothing was changed; the plan is in {}", path.display()));
+            }
             Some(Outcome::HookStopped { message }) => {
                 if !tally.answer().trim().is_empty() {
                     line(tally.answer().trim_end())?;
@@ -123,7 +131,7 @@ impl Output {
                 self.complain(&format!("stopped by a hook: {message}"));
             }
             Some(Outcome::Error { message, .. } | Outcome::Refused { message }) => self.complain(message),
-            Some(Outcome::MaxTurns | Outcome::MaxBudget) => {
+            Some(Outcome::MaxTurns | Outcome::MaxBudget | Outcome::MaxTokens | Outcome::MaxTime) => {
                 if !tally.answer().trim().is_empty() {
                     line(tally.answer().trim_end())?;
                 }
@@ -157,8 +165,16 @@ impl Output {
                     "error_status": status, "error": error});
                 self.frame(&self.frames.system("api_retry", fields))
             }
-            Event::Asked(_, Ask::Permission(_) | Ask::Question(_) | Ask::Plan(_)) => self.state("requires_action"),
+            Event::Asked(_, Ask::Permission(_) | Ask::Question(_) | Ask::Plan(_)) => {
+                self.state("requires_action")
+            }
             Event::Asked(_, Ask::Hook(_)) => Ok(()),
+            Event::AgentStarted(info) => self.frame(&self.frames.agent_started(info)),
+            Event::Agent(agent, event) => self.frames(self.frames.of_agent(agent, event, tally)),
+            Event::AgentEnded { id, spent, outcome } => {
+                self.frame(&self.frames.agent_ended(tally.agents.get(id), id, spent, outcome))
+            }
+            Event::TaskChanged(task) => self.frames(self.frames.task_changed(task)),
             Event::Resolved(_) => self.state("running"),
             Event::Idle if tally.turns > 0 => self.state("idle"),
             Event::Closed
@@ -169,10 +185,6 @@ impl Output {
             | Event::CallStopped(_)
             | Event::Progress { .. }
             | Event::HookStarted { .. }
-            | Event::AgentStarted(_)
-            | Event::Agent(..)
-            | Event::AgentEnded { .. }
-            | Event::TaskChanged(_)
             | Event::Rejected(_) => Ok(()),
         }
     }

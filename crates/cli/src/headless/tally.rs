@@ -1,11 +1,13 @@
 //! What a run has done so far: the fold of its entries, plus the figures of the current turn.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::{Body, Entry, Outcome, TurnEnd};
-use tiller_protocol::id::MessageId;
+use tiller_protocol::command::{AgentInfo, Event};
+use tiller_protocol::entry::{Body, DecisionRecord, Entry, Outcome, TurnEnd};
+use tiller_protocol::id::{AgentId, MessageId};
 use tiller_protocol::state::State;
 use tiller_protocol::usage::{StopReason, Usage};
 
@@ -16,6 +18,10 @@ pub(crate) struct Tally {
     pub(crate) turns: u32,
     /// Why the session broke down, if it did.
     pub(crate) breakdown: Option<String>,
+    /// Sub-agents, by their ids.
+    pub(crate) agents: HashMap<AgentId, AgentInfo>,
+    /// Whether the host wants to hear what sub-agents say, and not only what they do.
+    pub(crate) forward_text: bool,
 }
 
 /// Figures of one turn.
@@ -56,7 +62,28 @@ impl Tally {
     /// A tally that goes on from a resumed session's totals.
     pub(crate) fn new(history: State) -> Self {
         let api_ms = history.spent.api_ms;
-        Self { state: history, turn: TurnTally::new(api_ms), turns: 0, breakdown: None }
+        Self {
+            state: history,
+            turn: TurnTally::new(api_ms),
+            turns: 0,
+            breakdown: None,
+            agents: HashMap::new(),
+            forward_text: false,
+        }
+    }
+
+    pub(crate) fn delegate(&mut self, info: &AgentInfo) {
+        self.agents.insert(info.id.clone(), info.clone());
+    }
+
+    /// What a sub-agent was not allowed to do is missing from the result of the run as well.
+    pub(crate) fn take_of_agent(&mut self, event: &Event) {
+        if let Event::Appended(entry) = event
+            && let Body::Decision(decision) = &entry.body
+            && decision.behavior == "deny"
+        {
+            self.turn.denials.push(denial(decision));
+        }
     }
 
     pub(crate) fn begin_turn(&mut self) {
@@ -94,9 +121,7 @@ impl Tally {
             }
             Body::Decision(decision) if decision.behavior == "deny" => {
                 self.turn.denied_last = true;
-                self.turn.denials.push(json!({
-                    "tool_name": decision.tool, "tool_use_id": decision.call, "tool_input": decision.input,
-                }));
+                self.turn.denials.push(denial(decision));
             }
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}
@@ -112,6 +137,14 @@ impl Tally {
     /// The text of the last answer.
     pub(crate) fn answer(&self) -> &str {
         &self.turn.answer.1
+    }
+
+    /// What the turn came to: the plan that was handed over, or the last answer.
+    pub(crate) fn result(&self) -> &str {
+        match self.turn.end.as_ref().map(|end| &end.outcome) {
+            Some(Outcome::PlanHandedOver { plan, .. }) => plan,
+            _ => self.answer(),
+        }
     }
 
     /// Whether a turn was begun and has not ended.
@@ -131,6 +164,10 @@ impl Tally {
     pub(crate) fn api_ms(&self) -> u64 {
         self.state.spent.api_ms - self.turn.api_ms_before
     }
+}
+
+fn denial(decision: &DecisionRecord) -> Value {
+    json!({"tool_name": decision.tool, "tool_use_id": decision.call, "tool_input": decision.input})
 }
 
 /// The text blocks of a message, joined.

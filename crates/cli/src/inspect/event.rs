@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::effect::{Effect, Todo, TodoStatus};
+use tiller_protocol::effect::{Effect, PlanVersion, Todo, TodoStatus};
 use tiller_protocol::entry::{Body, Delivery, Level, Queued};
 
 use super::excerpt::short;
@@ -60,7 +60,12 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
         Effect::ChangeDir { path } => {
             (EventKind::Directory, format!("commands start in {} now", path.display()))
         }
-        _ => return None,
+        Effect::SetPlan { slug } => (EventKind::Plan, format!("the plan is called {slug}")),
+        Effect::PlanKept(PlanVersion { moment, content, .. }) => {
+            let lines = counted(content.lines().count() as u64, "line", "lines");
+            (EventKind::Plan, format!("the plan was {} ({lines})", moment.words()))
+        }
+        Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::PlanApproved { .. } => return None,
     };
     Some(Event { mark, kind, subtype: None, level: Level::Info, text })
 }

@@ -326,6 +326,7 @@ pub(super) enum EventKind {
     Permissions,
     Directory,
     Todos,
+    Plan,
     Notice,
     Repaired,
     Orphaned,

@@ -88,6 +88,9 @@ impl Judge {
             roots: context.roots.clone(),
             files: Arc::default(),
             todos: Vec::new(),
+            mode: context.mode,
+            plan_file: context.plan_file.clone(),
+            sub_agent: false,
             spill_dir: PathBuf::new(),
             secrets: Arc::new(Vault::off()),
         };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_config::{Network, Places};
-use tiller_policy::{Context, Holding, Kernel, Permit, Profile, is_read_only_command};
+use tiller_policy::{Context, Holding, Kernel, Permit, Profile, Release, is_read_only_command};
 use tiller_protocol::entry::{self, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
@@ -118,13 +118,18 @@ impl SandboxChoice {
             // Whoever can make files could otherwise bury among them what rules protect.
             return Err(denied::INCOMPLETE.to_owned());
         }
-        let ruled = policy.offline || !read.is_empty() || !changed.is_empty();
+        // Let out for another reason, it gets no network that the settings keep from it.
+        let is_cut_off = permit.released() == Some(Release::Machine) && self.network != Network::Allow;
+        let ruled = policy.offline || is_cut_off || !read.is_empty() || !changed.is_empty();
         let mut confinement = match profile {
             Profile::Full if !(ruled && confines) => return Ok(Confinement::full()),
             Profile::Full => self.everything(env),
             _ => self.confinement(profile, policy.roots.clone(), env),
         };
-        if policy.offline {
+        if permit.released() == Some(Release::Network) && self.network != Network::Deny {
+            confinement.network = tiller_sandbox::Network::Allow;
+        }
+        if policy.offline || is_cut_off {
             confinement.network = tiller_sandbox::Network::Deny;
         }
         confinement.protected.extend(changed.paths);

@@ -16,6 +16,7 @@ use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolErro
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::consult::{HandedOver, PlanAnswer};
 use super::hooked::Hooked;
 use super::permission::{Permission, Permitted};
 use crate::hook::Outcome;
@@ -32,8 +33,10 @@ pub(crate) enum News {
     Decided(DecisionRecord),
     /// The user has to be asked.
     Ask(Ask, oneshot::Sender<Answer>),
-    /// A hook changes what is permitted.
-    Permit(Vec<Update>),
+    /// A hook, or the call itself, changes what is permitted; somebody may wait until that holds.
+    Permit(Vec<Update>, Option<oneshot::Sender<()>>),
+    /// The user has spoken about a plan; the call waits until what follows from it holds.
+    Plan(Box<PlanAnswer>, oneshot::Sender<()>),
     /// Hooks of the call have run.
     Hooks(Box<Outcome>),
     /// The user should know something.
@@ -69,6 +72,8 @@ pub(crate) enum Verdict {
     Settled(Box<Settled>),
     /// The user refused it and ended the turn.
     Rejected(String),
+    /// A plan was handed over that nobody can approve: the turn ends with it.
+    HandedOver(Box<HandedOver>),
     /// It was told to stop before it had a result.
     Cancelled,
 }
@@ -89,6 +94,10 @@ impl Verdict {
 }
 
 impl Settled {
+    pub(crate) fn text(text: &str) -> Self {
+        Self { is_error: false, ..Self::error(text) }
+    }
+
     pub(crate) fn error(text: &str) -> Self {
         Self { content: vec![RawBlock::text(text)], is_error: true, detail: json!(text), effects: Vec::new() }
     }

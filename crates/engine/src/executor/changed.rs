@@ -24,7 +24,12 @@ impl Changed {
             shown.push('…');
         }
         let who = if *by == Reason::User { "The user" } else { "A hook" };
-        Self { call, note: format!("[{who} changed the input before it ran: {shown}]") }
+        Self::noting(call, format!("[{who} changed the input before it ran: {shown}]"))
+    }
+
+    /// A call whose result begins with a remark.
+    pub(crate) fn noting(call: Box<dyn PreparedCall>, note: String) -> Self {
+        Self { call, note }
     }
 }
 

@@ -4,6 +4,7 @@ mod asked;
 mod call;
 mod changed;
 mod classifier;
+mod consult;
 mod hooked;
 mod permission;
 mod schedule;
@@ -23,6 +24,7 @@ use tokio_util::task::TaskTracker;
 pub(crate) use asked::Asked;
 pub(crate) use call::{Ended, Line, News, Order, Settled, Verdict};
 pub(crate) use classifier::Classifier;
+pub(crate) use consult::{HandedOver, PlanAnswer};
 use schedule::{Safety, Schedule};
 
 use crate::services::Services;
@@ -48,6 +50,8 @@ pub(crate) struct Executor {
     done: HashMap<CallId, Report>,
     /// The reason of the first hook that wants the turn to end.
     hook_stop: Option<String>,
+    /// The plan that ends the turn.
+    handed_over: Option<HandedOver>,
     held: Vec<(usize, Effect)>,
     errored: bool,
     stop: Option<Stop>,
@@ -94,6 +98,7 @@ impl Executor {
             done: HashMap::new(),
             held: Vec::new(),
             hook_stop: None,
+            handed_over: None,
             errored: false,
             stop: None,
             token: turn.child_token(),
@@ -155,6 +160,10 @@ impl Executor {
         match verdict {
             Verdict::Settled(settled) => self.settle(id, *settled),
             Verdict::Rejected(text) => self.settle(id, Settled::error(&text)),
+            Verdict::HandedOver(handed_over) => {
+                self.settle(id, Settled::text(handed_over.text()));
+                self.handed_over.get_or_insert(*handed_over);
+            }
             Verdict::Cancelled => {
                 let stop = self.stopped_by().unwrap_or_else(|| Stop::new(Cause::Interrupted));
                 self.answer(id, &stop);
@@ -170,6 +179,11 @@ impl Executor {
     /// Why a hook wants the turn to end once all results are in.
     pub(crate) fn hook_stop(&self) -> Option<&str> {
         self.hook_stop.as_deref()
+    }
+
+    /// The plan that the turn ends with.
+    pub(crate) fn handed_over(&mut self) -> Option<HandedOver> {
+        self.handed_over.take()
     }
 
     /// Results that may be reported now, in order.

@@ -11,7 +11,7 @@ use tiller_policy::{
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::ToolUse;
 use tiller_protocol::entry::DecisionRecord;
-use tiller_tools::{Input, PreparedCall, View};
+use tiller_tools::{ENTER_PLAN_MODE_QUESTION, EnterPlanMode, Input, PreparedCall, Tool, View};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -32,10 +32,10 @@ pub(crate) struct Permission<'a> {
 }
 
 /// A call that only the user can decide, and what it was judged by.
-struct Open {
-    request: Request,
-    policy: Arc<Context>,
-    reason: Reason,
+pub(super) struct Open {
+    pub(super) request: Request,
+    pub(super) policy: Arc<Context>,
+    pub(super) reason: Reason,
 }
 
 /// A call and what it may do.
@@ -120,11 +120,14 @@ impl Permission<'_> {
         open: Open,
         cancel: &CancellationToken,
     ) -> Result<Permitted, Verdict> {
+        if open.reason == Reason::NeedsUser {
+            return self.consult(prepared, open, cancel).await;
+        }
         let by_hook =
             Reason::Hook { name: HookEvent::PermissionRequest.name().to_owned(), reason: String::new() };
         match self.hooks_answer(&open, cancel).await {
             Some(PermissionAnswer::Allow { updated_input, updated_permissions }) => {
-                self.line.tell(News::Permit(updated_permissions));
+                self.line.tell(News::Permit(updated_permissions, None));
                 self.allowed_by(by_hook, prepared, updated_input, &open, cancel).await
             }
             Some(PermissionAnswer::Deny { message, interrupt }) => {
@@ -140,9 +143,9 @@ impl Permission<'_> {
         }
     }
 
-    /// What hooks say to a question, unless it is one that only the user can answer.
+    /// What hooks say to a question, as far as it is theirs to answer.
     async fn hooks_answer(&self, open: &Open, cancel: &CancellationToken) -> Option<PermissionAnswer> {
-        if open.reason == Reason::NeedsUser || !self.services.hooks.has(HookEvent::PermissionRequest) {
+        if !self.services.hooks.has(HookEvent::PermissionRequest) {
             return None;
         }
         let suggestions = serde_json::to_value(suggest(&open.request, &open.policy)).unwrap_or_default();
@@ -155,7 +158,7 @@ impl Permission<'_> {
         counts.then_some(answer)
     }
 
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         prepared: Box<dyn PreparedCall>,
         open: Open,
@@ -196,7 +199,10 @@ impl Permission<'_> {
             call: self.call.id.clone(),
             tool: self.call.name.clone(),
             input: self.call.input.clone(),
-            reason: reason.explain(),
+            reason: match self.call.name.as_str() {
+                EnterPlanMode::NAME => ENTER_PLAN_MODE_QUESTION.trim_end().to_owned(),
+                _ => reason.explain(),
+            },
             blocked_path,
             suggestions,
             would_cover,
@@ -206,7 +212,7 @@ impl Permission<'_> {
     }
 
     /// Somebody said yes, perhaps to other input: that is parsed and judged anew, and what forbids it still holds.
-    async fn allowed_by(
+    pub(super) async fn allowed_by(
         &self,
         who: Reason,
         prepared: Box<dyn PreparedCall>,
@@ -249,7 +255,7 @@ impl Permission<'_> {
         Ok(parsed)
     }
 
-    fn refused(&self, feedback: Option<String>, then: Then) -> Verdict {
+    pub(super) fn refused(&self, feedback: Option<String>, then: Then) -> Verdict {
         let reason = Reason::Refused { feedback: feedback.clone() };
         self.record("deny", &reason, self.call.input.clone());
         let text = match feedback {
@@ -262,13 +268,13 @@ impl Permission<'_> {
         }
     }
 
-    fn deny(&self, reason: &Reason) -> Verdict {
+    pub(super) fn deny(&self, reason: &Reason) -> Verdict {
         self.record("deny", reason, self.call.input.clone());
         let text = format!("{} is not allowed here: {}.", self.call.name, reason.explain());
         Verdict::error(&text)
     }
 
-    fn nobody_to_ask(&self, reason: &Reason) -> Verdict {
+    pub(super) fn nobody_to_ask(&self, reason: &Reason) -> Verdict {
         self.record("deny", reason, self.call.input.clone());
         let text = format!(
             "{} needs the user's permission ({}), and nobody can be asked in this run. Do without it, or say in \
@@ -279,7 +285,7 @@ impl Permission<'_> {
         Verdict::error(&text)
     }
 
-    fn record(&self, behavior: &str, reason: &Reason, input: Value) {
+    pub(super) fn record(&self, behavior: &str, reason: &Reason, input: Value) {
         self.line.tell(News::Decided(DecisionRecord {
             call: self.call.id.clone(),
             tool: self.call.name.clone(),

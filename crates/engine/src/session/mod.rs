@@ -7,6 +7,7 @@ mod hooks;
 mod host_hooks;
 mod open;
 mod permissions;
+mod plan;
 mod sample;
 mod settle;
 mod steering;
@@ -44,6 +45,7 @@ use crate::confinement::SandboxChoice;
 use crate::hook::{Ending, StartSource};
 use crate::journal::Journal;
 use crate::mailbox::Inbox;
+use crate::plan::Plans;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
 pub(crate) use hooks::Aside;
@@ -220,6 +222,8 @@ struct Fixed {
     steering: SteeringChoice,
     todo_file: Option<PathBuf>,
     inbox: Inbox,
+    /// Where plans are kept.
+    plans: Plans,
     /// Where settings are written to.
     places: Places,
     /// Where it is noted what the user has used; a session that is not kept leaves no such trace.
@@ -359,6 +363,7 @@ impl Task {
     fn append_as(&mut self, id: EntryId, body: Body) -> Result<Arc<Entry>, StoreError> {
         let entry = self.journal.append_as(id, body)?;
         self.follow(&entry);
+        self.name_plan()?;
         Ok(entry)
     }
 

@@ -21,7 +21,7 @@ use tiller_protocol::state::State;
 use tiller_steering::Conversation;
 use tiller_steering::past::Past;
 use tiller_tools::{Shells, Vault, todo_file};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,6 +37,7 @@ use crate::executor::{Stop, synthetic};
 use crate::hook::{Ending, Hooks, Judge, Parts, StartSource};
 use crate::journal::{Journal, VERSION};
 use crate::mailbox::{Inbox, Mailbox, SESSION_VARIABLE};
+use crate::plan::{Plans, Slug};
 use crate::policy::{Standpoint, context, resolved};
 use crate::services::Services;
 use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
@@ -50,6 +51,8 @@ pub(super) struct History {
     pub(super) epoch: Option<Epoch>,
     /// The provider was told to drop reasoning that no longer fits.
     pub(super) drop_thinking: bool,
+    /// The name of the plan, as the first line with one tells it.
+    slug: Option<String>,
     damage: Vec<Damage>,
 }
 
@@ -62,6 +65,10 @@ struct Opening {
     history: History,
     source: &'static str,
     forked_from: Option<SessionId>,
+    /// Where plans are kept.
+    plans: Plans,
+    /// The name of a fork's own plan.
+    forked_plan: Option<Slug>,
 }
 
 impl Task {
@@ -83,7 +90,6 @@ impl Task {
         let context = Context {
             bypass_available: setup.bypass_available,
             readable: vec![resolved(&opening.paths.dir), mailbox.dir().to_owned()],
-            unattended: !setup.interactive,
             offline: setup.offline,
             holding: setup.sandbox.holding(),
             ..context(&setup.env, &setup.additional_dirs, setup.rules, was)
@@ -131,6 +137,7 @@ impl Task {
             policy: Standpoint::new(policy_now),
             classifier: Arc::default(),
             asked: Arc::default(),
+            plan_talk: Arc::new(Semaphore::new(1)),
             interactive: setup.interactive,
             model: setup.model,
             small_model: setup.names.small_fast.clone(),
@@ -174,6 +181,7 @@ impl Task {
             steering,
             todo_file: todos,
             inbox: Inbox::open(mailbox, opening.id),
+            plans: opening.plans,
             places,
             notes_dir,
         };
@@ -185,7 +193,7 @@ impl Task {
             events: events.clone(),
         };
         services.agents = Some(Arc::new(Agents::new(setup.agents, setup.limits.agents, template)));
-        let History { state, conversation, past, epoch, damage, drop_thinking } = opening.history;
+        let History { state, conversation, past, epoch, damage, drop_thinking, slug } = opening.history;
         let folds = (state, conversation, past);
         let journal = Journal::new(setup.env, opening.id, folds, opening.writer, events);
         let mut task = Self {
@@ -223,6 +231,8 @@ impl Task {
         if let Some(epoch) = epoch {
             task.take_epoch(epoch);
         }
+        let has_plan = task.take_up_plan(slug.as_deref(), opening.forked_plan)?;
+        tracing::debug!(has_plan, "the session is open");
         task.begin(opening.source, opening.forked_from, &setup.additional_dirs, mode)?;
         task.mend(&damage, opening.forked_from.is_some())?;
         Ok((task, before))
@@ -312,7 +322,10 @@ impl Opening {
                     return Err(StoreError::Exists(id.to_string()));
                 }
                 let mut opening = Self::with(setup, id, paths(id), "fork")?;
-                opening.history = History::copy(&paths(*from).log, id, opening.writer.as_mut())?;
+                let mut plan = None;
+                let name_plan = || -> Slug { plan.get_or_insert_with(|| opening.plans.fresh(setup.env.ids.as_ref())).clone() };
+                opening.history = History::copy(&paths(*from).log, id, opening.writer.as_mut(), name_plan)?;
+                opening.forked_plan = plan;
                 opening.forked_from = Some(*from);
                 if setup.persist {
                     todo_file::migrate(&setup.config_dir, *from, id);
@@ -333,7 +346,18 @@ impl Opening {
         if let Some(scratch) = &scratch {
             paths.dir = scratch.path().to_owned();
         }
-        Ok(Self { id, paths, scratch, writer, history: History::default(), source, forked_from: None })
+        let plans = Plans::in_dir(scratch.as_ref().map_or(&setup.config_dir, |scratch| scratch.path()));
+        Ok(Self {
+            id,
+            paths,
+            scratch,
+            writer,
+            history: History::default(),
+            source,
+            forked_from: None,
+            plans,
+            forked_plan: None,
+        })
     }
 }
 
@@ -342,20 +366,32 @@ impl History {
         let mut history = Self::default();
         let loaded = load(log, |entry| history.take(&entry))?;
         history.damage = loaded.damage;
+        history.slug = loaded.slug;
         if let Some(writer) = writer {
             writer.continue_at(loaded.length, loaded.hash)?;
         }
         Ok(history)
     }
 
-    /// Copies a log under another session id.
-    fn copy(log: &Path, id: SessionId, mut writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
+    /// Copies a log under another session id, and under another name of its plan.
+    fn copy(
+        log: &Path,
+        id: SessionId,
+        mut writer: Option<&mut LogWriter>,
+        mut name_plan: impl FnMut() -> Slug,
+    ) -> Result<Self, StoreError> {
         let mut history = Self::default();
         let mut copied = Ok(());
         let loaded = load(log, |entry| {
             history.take(&entry);
-            let envelope =
-                Envelope { session: id, cwd: &history.state.cwd, version: VERSION, git_branch: None, slug: None };
+            let slug = history.state.plan_slug.as_ref().map(|_| name_plan());
+            let envelope = Envelope {
+                session: id,
+                cwd: &history.state.cwd,
+                version: VERSION,
+                git_branch: None,
+                slug: slug.as_ref().map(Slug::as_str),
+            };
             if let (Some(writer), Ok(())) = (writer.as_deref_mut(), &copied) {
                 copied =
                     line::write(&entry, &envelope).map_err(Into::into).and_then(|line| writer.append(&line));
@@ -363,6 +399,7 @@ impl History {
         })?;
         copied?;
         history.damage = loaded.damage;
+        history.slug = loaded.slug;
         Ok(history)
     }
 

@@ -88,7 +88,7 @@ impl Task {
         }
     }
 
-    fn decide_by(&mut self, changed: Context) {
+    pub(super) fn decide_by(&mut self, changed: Context) {
         let (before, after) = (self.services.policy.now().mode, changed.mode);
         let Role::Main { policy } = &self.role else { return };
         policy.send_replace(Arc::new(changed));

@@ -357,6 +357,7 @@ impl Task {
             self.measure(&telemetry);
             self.drain(&mut attempt).await?;
             self.turn.hook_stop = attempt.executor.hook_stop().map(str::to_owned);
+            self.turn.handed_over = attempt.executor.handed_over();
         }
         Ok(Sampled::Answered { stop, refusal, blocks: attempt.blocks, calls })
     }

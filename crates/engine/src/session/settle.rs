@@ -45,7 +45,8 @@ impl Task {
             if !result.is_error && attempt.executor.changes_something(&call) {
                 self.tell_servers(&result.effects);
             }
-            let entry = self.append(Body::Result(result))?;
+            let entry = self.append(Body::Result(result.clone()))?;
+            self.keep_written_plan(&result)?;
             attempt.entries.push(entry.id);
             for attachment in attachments {
                 if !self.pipeline.mutes(attachment.kind()) {
@@ -105,7 +106,12 @@ impl Task {
                 self.append(Body::Response(response))?;
             }
             News::Ask(ask, answer) => self.put(ask, answer),
-            News::Permit(updates) => self.permit(updates)?,
+            News::Permit(updates, done) => {
+                self.permit(updates)?;
+                // Whoever does not wait has no need to know.
+                done.map(|done| done.send(()));
+            }
+            News::Plan(answer, done) => self.on_plan_answer(*answer, done)?,
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
             News::Notice(notice) => {
                 self.append(Body::Notice(notice))?;

@@ -231,6 +231,8 @@ impl Task {
             agent: self.services.agent.as_ref().map(|agent| agent.id.clone()),
             agents: self.services.agents.as_ref().map(|agents| agents.names()).unwrap_or_default(),
             plan_flags: state.plan,
+            plan: self.plan_fact(),
+            delegate: self.delegate_fact(),
             tools,
             todos: state.todos.clone(),
             tasks: self.services.shells.list().into_iter().map(task).collect(),

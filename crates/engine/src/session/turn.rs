@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::Task;
 use super::hooks::Admission;
 use super::sample::Sampled;
+use crate::executor::HandedOver;
 use crate::budget::{Reached, Reservation};
 use crate::next::{Abort, Facts, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
@@ -35,6 +36,8 @@ pub(super) struct Turn {
     continuations: u32,
     /// Why a hook of a call wants the turn to end.
     pub(super) hook_stop: Option<String>,
+    /// The plan that the turn ends with.
+    pub(super) handed_over: Option<HandedOver>,
     /// The agent is running because a Stop hook held it back.
     pub(super) stop_hook_active: bool,
     /// Ends that Stop hooks refused.
@@ -128,6 +131,7 @@ impl Task {
                         steering_waits: self.steering_waits(),
                         continuations: self.turn.continuations,
                         hook_stop: self.turn.hook_stop.take(),
+                        handed_over: self.turn.handed_over.take(),
                         stop_hooks: StopHooks::Due,
                     }
                 }

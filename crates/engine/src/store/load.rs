@@ -55,6 +55,8 @@ pub struct Loaded {
     pub entries: u64,
     /// What was wrong.
     pub damage: Vec<Damage>,
+    /// The name of the session's plan files, as the first line with one tells it.
+    pub slug: Option<String>,
 }
 
 /// Reads a log and gives each entry to `take`, in order. Memory does not grow with the log.
@@ -91,6 +93,7 @@ pub fn load(path: &Path, mut take: impl FnMut(Entry)) -> Result<Loaded, StoreErr
             loaded.damage.push(Damage::BrokenChain { line: number });
         }
         chained = true;
+        loaded.slug = loaded.slug.take().or_else(|| told_slug(&line));
         loaded.hash = hash;
         loaded.entries += 1;
         take(entry);
@@ -107,6 +110,11 @@ fn is_foreign(text: &[u8]) -> bool {
         hash: Option<IgnoredAny>,
     }
     serde_json::from_slice::<Foreign>(text).is_ok_and(|line| line.seq.is_none() && line.hash.is_none())
+}
+
+/// Most lines have none, which is seen without parsing them once more.
+fn told_slug(line: &str) -> Option<String> {
+    if line.contains("\"slug\":\"") { line::slug(line) } else { None }
 }
 
 /// An entry, the line its hash covers, and the hash.

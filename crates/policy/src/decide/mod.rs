@@ -14,7 +14,7 @@ use tiller_protocol::mode::Mode;
 use crate::access::{Access, Request};
 use crate::context::Context;
 use crate::holding::profile;
-use crate::permit::Permit;
+use crate::permit::{Permit, Release};
 use crate::prompt::open_question;
 use crate::rule::pattern::Pattern;
 use crate::rule::{Behavior, Rule};
@@ -111,19 +111,20 @@ fn asking(mode: Mode) -> Mode {
     if mode == Mode::DontAsk { Mode::Default } else { mode }
 }
 
-/// Judges a command that the user lets run outside of its confinement, this once. Deny rules and plan mode still hold,
-/// and whoever never asks has not asked for this either.
+/// Judges a command that the user lets have what its confinement refused, this once. Deny rules and plan mode still hold,
+/// also rules in words by what was found before; and whoever never asks has not asked for this either.
 #[must_use]
-pub fn leave(permit: &Permit, cx: &Context) -> Decision {
-    if matches!(cx.mode, Mode::Plan | Mode::DontAsk) {
+pub fn leave(permit: &Permit, release: Release, cx: &Context) -> Decision {
+    if matches!(cx.mode, Mode::Plan | Mode::DontAsk | Mode::Delegate) {
         return Decision::Deny(Reason::Mode { mode: cx.mode });
     }
     if let Some(fence) = &cx.fence {
         let path = fence.clone();
         return Decision::Deny(Reason::Fenced { fence: path.clone(), path });
     }
-    match approve(&permit.request, cx) {
-        Decision::Allow(permit, _) => Decision::Allow(permit.outside(), Reason::User),
+    let findings = [cx.findings.clone(), permit.findings.clone()].concat();
+    match approve(&permit.request, &Context { findings, ..cx.clone() }) {
+        Decision::Allow(permit, _) => Decision::Allow(permit.releasing(release), Reason::User),
         settled => settled,
     }
 }
@@ -138,7 +139,7 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     let permit = Permit::new(request.clone(), excluded.unwrap_or_default(), profile);
     let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
     let kept = if runs { kept_from_commands(cx) } else { Vec::new() };
-    Decision::Allow(permit.keeping(kept), reason)
+    Decision::Allow(permit.keeping(kept).knowing(cx.findings.clone()), reason)
 }
 
 /// What no command may read.
@@ -199,20 +200,20 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
         return Opinion::new(Behavior::Deny, reason);
     }
     let guard = plan::guard(request, cx, analysis);
-    let planning = Reason::Mode { mode: Mode::Plan };
+    let guarded = Reason::Mode { mode: cx.mode };
     match guard {
-        Guard::Deny => return Opinion::new(Behavior::Deny, planning),
-        Guard::Ask => return Opinion::new(Behavior::Ask, planning),
+        Guard::Deny => return Opinion::new(Behavior::Deny, guarded),
+        Guard::Ask => return Opinion::new(Behavior::Ask, guarded),
         _ => {}
     }
-    if NEEDS_USER.contains(&request.tool.as_str()) && !cx.unattended {
+    if NEEDS_USER.contains(&request.tool.as_str()) {
         return Opinion::new(Behavior::Ask, Reason::NeedsUser);
     }
     if let Some(reason) = asked_by_rule(whole(Behavior::Ask), parts) {
         return Opinion::new(Behavior::Ask, reason);
     }
     if guard == Guard::Allow {
-        return Opinion::new(Behavior::Allow, planning);
+        return Opinion::new(Behavior::Allow, guarded);
     }
     if let Some(part) = parts.iter().find(|part| matches!(part.reason, Reason::MayRead { .. }))
         && !cx.holding.kernel.confines()

@@ -1,4 +1,4 @@
-//! What plan mode adds: a guard that no rule and no yes gets around.
+//! What the modes add in which an agent does not work itself: a guard that no rule and no yes gets around.
 
 use tiller_protocol::mode::Mode;
 
@@ -19,10 +19,27 @@ pub(crate) enum Guard {
     Deny,
 }
 
+/// Tools by which work is handed out.
+const COORDINATION: &[&str] = &["Task", "TodoWrite", "AskUserQuestion"];
+
 pub(crate) fn guard(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Guard {
-    if cx.mode != Mode::Plan {
-        return Guard::None;
+    match cx.mode {
+        Mode::Plan => planning(request, cx, analysis),
+        Mode::Delegate => delegating(request, analysis),
+        Mode::Default | Mode::AcceptEdits | Mode::BypassPermissions | Mode::DontAsk => Guard::None,
     }
+}
+
+/// Whoever hands work out may look, and no more.
+fn delegating(request: &Request, analysis: Option<&Analysis>) -> Guard {
+    let looks = request.read_only && analysis.is_none_or(Analysis::changes_nothing);
+    match looks || COORDINATION.contains(&request.tool.as_str()) {
+        true => Guard::None,
+        false => Guard::Deny,
+    }
+}
+
+fn planning(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Guard {
     let writes: Vec<_> = request.access.iter().filter_map(written).collect();
     if !writes.is_empty() {
         let only_plan =

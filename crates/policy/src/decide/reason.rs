@@ -6,6 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use tiller_protocol::mode::Mode;
 
+use crate::permit::Release;
 use crate::rule::{Rule, Source};
 
 /// What a decision rests on.
@@ -75,6 +76,8 @@ pub enum Reason {
         what: String,
         /// What the command said about it.
         line: String,
+        /// What it would get.
+        release: Release,
     },
     /// The call is a question to the user.
     NeedsUser,
@@ -131,6 +134,9 @@ impl Reason {
             Self::Mode { mode: Mode::Plan } => {
                 "plan mode is active: nothing may be changed but the plan file".to_owned()
             }
+            Self::Mode { mode: Mode::Delegate } => {
+                "delegate mode is active: work is handed to other agents, and nothing else is done but reading".to_owned()
+            }
             Self::Mode { mode } => format!("the permission mode is {mode}"),
             Self::Rule { rule, .. } => format!("the rule {rule} says so"),
             Self::Prompt { rule, .. } => format!("it does what the rule {rule} describes"),
@@ -147,9 +153,12 @@ impl Reason {
             }
             Self::Hook { name, reason } if reason.is_empty() => format!("the hook {name} says so"),
             Self::Hook { name, reason } => format!("the hook {name} says: {reason}"),
-            Self::Leaving { what, line } => format!(
-                "the sandbox seems to have refused {what} ({line}); the command would run again from the start, \
-                 outside of the sandbox"
+            Self::Leaving { what, line, release } => format!(
+                "the sandbox seems to have refused {what} ({line}); the command would run again from the start, {}",
+                match release {
+                    Release::Network => "with the network and otherwise in the sandbox",
+                    Release::Machine => "outside of the sandbox, with no more network than before",
+                }
             ),
             Self::NeedsUser => "it is a question to the user".to_owned(),
             Self::Uncovered { what } => format!("no rule allows {what}"),

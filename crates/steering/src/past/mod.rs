@@ -4,6 +4,7 @@
 //! calls something.
 
 mod answer;
+mod approval;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,9 @@ use serde_json::Value;
 use tiller_protocol::effect::{Effect, Fingerprint};
 use tiller_protocol::entry::{Attachment, Body, CallResult, Entry};
 
+use crate::source::Approval;
 use answer::Answer;
+use approval::Approved;
 pub(crate) use texts::Texts;
 
 /// The conversation so far.
@@ -28,6 +31,7 @@ pub struct Past {
     todo_write: Option<u32>,
     calls_since_prompt: u32,
     plan: PlanPast,
+    approved: Approved,
     instructions: BTreeSet<PathBuf>,
     tasks: BTreeMap<String, TaskPast>,
     texts: Texts,
@@ -79,6 +83,7 @@ impl Past {
             Body::Orphaned(orphaned) => self.answer.orphan(&orphaned.ids),
             Body::Result(result) => self.result(result),
             Body::Attachment(attachment) => self.attached(attachment),
+            Body::Effect(effect) => self.effect(effect),
             _ => {}
         }
     }
@@ -105,12 +110,22 @@ impl Past {
         if let Some(task) = ended_task(result) {
             self.tasks.entry(task.to_owned()).or_default().known_to_have_ended = true;
         }
+        self.approved.result(result);
         for effect in &result.effects {
+            self.effect(effect);
             if let Effect::FileSeen(seen) = effect
                 && let Some(text) = text_of(&result.detail).filter(|_| seen.lines.is_none())
             {
                 self.texts.insert(&seen.path, &seen.fingerprint, text);
             }
+        }
+    }
+
+    fn effect(&mut self, effect: &Effect) {
+        self.approved.effect(effect, self.turns());
+        if let Effect::SetPlan { .. } = effect {
+            // What was told of plan mode named another file.
+            self.plan = PlanPast::default();
         }
     }
 
@@ -124,6 +139,7 @@ impl Past {
             }
             "plan_mode_reentry" => self.plan.turn = Some(turn),
             "plan_mode_exit" => self.plan = PlanPast::default(),
+            "verify_plan_reminder" => self.approved.reminded(),
             "nested_memory" => self.instructions.extend(field("path").map(PathBuf::from)),
             "task_status" => {
                 let task = self.tasks.entry(field("taskId").unwrap_or_default().to_owned()).or_default();
@@ -193,6 +209,12 @@ impl Past {
     #[must_use]
     pub fn plan_reminders(&self) -> u32 {
         self.plan.reminders
+    }
+
+    /// Where the plan stands that was approved and is carried out.
+    #[must_use]
+    pub fn approval(&self) -> Option<Approval> {
+        self.approved.standing(self.turns())
     }
 
     /// Whether an instruction file of a directory further down was told.

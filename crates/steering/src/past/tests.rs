@@ -78,6 +78,24 @@ impl Story {
         self
     }
 
+    pub(crate) fn effect(mut self, effect: Effect) -> Self {
+        self.push(Body::Effect(effect));
+        self
+    }
+
+    pub(crate) fn result(mut self, tool: &str, detail: Value) -> Self {
+        self.push(Body::Result(CallResult {
+            call: CallId::from("t"),
+            tool: tool.to_owned(),
+            content: Vec::new(),
+            is_error: false,
+            cause: Cause::Call,
+            detail,
+            effects: Vec::new(),
+        }));
+        self
+    }
+
     pub(crate) fn attach(mut self, content: Value) -> Self {
         self.push(Body::Attachment(Attachment::new(content, "", String::new(), Vec::new())));
         self

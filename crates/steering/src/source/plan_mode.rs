@@ -1,9 +1,12 @@
 //! `plan_mode`, `plan_mode_exit`: what the model is told of plan mode, and when.
 
+use tiller_protocol::entry::Attachment;
 use tiller_protocol::mode::Mode;
 
-use super::{Cx, Group, Observation, Source, SourceError};
-use crate::attachment::{PlanMode, PlanModeExit, PlanModeReentry, ReminderType, attach};
+use super::{Cx, Facts, Group, Observation, Source, SourceError};
+use crate::attachment::{
+    PlanFileReference, PlanMode, PlanModeExit, PlanModeReentry, ReminderType, attach,
+};
 
 /// Turns between two reminders.
 const DISTANCE: u32 = 5;
@@ -47,6 +50,28 @@ impl Source for PlanModes {
     }
 }
 
+/// What brings the plan back after compaction: the plan itself, and while planning the whole reminder.
+#[must_use]
+pub fn plan_after_compaction(facts: &Facts, content: Option<String>) -> Vec<Attachment> {
+    const SOURCE: &str = "compaction";
+    let Some(plan) = &facts.plan else { return Vec::new() };
+    let file = content.map(|plan_content| {
+        let file = PlanFileReference { plan_file_path: plan.path.clone(), plan_content };
+        attach(&file, SOURCE, "there is a plan, and the conversation was compacted")
+    });
+    let reminder = (facts.mode == Mode::Plan).then(|| {
+        let reminder = PlanMode {
+            reminder_type: ReminderType::Full,
+            is_sub_agent: facts.agent.is_some(),
+            plan_file_path: plan.path.clone(),
+            plan_exists: plan.exists,
+            reader: plan.reader.clone(),
+        };
+        attach(&reminder, SOURCE, "plan mode is on, and the conversation was compacted")
+    });
+    file.into_iter().chain(reminder).collect()
+}
+
 pub(super) struct PlanModeExits;
 
 impl Source for PlanModeExits {
@@ -71,8 +96,8 @@ mod tests {
     use tiller_protocol::id::AgentId;
     use tiller_protocol::mode::PlanFlags;
 
+    use super::super::Plan;
     use super::super::trial::observed;
-    use super::super::{Facts, Plan};
     use super::*;
     use crate::past::Story;
 
@@ -128,6 +153,25 @@ mod tests {
         assert_eq!(told(&agent).await, ["full"]);
         let missing = Facts { plan: Some(Plan::default()), ..back };
         assert_eq!(told(&missing).await, ["full"]);
+    }
+
+    // PLAN-58 PLAN-59
+    #[test]
+    fn compaction_brings_the_plan_back_and_while_planning_the_whole_reminder() {
+        let kinds = |mode, content: Option<&str>| {
+            let told = plan_after_compaction(&facts(mode, Story::default()), content.map(str::to_owned));
+            let told = told.iter().map(|one| (one.kind().to_owned(), one.attachment.clone()));
+            told.collect::<Vec<_>>()
+        };
+        assert!(kinds(Mode::Default, None).is_empty());
+        let carried = kinds(Mode::Default, Some("# Plan"));
+        assert_eq!(carried.len(), 1);
+        let reference = json!({"type": "plan_file_reference", "planFilePath": "/plans/a.md", "planContent": "# Plan"});
+        assert_eq!(carried[0].1, reference);
+        let planning = kinds(Mode::Plan, Some("# Plan"));
+        assert_eq!((planning.len(), planning[1].0.as_str()), (2, "plan_mode"));
+        assert_eq!(planning[1].1["reminderType"], "full");
+        assert!(plan_after_compaction(&Facts::default(), Some("# Plan".to_owned())).is_empty());
     }
 
     // PLAN-41 PLAN-42
