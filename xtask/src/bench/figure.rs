@@ -19,6 +19,7 @@ pub(super) enum Unit {
     Millis,
     Megabytes,
     Times,
+    Percent,
 }
 
 /// What a figure should be.
@@ -37,6 +38,7 @@ impl Unit {
             Self::Millis => "ms",
             Self::Megabytes => "MB",
             Self::Times => "×",
+            Self::Percent => "%",
         }
     }
 

@@ -7,6 +7,7 @@ mod floor;
 mod guard;
 mod sample;
 mod start;
+mod steering;
 mod steps;
 mod stream;
 mod turns;
@@ -18,6 +19,7 @@ use anyhow::bail;
 use crate::program::{cargo, must_succeed};
 use crate::say;
 use arena::Arena;
+use figure::Figure;
 
 /// How much is measured.
 struct Effort {
@@ -32,13 +34,28 @@ struct Effort {
 const FULL: Effort = Effort { starts: 20, marks: &[10, 100, 300, 1000], streams: 5 };
 const QUICK: Effort = Effort { starts: 7, marks: &[10, 100, 300], streams: 1 };
 
+type Measure = fn(&Arena, &Effort) -> anyhow::Result<Vec<Figure>>;
+
+/// What can be measured by itself.
+const GROUPS: &[(&str, Measure)] = &[
+    ("start", start::measure),
+    ("steps", steps::measure),
+    ("stream", stream::measure),
+    ("guard", guard::measure),
+    ("steering", steering::measure),
+];
+
 /// Measures and prints. Timings never fail the chore: they depend on the machine.
 pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
     if let ["floor", options @ ..] = options {
         return floor::run(options);
     }
-    if let Some(unknown) = options.iter().find(|option| !matches!(**option, "--quick" | "--json")) {
-        bail!("bench has no option \"{unknown}\"; there are --quick and --json");
+    let is_group = |option: &&&str| GROUPS.iter().any(|(name, _)| name == *option);
+    let chosen: Vec<&&str> = options.iter().filter(is_group).collect();
+    let is_option = |option: &&&str| is_group(option) || matches!(**option, "--quick" | "--json");
+    if let Some(unknown) = options.iter().find(|option| !is_option(option)) {
+        let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
+        bail!("bench has no option \"{unknown}\"; there are --quick, --json and {}", names.join(", "));
     }
     if cfg!(debug_assertions) {
         let again = ["run", "--quiet", "--release", "--package", "xtask", "--", "bench"];
@@ -47,10 +64,12 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
     must_succeed(cargo(root, &["build", "--quiet", "--release", "--package", "tiller"]))?;
     let effort = if options.contains(&"--quick") { QUICK } else { FULL };
     let arena = Arena::new(root)?;
-    let mut figures = start::measure(&arena, &effort)?;
-    figures.extend(steps::measure(&arena, &effort)?);
-    figures.extend(stream::measure(&arena, &effort)?);
-    figures.extend(guard::measure(&arena, &effort)?);
+    let mut figures = Vec::new();
+    for (name, measure) in GROUPS {
+        if chosen.is_empty() || chosen.contains(&name) {
+            figures.extend(measure(&arena, &effort)?);
+        }
+    }
     say(&if options.contains(&"--json") { figure::json(&figures) } else { figure::table(&figures) });
     Ok(())
 }
