@@ -19,7 +19,8 @@ fn told(world: &World, agents: &Agents) -> Vec<String> {
 }
 
 fn get(agents: &Agents, name: &str) -> AgentDefinition {
-    agents.get(name).cloned().unwrap_or_else(|| panic!("no {name}: {agents:#?}"))
+    assert!(agents.get(name).is_some(), "no {name}: {agents:#?}");
+    agents.get(name).cloned().unwrap()
 }
 
 #[test]
