@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tiller_config::Resolved;
-use tiller_engine::{denied_reads, policy};
+use tiller_engine::policy;
 use tiller_policy::{Context, Permit, Script};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
@@ -121,8 +121,8 @@ impl Run {
         let dirs = settings::additional_dirs(&settings)?;
         let context = policy::context(env, &dirs, settings::rules(&settings)?, Mode::Default);
         let script = Script { command: quoted(&self.command), cwd: env.cwd.clone() };
-        let permit = Permit::for_users_own_command(script).minding_denied_reads(&context);
-        let confinement = self.confinement(&settings, &context, &permit, env);
+        let permit = Permit::for_users_own_command(script).minding_rules(&context);
+        let confinement = self.confinement(&settings, context, &permit, env)?;
         let env = settings::variables(&settings, env);
         let spec = Spawn {
             call: &CallId::from("sandbox"),
@@ -152,18 +152,21 @@ impl Run {
     }
 
     /// As for a command of a session, apart from what options say.
-    fn confinement(&self, settings: &Resolved, cx: &Context, permit: &Permit, env: &Env) -> Confinement {
+    fn confinement(
+        &self,
+        settings: &Resolved,
+        mut cx: Context,
+        permit: &Permit,
+        env: &Env,
+    ) -> anyhow::Result<Confinement> {
         let profile = match self.profile {
             ProfileArg::ReadOnly => Profile::ReadOnly,
             ProfileArg::Workspace => Profile::Workspace,
             ProfileArg::Full => Profile::Full,
         };
-        let mut confinement = settings::sandbox(settings).confinement(profile, cx.roots.clone(), env);
-        if profile != Profile::Full {
-            let (denied, incomplete) = denied_reads(permit, &cx.roots);
-            confinement.denied_reads = denied;
-            incomplete.into_iter().for_each(complain);
-        }
+        let choice = settings::sandbox(settings);
+        cx.holding = choice.holding();
+        let mut confinement = choice.hold(profile, permit, &cx, env).map_err(anyhow::Error::msg)?;
         match self.network {
             Some(NetworkArg::Allow) => confinement.network = Network::Allow,
             Some(NetworkArg::Deny) => confinement.network = Network::Deny,
@@ -172,7 +175,7 @@ impl Run {
         if let Some(LevelArg::Landlock) = self.level {
             confinement.at_most = Level::Landlock;
         }
-        confinement
+        Ok(confinement)
     }
 
     /// Says what holds the command, if that is less than could be or somebody wants to know.

@@ -25,6 +25,7 @@ mod session;
 mod sight;
 pub mod store;
 mod telemetry;
+pub mod undo;
 
 pub use agent::AgentLimits;
 pub use budget::Limits;

@@ -33,7 +33,7 @@ pub use decide::{Decision, Reason, answer_for_user, approve, decide, leave, vouc
 pub use explain::{ExplainedPart, Explanation, explain};
 pub use holding::{Holding, Kernel, Profile};
 pub use path::Resolver;
-pub use permit::{NotPermitted, Permit};
+pub use permit::{NotPermitted, Permit, Release};
 pub use prompt::{Confidence, Finding, Found, Question, open_question};
 pub use rule::pattern::Search;
 pub use rule::{Behavior, Origin, Rule, RuleError, Rules, Source, split_list};

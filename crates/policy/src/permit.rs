@@ -6,6 +6,7 @@ use crate::access::{Access, Request, Script};
 use crate::context::Context;
 use crate::decide::{hidden_from_commands, kept_from_commands};
 use crate::holding::Profile;
+use crate::prompt::Finding;
 use crate::rule::pattern::{Pattern, Search};
 
 /// What one call may do. Made by [`crate::decide`], [`crate::approve`] and [`crate::leave`]; for commands that are none
@@ -17,6 +18,18 @@ pub struct Permit {
     /// What a command must not change although it may change what is around it.
     kept: Vec<Pattern>,
     profile: Profile,
+    /// What a model found about the command when it was judged.
+    pub(crate) findings: Vec<Finding>,
+    released: Option<Release>,
+}
+
+/// What the user lets one command have that its confinement refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// The network, and nothing else.
+    Network,
+    /// The machine, but no more of the network than it had.
+    Machine,
 }
 
 /// An access that the permit does not cover.
@@ -33,7 +46,12 @@ impl std::error::Error for NotPermitted {}
 
 impl Permit {
     pub(crate) fn new(request: Request, excluded: Vec<Pattern>, profile: Profile) -> Self {
-        Self { request, excluded, kept: Vec::new(), profile }
+        Self { request, excluded, kept: Vec::new(), profile, findings: Vec::new(), released: None }
+    }
+
+    /// The same with what a model found about the command.
+    pub(crate) fn knowing(self, findings: Vec<Finding>) -> Self {
+        Self { findings, ..self }
     }
 
     /// The same for a command that must not change what fits these.
@@ -41,9 +59,19 @@ impl Permit {
         Self { kept, ..self }
     }
 
-    /// The same for a command that may run outside of every confinement.
-    pub(crate) fn outside(self) -> Self {
-        Self { profile: Profile::Full, ..self }
+    /// The same for a command that gets what its confinement refused.
+    pub(crate) fn releasing(self, release: Release) -> Self {
+        let profile = match release {
+            Release::Network => self.profile,
+            Release::Machine => Profile::Full,
+        };
+        Self { profile, released: Some(release), ..self }
+    }
+
+    /// What the user has let the command have besides.
+    #[must_use]
+    pub fn released(&self) -> Option<Release> {
+        self.released
     }
 
     /// For a command that the user has written down: in a hook, or on the command line. The model has no part in it.
@@ -81,6 +109,16 @@ impl Permit {
     #[must_use]
     pub fn kept_searches(&self) -> Vec<Search> {
         self.kept.iter().flat_map(Pattern::searches).collect()
+    }
+
+    /// The rules behind [`Permit::searches`], as they were written.
+    pub fn hiding_rules(&self) -> impl Iterator<Item = &str> {
+        self.excluded.iter().map(Pattern::written)
+    }
+
+    /// The rules behind [`Permit::kept_searches`], as they were written.
+    pub fn keeping_rules(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(Pattern::written)
     }
 
     /// Whether a path, with everything below it, must stay as it is.

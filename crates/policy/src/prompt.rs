@@ -148,8 +148,8 @@ mod tests {
     use tiller_protocol::mode::Mode;
 
     use super::*;
-    use crate::decide::{Decision, approve, decide};
-    use crate::{Holding, Kernel, Profile, Reason, is_read_only_command};
+    use crate::decide::{Decision, approve, decide, leave};
+    use crate::{Holding, Kernel, Profile, Reason, Release, is_read_only_command};
 
     const TESTS: &str = "Bash(prompt: run the tests)";
     const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
@@ -212,6 +212,19 @@ mod tests {
             let cx = cx(Mode::Default, &[(Behavior::Allow, TESTS)]);
             assert_eq!(ask(&make, cx, |_| found.clone()).1, "ask", "{found:?}");
         }
+    }
+
+    // KERN-06: what was found when a command was judged still counts when it is to leave its confinement.
+    #[test]
+    fn who_leaves_is_known() {
+        let rules = [(Behavior::Deny, "Bash(prompt: delete anything)"), (Behavior::Allow, "Bash(make:*)")];
+        let (asked, verdict, informed) = ask(&bash("make"), cx(Mode::Default, &rules), |_| Found::Nothing);
+        assert_eq!((asked, verdict), (vec![Behavior::Deny], "allow"));
+        let Decision::Allow(permit, _) = decide(&bash("make"), &informed) else { panic!("not allowed") };
+        let left = |rules: &[(Behavior, &str)]| leave(&permit, Release::Machine, &cx(Mode::Default, rules));
+        assert!(matches!(left(&rules), Decision::Allow(..)));
+        let others = [(Behavior::Deny, "Bash(prompt: send anything)"), rules[1]];
+        assert!(!matches!(left(&others), Decision::Allow(..)), "nothing is known about this rule");
     }
 
     // PERM-12: against something, medium suffices; and who cannot tell does not let it pass.

@@ -76,12 +76,24 @@ impl Capture {
             if fits {
                 return;
             }
-            self.spool.store(&self.head);
-            let (front, back) = self.tail.as_slices();
-            self.spool.store(front);
-            self.spool.store(back);
+            self.store_memory();
         }
         self.spool.store(bytes);
+    }
+
+    /// Stores everything in the file from now on, beginning with what is in memory if nothing was stored before.
+    pub(crate) fn store_all(&mut self) {
+        if self.spool.start == SpoolStart::WhenFull && self.spool.file.is_none() {
+            self.store_memory();
+        }
+        self.spool.start = SpoolStart::AtOnce;
+    }
+
+    fn store_memory(&mut self) {
+        self.spool.store(&self.head);
+        let (front, back) = self.tail.as_slices();
+        self.spool.store(front);
+        self.spool.store(back);
     }
 
     /// Gives what came since the last time.
@@ -213,6 +225,18 @@ mod tests {
         capture.append(b"two");
         assert_eq!(capture.take().head, b"two");
         assert_eq!(capture.take().total, 0);
+        assert_eq!(fs_err::read(path).unwrap(), b"onetwo");
+    }
+
+    #[test]
+    fn a_file_that_is_begun_late_has_everything() {
+        let (_dir, path, mut capture) = capture(SpoolStart::WhenFull);
+        capture.append(b"one");
+        capture.store_all();
+        assert_eq!(capture.take().head, b"one");
+        capture.append(b"two");
+        capture.store_all();
+        assert_eq!(capture.take().file, Some(Ok(path.clone())));
         assert_eq!(fs_err::read(path).unwrap(), b"onetwo");
     }
 

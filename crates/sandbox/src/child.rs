@@ -51,6 +51,8 @@ pub struct Exit {
     pub dir: Option<PathBuf>,
     /// Processes that could not be ended, e.g. because they belong to another user.
     pub survivors: u32,
+    /// Whether it has tried to reach what a private network does not reach. The kernel says so, not the command.
+    pub unreached: bool,
 }
 
 /// What the shell said at its end.
@@ -116,13 +118,14 @@ impl Child {
     pub async fn finish<T>(self, stop: impl Future<Output = T>) -> (Exit, Option<T>) {
         let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output, level: _, held } = self;
         drop(stdin);
-        let (status, survivors, stopped) = tokio::select! {
+        let (mut exit, stopped) = tokio::select! {
             ended = supervisor.watch(stop) => ended,
             never = output.drain(&mut stdout, &mut stderr) => match never {},
         };
         drop(held);
         output.drain_rest(&stdout, &stderr);
-        (Exit { status, dir: last_dir(&dir), survivors }, stopped)
+        exit.dir = last_dir(&dir);
+        (exit, stopped)
     }
 
     /// Hands the output on as it comes instead of keeping it; in all else like [`Child::finish`]. What is left when the
@@ -140,7 +143,7 @@ impl Child {
             async { tokio::join!(hand_on(from, stdout, ended.clone()), hand_on(from_stderr, stderr, ended)) };
         let mut both = pin!(both);
         let mut handed_on = false;
-        let (status, survivors, stopped) = {
+        let (mut exit, stopped) = {
             let mut end = pin!(supervisor.watch(stop));
             loop {
                 tokio::select! {
@@ -154,7 +157,8 @@ impl Child {
         if stopped.is_none() && !handed_on {
             both.await;
         }
-        (Exit { status, dir: last_dir(&dir), survivors }, stopped)
+        exit.dir = last_dir(&dir);
+        (exit, stopped)
     }
 }
 
@@ -168,11 +172,13 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn watch<T>(&mut self, stop: impl Future<Output = T>) -> (Status, u32, Option<T>) {
+    /// How it ends, apart from the directory.
+    async fn watch<T>(&mut self, stop: impl Future<Output = T>) -> (Exit, Option<T>) {
         let mut stop = pin!(stop);
         let mut stopped = None;
         let mut status = Status::Lost;
         let mut settled = None;
+        let mut unreached = false;
         let mut patience = pin!(tokio::time::sleep(Duration::MAX));
         let mut ending = false;
         loop {
@@ -190,6 +196,7 @@ impl Supervisor {
                     break;
                 }
                 News::Report(Some(Report::Failed(errno))) => status = Status::NotRun(errno),
+                News::Report(Some(Report::Unreached(times))) => unreached = times > 0,
                 News::Report(Some(Report::Supervised(_) | Report::Started(_) | Report::AtStep(_))) => {}
                 News::Report(None) => break,
                 News::Stuck => {
@@ -211,7 +218,7 @@ impl Supervisor {
             (None, Status::NotRun(_)) => 0,
             (None, _) => self.replace().await,
         };
-        (status, survivors, stopped)
+        (Exit { status, dir: None, survivors, unreached }, stopped)
     }
 
     /// Does the work of a supervisor that was killed by the command, or because the command had stopped it.
@@ -292,6 +299,12 @@ impl Output {
     pub fn last(&self, count: usize) -> Vec<u8> {
         let stdout = lock(&self.0.stdout).last(count);
         if stdout.is_empty() { lock(&self.0.stderr).last(count) } else { stdout }
+    }
+
+    /// Stores everything in files from now on, as [`crate::SpoolStart::AtOnce`] does: it will be read in pieces.
+    pub fn store_all(&self) {
+        lock(&self.0.stdout).store_all();
+        lock(&self.0.stderr).store_all();
     }
 
     /// Bytes that came on both streams since [`Output::take`].

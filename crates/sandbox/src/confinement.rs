@@ -43,6 +43,8 @@ pub struct Confinement {
     /// Files and directories that stay as they are although they lie in a writable place, besides those that are
     /// protected in every root.
     pub protected: Vec<PathBuf>,
+    /// Directories that stay as they are, and that commands cannot make where they do not exist.
+    pub closed: Vec<PathBuf>,
     /// Files and directories whose contents the command must not see.
     pub denied_reads: Vec<PathBuf>,
     /// Whether it may talk to other machines. A read-only command never may.
@@ -66,6 +68,7 @@ impl Confinement {
             caches: Vec::new(),
             layers: None,
             protected: Vec::new(),
+            closed: Vec::new(),
             denied_reads: Vec::new(),
             network: Network::Allow,
             scratch: None,

@@ -37,6 +37,10 @@ pub(crate) struct Image {
 }
 
 impl Image {
+    pub(crate) const fn has_own_network(&self) -> bool {
+        self.namespaces & libc::CLONE_NEWNET as u64 != 0
+    }
+
     /// Maps the file and fills in the tables.
     #[expect(unsafe_code, reason = "the tables hold addresses")]
     pub(crate) fn map(file: RawFd, length: usize) -> Result<Self, Errno> {

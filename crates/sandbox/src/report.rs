@@ -18,6 +18,8 @@ pub(crate) enum Report {
     Exited(i32),
     /// The shell was ended by this signal.
     Signalled(i32),
+    /// It has tried so many times to reach what its private network does not reach.
+    Unreached(i32),
     /// Everything was ended except for so many processes. The last message.
     Settled(i32),
 }
@@ -32,6 +34,7 @@ impl Report {
             Self::Settled(left) => (5, left),
             Self::Supervised(pid) => (6, pid),
             Self::AtStep(step) => (7, step),
+            Self::Unreached(times) => (8, times),
         };
         let value = i64::from(value) & 0xffff_ffff;
         ((kind << 32) | value).to_le_bytes()
@@ -48,6 +51,7 @@ impl Report {
             5 => Some(Self::Settled(value)),
             6 => Some(Self::Supervised(value)),
             7 => Some(Self::AtStep(value)),
+            8 => Some(Self::Unreached(value)),
             _ => None,
         }
     }
@@ -68,6 +72,7 @@ mod tests {
                 Report::Exited(value),
                 Report::Signalled(value),
                 Report::Settled(value),
+                Report::Unreached(value),
             ] {
                 assert_eq!(Report::from_bytes(report.to_bytes()), Some(report));
             }

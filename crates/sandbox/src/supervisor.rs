@@ -18,7 +18,7 @@ use rustix::process::{
 use rustix::time::Timespec;
 
 use crate::confine::apply::{Failure, RULESET_FD};
-use crate::confine::namespace;
+use crate::confine::{namespace, unreached};
 use crate::image::{Image, Start};
 use crate::program::DIR_FD;
 use crate::report::Report;
@@ -68,7 +68,13 @@ fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) ->
         return fail_at(failure);
     }
     match start(image, known_as) {
-        Ok(shell) => Some(Custody { shell, ended: false, signals }.keep()),
+        Ok(shell) => {
+            let left = Custody { shell, ended: false, signals }.keep();
+            if image.has_own_network() {
+                report(Report::Unreached(unreached::times()));
+            }
+            Some(left)
+        }
         Err(errno) => fail(errno),
     }
 }

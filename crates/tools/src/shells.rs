@@ -1,9 +1,13 @@
 //! Commands in the background. They belong to the session and end with it.
 
+mod foreground;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use tiller_policy::{Permit, Script};
 use tiller_protocol::env::Env;
@@ -13,11 +17,13 @@ use tiller_sandbox::{
     spawn_confined,
 };
 use tokio::io::AsyncWriteExt;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::bash::refusal::refusal;
+use crate::bash::refusal::{Witness, refusal};
+pub(crate) use foreground::Attended;
+use foreground::Foreground;
 
 /// Ended commands that are remembered.
 const ENDED_REMEMBERED: usize = 32;
@@ -26,6 +32,7 @@ const ENDED_REMEMBERED: usize = 32;
 pub struct Shells {
     env: Env,
     book: Arc<Mutex<Book>>,
+    foreground: Foreground,
     end: CancellationToken,
     tasks: TaskTracker,
 }
@@ -34,25 +41,44 @@ pub struct Shells {
 struct Book {
     started: u32,
     shells: BTreeMap<u32, Arc<Shell>>,
-    listeners: Vec<UnboundedSender<ShellInfo>>,
+    listeners: Vec<Listener>,
 }
+
+/// Hears of every start and every end, until it has enough.
+type Listener = Box<dyn Fn(&ShellInfo) -> bool + Send>;
 
 struct Shell {
     info: Mutex<ShellInfo>,
     held: Held,
     output: Output,
     stdin: tokio::sync::Mutex<Option<StdinPipe>>,
+    /// Bytes of output of which the model knows that it has not read them.
+    known_unread: Mutex<u64>,
     stop: CancellationToken,
     ended: CancellationToken,
 }
 
-/// How a background command is held.
-struct Held {
-    permit: Permit,
-    confinement: Confinement,
-    level: Level,
+/// How a command is held.
+pub(crate) struct Held {
+    pub(crate) permit: Permit,
+    pub(crate) confinement: Confinement,
+    pub(crate) level: Level,
     /// Where it started.
-    cwd: PathBuf,
+    pub(crate) cwd: PathBuf,
+}
+
+/// A command that runs, about to be entered in the book.
+pub(crate) struct Running {
+    pub(crate) call: CallId,
+    pub(crate) command: String,
+    pub(crate) started: Timestamp,
+    pub(crate) held: Held,
+    pub(crate) output: Output,
+    pub(crate) stdin: Option<StdinPipe>,
+    /// Ends it.
+    pub(crate) stop: CancellationToken,
+    /// Waits for its end.
+    pub(crate) end: BoxFuture<'static, ShellState>,
 }
 
 /// What is known about a background command.
@@ -115,7 +141,14 @@ impl Shells {
     /// No commands yet.
     #[must_use]
     pub fn new(env: Env) -> Self {
-        Self { env, book: Arc::default(), end: CancellationToken::new(), tasks: TaskTracker::new() }
+        let (end, tasks) = (CancellationToken::new(), TaskTracker::new());
+        Self { env, book: Arc::default(), foreground: Foreground::default(), end, tasks }
+    }
+
+    /// Keeps names for commands of an earlier run of the session: the next one gets a later name.
+    pub fn number_after(&self, number: u32) {
+        let mut book = lock(&self.book);
+        book.started = book.started.max(number);
     }
 
     /// Starts the permitted command, held like this until its end. All its output is stored below `spill_dir`.
@@ -133,18 +166,12 @@ impl Shells {
         let spool = Spool { dir: spill_dir.to_owned(), start: SpoolStart::AtOnce };
         let spec = Spawn { call, vars: &self.env.vars, stdin: Stdin::Pipe, spool };
         let mut child = spawn_confined(permit, &spec, confinement)?;
-        let mut book = lock(&self.book);
-        book.started += 1;
-        let number = book.started;
-        let info = ShellInfo {
-            id: format!("bash_{number}"),
+        let stop = self.end.child_token();
+        let stopped = stop.clone().cancelled_owned();
+        Ok(self.enter(Running {
             call: call.clone(),
             command,
             started: self.env.now(),
-            state: ShellState::Running,
-        };
-        let shell = Arc::new(Shell {
-            info: Mutex::new(info.clone()),
             held: Held {
                 permit: permit.clone(),
                 confinement: confinement.clone(),
@@ -152,8 +179,31 @@ impl Shells {
                 cwd,
             },
             output: child.output(),
-            stdin: tokio::sync::Mutex::new(child.take_stdin()),
-            stop: self.end.child_token(),
+            stdin: child.take_stdin(),
+            stop,
+            end: async move {
+                let (exit, stopped) = child.finish(stopped).await;
+                if stopped.is_some() { ShellState::Killed } else { ShellState::Ended(exit.status) }
+            }
+            .boxed(),
+        }))
+    }
+
+    /// Enters a command that runs in the book, and looks after it until its end.
+    pub(crate) fn enter(&self, running: Running) -> ShellInfo {
+        let Running { call, command, started, held, output, stdin, stop, end } = running;
+        let mut book = lock(&self.book);
+        book.started += 1;
+        let number = book.started;
+        let state = ShellState::Running;
+        let info = ShellInfo { id: format!("bash_{number}"), call, command, started, state };
+        let shell = Arc::new(Shell {
+            info: Mutex::new(info.clone()),
+            held,
+            output,
+            stdin: tokio::sync::Mutex::new(stdin),
+            known_unread: Mutex::new(0),
+            stop,
             ended: CancellationToken::new(),
         });
         book.forget_old();
@@ -162,12 +212,10 @@ impl Shells {
         drop(book);
         let book = Arc::clone(&self.book);
         self.tasks.spawn(async move {
-            let (exit, stopped) = child.finish(shell.stop.cancelled()).await;
-            let state = if stopped.is_some() { ShellState::Killed } else { ShellState::Ended(exit.status) };
-            let info = shell.close(state);
+            let info = shell.close(end.await);
             lock(&book).announce(&info);
         });
-        Ok(info)
+        info
     }
 
     /// All commands that are remembered, oldest first.
@@ -183,7 +231,23 @@ impl Shells {
         // The state comes first: if it says that the command has ended, the output is complete.
         let info = lock(&shell.info).clone();
         let (stdout, stderr) = shell.output.take();
+        *lock(&shell.known_unread) = 0;
         Some((info, stdout, stderr))
+    }
+
+    /// Bytes of output that were not read yet, if there are more of them than the model knows of.
+    #[must_use]
+    pub fn unread(&self, id: &str) -> Option<u64> {
+        let shell = self.find(id)?;
+        let unread = shell.output.total();
+        (unread > *lock(&shell.known_unread)).then_some(unread)
+    }
+
+    /// Notes that the model was told how much output it has not read.
+    pub fn unread_is_known(&self, id: &str) {
+        if let Some(shell) = self.find(id) {
+            *lock(&shell.known_unread) = shell.output.total();
+        }
     }
 
     /// What is to be said about the confinement of a command that failed with this output.
@@ -191,7 +255,9 @@ impl Shells {
         let failed = matches!(info.state, ShellState::Ended(Status::Code(code)) if code != 0);
         let shell = self.find(&info.id).filter(|_| failed)?;
         let Held { permit, confinement, level, cwd } = &shell.held;
-        let refusal = refusal(output, confinement, *level, cwd)?;
+        // Nobody is asked about it, so the command's own word will do.
+        let witness = Witness { confinement, level: *level, unreached: true, vars: &self.env.vars, cwd };
+        let refusal = refusal(output, &witness)?;
         Some(refusal.remark(refusal.kind.remedy(permit, confinement, *level)))
     }
 
@@ -223,8 +289,13 @@ impl Shells {
     #[must_use]
     pub fn changes(&self) -> UnboundedReceiver<ShellInfo> {
         let (sender, receiver) = unbounded_channel();
-        lock(&self.book).listeners.push(sender);
+        self.listen(move |info| sender.send(info.clone()).is_ok());
         receiver
+    }
+
+    /// Lets somebody hear of every start and every end, as long as they say yes. They must not look here meanwhile.
+    pub fn listen(&self, listener: impl Fn(&ShellInfo) -> bool + Send + 'static) {
+        lock(&self.book).listeners.push(Box::new(listener));
     }
 
     /// Ends all commands, for good.
@@ -257,7 +328,7 @@ impl Shell {
 
 impl Book {
     fn announce(&mut self, info: &ShellInfo) {
-        self.listeners.retain(|listener| listener.send(info.clone()).is_ok());
+        self.listeners.retain(|listener| listener(info));
     }
 
     fn forget_old(&mut self) {

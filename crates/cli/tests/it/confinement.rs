@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_testkit::Reply;
 
-use crate::harness::{World, eventually, outside_of_workspaces, result_text};
+use crate::harness::{World, eventually, held_by_namespaces, outside_of_workspaces, result_text};
 use crate::live::Live;
 
 const SECRET: &str = "denied-contents";
@@ -45,6 +45,7 @@ impl Scene {
             .args(["-c", git])
             .current_dir(world.dir())
             .env("HOME", world.home())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
             .status();
         assert!(made.unwrap().success());
         Self { world, outside }
@@ -195,6 +196,9 @@ fn bypassing_and_the_setting_let_them_out() {
 // What is inside works as ever, and stays.
 #[test]
 fn work_in_the_project_is_real() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let results = scene.run(
         &[
@@ -216,6 +220,9 @@ fn work_in_the_project_is_real() {
 // Nobody can be asked: the failure stays, and the model is told why.
 #[test]
 fn a_run_without_anybody_to_ask_says_what_held_the_command() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let results = scene.run(&["touch $OUT/made", "false", "cat nothing"], &["--allowedTools", "Bash"]);
     assert!(
@@ -239,6 +246,9 @@ fn named_directories_and_variables_are_let_through() {
 
 #[test]
 fn the_network_can_be_taken_away() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let url = scene.world.server.url().trim_start_matches("http://").to_owned();
     let (host, port) = url.split_once(':').unwrap();
@@ -266,6 +276,9 @@ fn refused(scene: &Scene, extra: &[&str]) -> Live {
 // KERN-06: a host that would take the question for an ordinary one is not asked.
 #[test]
 fn a_host_that_does_not_know_the_question_lets_nothing_out() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let command = json!({"command": "echo ran >> runs; touch $OUT/made"});
     scene.world.server.replies([Reply::new().tool_with_id("touch", "Bash", command), Reply::text("done")]);
@@ -287,6 +300,9 @@ fn told(scene: &Scene) -> String {
 // KERN-06: leaving is one question per command.
 #[test]
 fn the_user_can_let_a_command_out() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let mut live = refused(&scene, &[]);
     let question = live.question();
@@ -312,6 +328,9 @@ fn the_user_can_let_a_command_out() {
 
 #[test]
 fn the_user_can_keep_a_command_in() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let mut live = refused(&scene, &[]);
     let question = live.question();
@@ -346,9 +365,74 @@ fn a_no_can_end_the_turn_and_other_input_is_no_yes() {
     assert_eq!(live.finish().code, 0);
 }
 
+// KERN-06: a line that proves nothing brings up no question.
+#[test]
+fn what_a_command_only_says_lets_nothing_out() {
+    if !held_by_namespaces() {
+        return;
+    }
+    let ask = ["--settings", r#"{"sandbox": {"network": "ask"}}"#];
+    for (command, extra) in [
+        ("echo 'curl: (6) Could not resolve host: example.org'; exit 6", &ask[..]),
+        ("echo 'install: Read-only file system (os error 30)'; false", &[]),
+        ("echo 'a.txt: Read-only file system'; false", &[]),
+        ("echo 'Failed to connect to bus: gone'; false", &[]),
+    ] {
+        let scene = Scene::new();
+        let call = json!({"command": command});
+        scene.world.server.replies([Reply::new().tool_with_id("touch", "Bash", call), Reply::text("done")]);
+        let args = ["--permission-prompt-tool", "stdio", "--allowedTools", "Bash"];
+        let mut live = scene.world.talk(&[&args, extra].concat());
+        let known = json!({"subtype": "initialize", "supportedDialogKinds": ["leave_sandbox"]});
+        assert_eq!(live.request(&known)["subtype"], "success");
+        live.say("go");
+        let asked = live.turn().iter().any(|frame| frame["request"]["subtype"] == "can_use_tool");
+        assert!(!asked, "{command}");
+        assert_eq!(live.finish().code, 0);
+    }
+}
+
+// KERN-06: whoever is let out to write gets no network that the settings deny; and whoever gets the network is not let
+// out.
+#[test]
+fn a_yes_gives_what_was_named() {
+    if !held_by_namespaces() {
+        return;
+    }
+    let url = |scene: &Scene| scene.world.server.url().trim_start_matches("http://").replace(':', "/");
+    for (network, first, then) in [
+        ("deny", "touch $OUT/made || exit 1", "(exec 3<>/dev/tcp/URL) && echo reached"),
+        ("ask", "(exec 3<>/dev/tcp/URL) || exit 1", "touch $OUT/made && echo reached"),
+    ] {
+        let scene = Scene::new();
+        let command = format!("{first}; {then}; echo end").replace("URL", &url(&scene));
+        let call = json!({"command": command});
+        scene.world.server.reply(Reply::new().tool_with_id("touch", "Bash", call));
+        let settings = json!({"sandbox": {"network": network}}).to_string();
+        let args =
+            ["--permission-prompt-tool", "stdio", "--allowedTools", "Bash", "--settings", &settings];
+        let mut live = scene.world.talk(&args);
+        let known = json!({"subtype": "initialize", "supportedDialogKinds": ["leave_sandbox"]});
+        assert_eq!(live.request(&known)["subtype"], "success");
+        live.say("go");
+        let question = live.question();
+        scene.world.server.reply(Reply::text("done"));
+        let input = &question["request"]["input"];
+        live.answer(&question, &json!({"behavior": "allow", "updatedInput": input}));
+        live.turn();
+        let told = told(&scene);
+        assert!(told.contains("end") && !told.contains("reached"), "{network}: {told}");
+        assert_eq!(scene.out().join("made").exists(), network == "deny");
+        assert_eq!(live.finish().code, 0);
+    }
+}
+
 // KERN-06: no rule against it, no plan mode: then nobody is asked, too.
 #[test]
 fn nobody_is_asked_about_what_is_out_of_the_question() {
+    if !held_by_namespaces() {
+        return;
+    }
     let denied = ["--settings", r#"{"sandbox": {"network": "deny"}}"#];
     let connect = "exec 3<>/dev/tcp/127.0.0.1/1";
     let out = "touch $OUT/made";
@@ -381,6 +465,9 @@ fn nobody_is_asked_about_what_is_out_of_the_question() {
 // KERN-06: a command keeps the profile it was started with, and the next one has that of the mode by then.
 #[test]
 fn a_mode_change_does_not_loosen_what_runs() {
+    if !held_by_namespaces() {
+        return;
+    }
     let scene = Scene::new();
     let wait = "while [ ! -e go ]; do sleep 0.02; done; touch $OUT/late; touch tried; sleep 1000";
     scene.world.server.replies([

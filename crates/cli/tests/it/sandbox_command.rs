@@ -211,3 +211,22 @@ fn the_settings_of_sessions_count() {
     let run = sandboxed(&world, &["--profile", "workspace", "--no-project-settings"], script).ok();
     assert_eq!(run.stdout, "plainhunter2\n", "{run:#?}");
 }
+
+// KERN-08: what rules forbid to change stays, also where it does not exist yet, and under every profile.
+#[test]
+fn rules_against_changes_count() {
+    let world = World::new().file("a.lock", "a").file("sub/b.lock", "b").file(
+        ".tiller/settings.json",
+        r#"{"permissions": {"deny": ["Edit(./vendor/**)", "Edit(*.lock)"]}}"#,
+    );
+    if level(&world) != "namespaces" {
+        return;
+    }
+    let script = "mkdir -p vendor/x; echo x > vendor/y; echo x > a.lock; echo x > sub/b.lock; echo x > c.txt";
+    for profile in ["workspace", "full"] {
+        sandboxed(&world, &["--profile", profile], script);
+        assert_eq!((world.read("a.lock"), world.read("sub/b.lock")), ("a".to_owned(), "b".to_owned()));
+        assert!(!world.dir().join("vendor").exists(), "{profile}");
+        assert_eq!(world.read("c.txt"), "x\n");
+    }
+}

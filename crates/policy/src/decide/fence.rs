@@ -29,7 +29,7 @@ mod tests {
     use crate::access::Script;
     use crate::decide::{Decision, approve, decide, leave};
     use crate::holding::{Holding, Kernel, Profile};
-    use crate::{Access, Context, Request};
+    use crate::{Access, Context, Release, Request};
 
     fn fenced(mode: Mode) -> Context {
         let fence = PathBuf::from("/trees/a1");
@@ -56,17 +56,12 @@ mod tests {
     fn nothing_outside_is_written_in_any_mode_and_with_any_yes() {
         for mode in Mode::ALL {
             for path in ["/trees/a1x", "/trees/other", "/w/src/main.rs", "/trees"] {
-                for decision in
-                    [decide(&write(path), &fenced(mode)), approve(&write(path), &fenced(mode))]
-                {
+                for decision in [decide(&write(path), &fenced(mode)), approve(&write(path), &fenced(mode))] {
                     assert!(matches!(decision, Decision::Deny(_)), "{mode} {path}: {decision:?}");
                 }
             }
         }
-        assert!(matches!(
-            decide(&write("/trees/a1/src"), &fenced(Mode::AcceptEdits)),
-            Decision::Allow(..)
-        ));
+        assert!(matches!(decide(&write("/trees/a1/src"), &fenced(Mode::AcceptEdits)), Decision::Allow(..)));
     }
 
     #[test]
@@ -75,7 +70,10 @@ mod tests {
             panic!("bypassing runs everything")
         };
         assert_eq!(permit.profile(), Profile::Workspace);
-        assert!(matches!(leave(&permit, &fenced(Mode::BypassPermissions)), Decision::Deny(_)));
+        assert!(matches!(
+            leave(&permit, Release::Machine, &fenced(Mode::BypassPermissions)),
+            Decision::Deny(_)
+        ));
         let unheld = Context { holding: Holding::default(), ..fenced(Mode::BypassPermissions) };
         assert!(matches!(decide(&run("make"), &unheld), Decision::Deny(_)));
     }

@@ -199,7 +199,10 @@ fn leaving_the_confinement_takes_the_user_and_no_rule_against_it() {
     let Decision::Allow(permit, _) = decide(&bash("make"), &cx(Mode::Default)) else { panic!("not allowed") };
     assert_eq!(profile_of(&leave(&permit, Release::Machine, &cx(Mode::Default))), Some(Profile::Full));
     for mode in [Mode::Plan, Mode::DontAsk] {
-        assert!(matches!(leave(&permit, Release::Machine, &cx(mode)), Decision::Deny(Reason::Mode { .. })), "{mode}");
+        assert!(
+            matches!(leave(&permit, Release::Machine, &cx(mode)), Decision::Deny(Reason::Mode { .. })),
+            "{mode}"
+        );
     }
     let denied = with(cx(Mode::Default), Behavior::Deny, &["Bash(make:*)"]);
     assert!(matches!(leave(&permit, Release::Machine, &denied), Decision::Deny(Reason::Rule { .. })));
@@ -263,7 +266,10 @@ fn the_session_s_own_tools_work_while_planning() {
 // STEER-55: whoever coordinates hands work out, asks and looks.
 #[test]
 fn delegate_mode_leaves_the_work_to_others() {
-    let cx = Context { bypass_available: true, ..with(cx(Mode::Delegate), Behavior::Allow, &["Bash", "Write", "Edit"]) };
+    let cx = Context {
+        bypass_available: true,
+        ..with(cx(Mode::Delegate), Behavior::Allow, &["Bash", "Write", "Edit"])
+    };
     for tool in ["Task", "TodoWrite"] {
         assert_eq!(verdict(&request(tool, Vec::new(), false), &cx), "allow", "{tool}");
     }

@@ -1,7 +1,7 @@
 //! Path patterns, written as in ignore files.
 //!
 //! `//x` starts at the root of the file system, `~/x` at home, `/x` at the directory of the settings, `./x` and `a/x`
-//! at a working directory. A name without `/` fits at any depth. What fits covers everything below it.
+//! at a working directory. A name without any `/` fits at any depth. What fits covers everything below it.
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,8 @@ pub(crate) struct Pattern {
 pub enum Search {
     /// Here, and nowhere else.
     Path(PathBuf),
+    /// Everything in this directory, and nowhere else.
+    Tree(PathBuf),
     /// Below a directory, perhaps only so many levels deep.
     Below {
         /// The directory.
@@ -52,7 +54,7 @@ impl Pattern {
         let content = rule.plain_content()?;
         let parts = bases(content, rule, cx, reading)
             .into_iter()
-            .filter_map(|(base, relative)| Anchored::new(base, relative))
+            .filter_map(|(base, relative)| Anchored::new(base, relative, is_bare_name(content)))
             .collect::<Vec<_>>();
         (!parts.is_empty()).then(|| Self { written: rule.to_string(), parts })
     }
@@ -117,21 +119,25 @@ fn bases<'a>(content: &'a str, rule: &Rule, cx: &Context, reading: Reading) -> V
         }
         return all;
     }
-    let relative = content.strip_prefix("./").unwrap_or(content);
+    let relative = content.trim_start_matches("./");
     let mut all: Vec<_> = cx.roots.iter().map(|base| (base.clone(), relative)).collect();
     if reading == Reading::Touches {
         all.extend(cx.former_roots.iter().map(|base| (base.clone(), relative)));
     }
-    if reading == Reading::Touches && !relative.trim_end_matches('/').contains('/') {
+    if reading == Reading::Touches && is_bare_name(content) {
         all.push((root, relative));
     }
     all
 }
 
+/// Whether a pattern says nothing of where.
+fn is_bare_name(content: &str) -> bool {
+    !content.trim_end_matches('/').contains('/')
+}
+
 impl Anchored {
-    fn new(base: PathBuf, relative: &str) -> Option<Self> {
+    fn new(base: PathBuf, relative: &str, any_depth: bool) -> Option<Self> {
         let relative = relative.trim_end_matches('/');
-        let any_depth = !relative.contains('/');
         let own = if any_depth { format!("**/{relative}") } else { relative.to_owned() };
         let build = |glob: &str| {
             GlobBuilder::new(glob).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
@@ -155,6 +161,7 @@ impl Anchored {
         let plain = parts.iter().take_while(|part| !part.contains(SPECIAL)).count();
         let dir = parts[..plain].iter().fold(self.base.clone(), |path, part| path.join(part));
         match (parts.len() - plain, whole.contains("**")) {
+            (0, _) if whole.len() < self.relative.len() => Search::Tree(dir),
             (0, _) => Search::Path(dir),
             (_, true) => Search::Below { dir, depth: None },
             (deep, false) => Search::Below { dir, depth: Some(deep) },
@@ -228,9 +235,12 @@ mod tests {
     #[test]
     fn a_pattern_knows_where_to_look_for_what_it_hides() {
         for (rule, searches) in [
-            ("Read(~/.ssh/**)", vec![Search::Path("/home/u/.ssh".into())]),
+            ("Read(~/.ssh/**)", vec![Search::Tree("/home/u/.ssh".into())]),
             ("Read(//etc/shadow)", vec![Search::Path("/etc/shadow".into())]),
-            ("Read(./secrets/**)", vec![Search::Path("/w/secrets".into())]),
+            ("Read(./secrets/**)", vec![Search::Tree("/w/secrets".into())]),
+            ("Read(./.env)", vec![Search::Path("/w/.env".into())]),
+            ("Read(~/.netrc)", vec![Search::Path("/home/u/.netrc".into())]),
+            ("Read(./*.pem)", vec![below("/w", Some(1))]),
             ("Read(config/*.key)", vec![below("/w/config", Some(1))]),
             ("Read(a/*/b/**)", vec![below("/w/a", Some(2))]),
             ("Read(a/**/b)", vec![below("/w/a", None)]),
@@ -249,6 +259,10 @@ mod tests {
             ("Read(./secrets/**)", "/w/secrets/deep/key", true),
             ("Read(./secrets/**)", "/w/secret", false),
             ("Read(.env)", "/w/a/.env", true),
+            ("Read(./.env)", "/w/.env", true),
+            ("Read(./.env)", "/w/a/.env", false),
+            ("Read(././.env)", "/w/.env", true),
+            ("Read(//shadow)", "/etc/shadow", false),
             ("Read(.env.*)", "/w/.env.local", true),
             ("Read(.env.*)", "/w/.env", false),
             ("Read(a/*/b/**)", "/w/a/x/b", true),

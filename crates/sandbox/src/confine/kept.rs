@@ -15,10 +15,9 @@ struct Name {
 }
 
 impl Kept {
-    /// Of these, the names that are links or do not exist although their directory does.
+    /// Of these, the names that are links or do not exist.
     pub(crate) fn of(paths: &[PathBuf]) -> Self {
-        let names = paths.iter().filter(|path| path.parent().is_some_and(Path::is_dir));
-        let names = names.filter_map(|path| match fs_err::read_link(path) {
+        let names = paths.iter().filter_map(|path| match fs_err::read_link(path) {
             Ok(link) => Some(Name { path: path.clone(), link: Some(link) }),
             Err(_) if path.symlink_metadata().is_err() => Some(Name { path: path.clone(), link: None }),
             Err(_) => None,
@@ -61,8 +60,10 @@ mod tests {
         fs_err::write(path("file"), "x").unwrap();
         std::os::unix::fs::symlink("elsewhere", path("link")).unwrap();
         std::os::unix::fs::symlink("same", path("steady")).unwrap();
-        let names = ["file", "link", "steady", "new", "never", "no/dir"].map(path);
+        let names = ["file", "link", "steady", "new", "never", "no/dir", "made/since"].map(path);
         let kept = Kept::of(&names);
+        fs_err::create_dir(path("made")).unwrap();
+        fs_err::write(path("made/since"), "planted").unwrap();
         fs_err::write(path("file"), "y").unwrap();
         fs_err::remove_file(path("link")).unwrap();
         fs_err::create_dir(path("link")).unwrap();
@@ -71,6 +72,7 @@ mod tests {
         assert_eq!(fs_err::read_to_string(path("file")).unwrap(), "y");
         assert_eq!(fs_err::read_link(path("link")).unwrap(), Path::new("elsewhere"));
         assert_eq!(fs_err::read_link(path("steady")).unwrap(), Path::new("same"));
+        assert!(!path("made/since").exists() && path("made/since.refused").exists());
         assert!(!path("new").exists() && path("new.refused").exists() && path("link.refused").is_dir());
     }
 }

@@ -13,4 +13,5 @@ pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod repository;
 pub(crate) mod step;
+pub(crate) mod unreached;
 pub(crate) mod view;

@@ -1,43 +1,70 @@
-//! Empty directories that stand where something protected could otherwise be made anew.
+//! What stands where something protected could otherwise be made anew.
 //!
 //! A mount needs something to be mounted on. So that a command cannot make, say, settings where there were none, an
-//! empty directory is there while commands run. It stays between commands, so that nobody who watches the directory
-//! around it is woken by each of them, and is removed by [`tidy_up`].
+//! empty directory or a file that says nothing is there while commands run. It stays between commands, so that nobody who
+//! watches the directory around it is woken by each of them, and is removed by [`tidy_up`].
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FlockOperation, XattrFlags, fgetxattr, flock, fsetxattr};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, XattrFlags, fgetxattr, flock, fsetxattr, renameat_with};
 
 /// Those that exist because of a Tiller.
 static MADE: Mutex<BTreeMap<PathBuf, Placeholder>> = Mutex::new(BTreeMap::new());
 
-/// Tells a placeholder from a directory of the user's after a Tiller that could not remove it.
+/// Tells a placeholder from something of the user's after a Tiller that could not remove it.
 const MARK: &str = "user.tiller.placeholder";
+
+/// What has to be there for something to be mounted on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MountPoint {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: Kind,
+}
+
+/// What a placeholder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An empty directory.
+    Dir,
+    /// A file with a text that means the same as no file.
+    File(&'static str),
+}
+
+impl MountPoint {
+    pub(crate) fn dir(path: PathBuf) -> Self {
+        Self { path, kind: Kind::Dir }
+    }
+}
 
 /// Placeholders one command needs.
 #[derive(Debug, Default)]
 pub(crate) struct Placeholders(Vec<PathBuf>);
 
-/// A directory that is locked as long as it may be needed: another Tiller may work in the same place.
+/// A file or directory that is locked as long as it may be needed: another Tiller may work in the same place.
 struct Placeholder {
-    dir: fs_err::File,
+    file: fs_err::File,
+    kind: Kind,
     /// How many running commands need it.
     needed_by: usize,
 }
 
 impl Placeholders {
-    /// Makes those that are missing. Only the last part of a path is made: where there is no repository, there are no
-    /// hooks to protect.
-    pub(crate) fn make(needed: &[PathBuf]) -> Self {
+    /// Makes those that are missing, in this order. Only the last part of a path is made: where there is no repository,
+    /// there are no hooks to protect.
+    pub(crate) fn make(needed: &[MountPoint]) -> Self {
         let mut made = made();
         let mut held = Self::default();
-        for path in needed.iter().filter(|path| path.parent().is_some_and(Path::is_dir)) {
-            if let Some(placeholder) = made.get_mut(path).filter(|_| path.is_dir()) {
+        for MountPoint { path, kind } in
+            needed.iter().filter(|needed| needed.path.parent().is_some_and(Path::is_dir))
+        {
+            if let Some(placeholder) = made.get_mut(path).filter(|placeholder| placeholder.stands_at(path)) {
                 placeholder.needed_by += 1;
-            } else if let Some(dir) = make(path) {
-                made.insert(path.clone(), Placeholder { dir, needed_by: 1 });
+            } else if let Some(file) = make(path, *kind) {
+                made.insert(path.clone(), Placeholder { file, kind: *kind, needed_by: 1 });
             } else {
                 continue;
             }
@@ -49,23 +76,70 @@ impl Placeholders {
 
 /// Makes a placeholder, or joins whoever has made it. Nothing if something else is there already, or if it cannot be
 /// made, which the command will find as well.
-fn make(path: &Path) -> Option<fs_err::File> {
-    let is_new = fs_err::create_dir(path).is_ok();
-    if !is_new && !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+fn make(path: &Path, kind: Kind) -> Option<fs_err::File> {
+    let is_new = match kind {
+        Kind::Dir => fs_err::create_dir(path),
+        Kind::File(text) => make_file(path, text),
+    };
+    let is_new = is_new.is_ok();
+    let meta = path.symlink_metadata().ok()?;
+    if meta.is_symlink() || meta.is_dir() != (kind == Kind::Dir) {
         return None;
     }
-    let dir = fs_err::File::open(path).ok()?;
+    let file = fs_err::File::open(path).ok()?;
     if is_new {
         // Where there are no such attributes, an empty directory may be left after a crash.
-        _ = fsetxattr(&dir, MARK, b"1", XattrFlags::empty());
+        _ = fsetxattr(&file, MARK, b"1", XattrFlags::empty());
     }
-    let is_left_over = || fgetxattr(&dir, MARK, &mut [0_u8; 1]).is_ok();
-    let is_somebodys = || flock(&dir, FlockOperation::NonBlockingLockExclusive).is_err();
+    let is_left_over = || fgetxattr(&file, MARK, &mut [0_u8; 1]).is_ok() && is_untouched(path, kind);
+    let is_somebodys = || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
     if is_new || is_left_over() || is_somebodys() {
-        flock(&dir, FlockOperation::NonBlockingLockShared).ok()?;
-        return Some(dir);
+        flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
+        return Some(file);
     }
     None
+}
+
+/// Nobody ever sees the file without its text.
+fn make_file(path: &Path, text: &str) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    fs_err::File::create_new(PathBuf::from(&beside))?.write_all(text.as_bytes())?;
+    let made = renameat_with(CWD, &beside, CWD, path, RenameFlags::NOREPLACE);
+    if made.is_err() {
+        fs_err::remove_file(PathBuf::from(beside))?;
+    }
+    Ok(made?)
+}
+
+/// Whether nobody has put anything there meanwhile.
+fn is_untouched(path: &Path, kind: Kind) -> bool {
+    match kind {
+        Kind::Dir => fs_err::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+        Kind::File(text) => fs_err::read(path).is_ok_and(|now| now == text.as_bytes()),
+    }
+}
+
+impl Placeholder {
+    /// Whether it is still what is found there: others may have replaced it by something of theirs.
+    fn stands_at(&self, path: &Path) -> bool {
+        let own = self.file.metadata().map(|meta| (meta.dev(), meta.ino()));
+        let there = path.symlink_metadata().map(|meta| (meta.dev(), meta.ino()));
+        own.is_ok_and(|own| there.is_ok_and(|there| own == there))
+    }
+
+    fn remove(&self, path: &Path) {
+        if !self.stands_at(path) || !is_untouched(path, self.kind) {
+            return;
+        }
+        _ = match self.kind {
+            Kind::Dir => fs_err::remove_dir(path),
+            Kind::File(_) => fs_err::remove_file(path),
+        };
+    }
 }
 
 impl Drop for Placeholders {
@@ -79,19 +153,20 @@ impl Drop for Placeholders {
     }
 }
 
-/// Removes the empty directories that were made for commands and that no running command needs. Worth calling when no
-/// more commands are expected.
+/// Removes what was made to be mounted on and what no running command needs. Worth calling when no more commands are
+/// expected.
 pub fn tidy_up() {
-    made().retain(|path, placeholder| {
-        if placeholder.needed_by > 0 {
-            return true;
-        }
+    let mut made = made();
+    let idle = made.iter().filter(|(_, placeholder)| placeholder.needed_by == 0);
+    let idle: Vec<PathBuf> = idle.map(|(path, _)| path.clone()).collect();
+    // The innermost first, so that those around them are empty.
+    for path in idle.iter().rev() {
+        let Some(placeholder) = made.remove(path) else { continue };
         // The last one to need it removes it, unless somebody has put something there meanwhile: then it stays.
-        if flock(&placeholder.dir, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            _ = fs_err::remove_dir(path);
+        if flock(&placeholder.file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            placeholder.remove(path);
         }
-        false
-    });
+    }
 }
 
 fn made() -> MutexGuard<'static, BTreeMap<PathBuf, Placeholder>> {
@@ -102,13 +177,18 @@ fn made() -> MutexGuard<'static, BTreeMap<PathBuf, Placeholder>> {
 mod tests {
     use super::*;
 
+    fn make(paths: &[PathBuf]) -> Placeholders {
+        let dirs: Vec<_> = paths.iter().cloned().map(MountPoint::dir).collect();
+        Placeholders::make(&dirs)
+    }
+
     #[test]
     fn they_stay_as_long_as_one_command_needs_them() {
         let dir = tempfile::tempdir().unwrap();
         fs_err::create_dir(dir.path().join("there")).unwrap();
         let paths = ["missing", "there", "no/parent"].map(|name| dir.path().join(name));
-        let first = Placeholders::make(&paths);
-        let second = Placeholders::make(&paths);
+        let first = make(&paths);
+        let second = make(&paths);
         drop(first);
         tidy_up();
         assert!(paths[0].is_dir() && !paths[2].exists());
@@ -125,12 +205,12 @@ mod tests {
         fs_err::create_dir(&path[0]).unwrap();
         let others = fs_err::File::open(&path[0]).unwrap();
         flock(&others, FlockOperation::NonBlockingLockShared).unwrap();
-        let ours = Placeholders::make(&path);
+        let ours = make(&path);
         assert_eq!(ours.0, path);
         drop(ours);
         tidy_up();
         assert!(path[0].is_dir());
-        let ours = Placeholders::make(&path);
+        let ours = make(&path);
         drop((others, ours));
         tidy_up();
         assert!(!path[0].exists());
@@ -143,11 +223,40 @@ mod tests {
         if fsetxattr(fs_err::File::open(dir.path()).unwrap(), MARK, b"1", XattrFlags::empty()).is_err() {
             return;
         }
-        drop(Placeholders::make(&paths));
+        drop(make(&paths));
         made().retain(|path, _| !paths.contains(path));
         fs_err::write(paths[1].join("settings.json"), "{}").unwrap();
-        drop(Placeholders::make(&paths));
+        drop(make(&paths));
         tidy_up();
         assert!(!paths[0].exists() && paths[1].join("settings.json").exists());
+    }
+
+    #[test]
+    fn files_say_what_they_are_to_say_and_go_unless_somebody_replaced_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let [alone, theirs, replaced] = ["alone", "theirs", "replaced"].map(|name| dir.path().join(name));
+        fs_err::write(&theirs, "own").unwrap();
+        let paths = [&alone, &theirs, &replaced];
+        let points = paths.map(|path| MountPoint { path: path.clone(), kind: Kind::File(".\n") });
+        let held = Placeholders::make(&points);
+        assert_eq!(fs_err::read_to_string(&alone).unwrap(), ".\n");
+        assert_eq!(fs_err::read_dir(dir.path()).unwrap().count(), 3);
+        fs_err::remove_file(&replaced).unwrap();
+        fs_err::write(&replaced, ".\n").unwrap();
+        drop(held);
+        tidy_up();
+        assert!(!alone.exists());
+        assert_eq!(fs_err::read_to_string(&theirs).unwrap(), "own");
+        assert!(replaced.exists());
+    }
+
+    #[test]
+    fn directories_in_each_other_all_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ["a", "a/b", "a/b/c"].map(|name| dir.path().join(name));
+        drop(make(&paths));
+        assert!(paths[2].is_dir());
+        tidy_up();
+        assert!(!paths[0].exists());
     }
 }

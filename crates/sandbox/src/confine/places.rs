@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_policy::Script;
 
+use super::placeholder::MountPoint;
 use super::repository;
 use crate::confinement::Confinement;
 
@@ -28,8 +29,8 @@ pub(crate) struct Places {
     pub(crate) expected: Vec<PathBuf>,
     /// What stays as it is, whether it exists or not.
     pub(crate) protected: Vec<PathBuf>,
-    /// Directories that have to exist for something to be mounted on them.
-    pub(crate) mount_points: Vec<PathBuf>,
+    /// What has to exist for something to be mounted on it, outermost first.
+    pub(crate) mount_points: Vec<MountPoint>,
     pub(crate) denied: Vec<PathBuf>,
     /// Sockets that may be reached.
     pub(crate) sockets: Vec<PathBuf>,
@@ -56,8 +57,11 @@ impl Places {
         // The whole file system is no project.
         let projects = roots.iter().filter(|root| root.parent().is_some());
         let settings = each_once(projects.flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
-        let hooks = git_dirs.iter().map(|dir| dir.join("hooks"));
-        let caches = confinement.caches.iter();
+        let of_git: Vec<_> = git_dirs.iter().flat_map(|dir| repository::protected(dir)).collect();
+        let closed: Vec<_> = confinement.closed.iter().filter_map(|dir| place_of(dir, &roots)).collect();
+        let stand_ins = of_git.iter().filter(|place| !repository::must_not_name_common(place)).cloned();
+        let dirs = settings.iter().chain(&confinement.caches).cloned();
+        let dirs = dirs.chain(closed.iter().flat_map(|dir| missing_on_the_way(dir)));
         // A home that lies in a temporary directory is none the less a home, unless it is a place to work in.
         let home_among_temporary = home
             .clone()
@@ -65,7 +69,8 @@ impl Places {
         let protected = settings
             .iter()
             .cloned()
-            .chain(git_dirs.iter().flat_map(|dir| repository::protected(dir)))
+            .chain(of_git.iter().map(|place| place.path.clone()))
+            .chain(closed.iter().cloned())
             .chain(roots.iter().flat_map(|root| existing_files(root)))
             .chain(confinement.protected.iter().filter_map(|path| place_of(path, &roots)))
             .chain(home_among_temporary);
@@ -75,7 +80,7 @@ impl Places {
             caches: Vec::new(),
             expected: temporary.into_iter().chain(var("XDG_RUNTIME_DIR")).collect(),
             protected: each_once(protected),
-            mount_points: settings.iter().cloned().chain(hooks).chain(caches.cloned()).collect(),
+            mount_points: dirs.map(MountPoint::dir).chain(stand_ins).collect(),
             denied: confinement.denied_reads.iter().filter_map(|path| path.canonicalize().ok()).collect(),
             sockets: kept_sockets(confinement, vars),
             scratch,
@@ -101,8 +106,17 @@ fn place_of(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         return Some(real);
     }
-    let place = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+    let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok())?;
+    let place = above.canonicalize().ok()?.join(path.strip_prefix(above).ok()?);
     roots.iter().any(|root| place.starts_with(root)).then_some(place)
+}
+
+/// The directories that have to be made for this one to exist, itself included.
+fn missing_on_the_way(dir: &Path) -> Vec<PathBuf> {
+    let mut missing: Vec<PathBuf> =
+        dir.ancestors().take_while(|at| at.symlink_metadata().is_err()).map(Path::to_path_buf).collect();
+    missing.reverse();
+    missing
 }
 
 /// Files directly in a working directory that decide what is run.

@@ -2,8 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-/// What git obeys without a question: hooks, settings, and where further settings are.
-const OBEYED: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
+use super::placeholder::{Kind, MountPoint};
+
+/// What git obeys without a question, and what stands for it where it is missing: hooks, settings, and where further
+/// settings are. A directory that is common to nobody but itself is what git assumes without being told.
+const OBEYED: [(&str, Kind); 4] = [
+    ("hooks", Kind::Dir),
+    ("config", Kind::File("")),
+    ("config.worktree", Kind::File("")),
+    (COMMON, Kind::File(".\n")),
+];
+/// Where the directory is named that several working trees share.
+const COMMON: &str = "commondir";
 /// How deep git directories of submodules are looked for; their names may contain slashes.
 const MODULE_DEPTH: usize = 4;
 /// How many are protected at most.
@@ -22,11 +32,19 @@ pub(crate) fn git_dirs(root: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// What must stay as it is in a git directory and in those of its submodules.
-pub(crate) fn protected(git_dir: &Path) -> Vec<PathBuf> {
+/// What must stay as it is in a git directory and in those of its submodules, and what it is where it is missing.
+pub(crate) fn protected(git_dir: &Path) -> Vec<MountPoint> {
     let mut dirs = vec![git_dir.to_owned()];
     modules(&git_dir.join("modules"), MODULE_DEPTH, &mut dirs);
-    dirs.iter().flat_map(|dir| OBEYED.iter().map(|name| dir.join(name))).collect()
+    let of = |dir: &PathBuf| OBEYED.map(|(name, kind)| MountPoint { path: dir.join(name), kind });
+    dirs.iter().flat_map(of).collect()
+}
+
+/// Whether git would take the repository for another kind of repository if it named a common directory: then it does
+/// not look whether it has a working tree.
+pub(crate) fn must_not_name_common(place: &MountPoint) -> bool {
+    let Some(git_dir) = place.path.parent().filter(|_| place.path.ends_with(COMMON)) else { return false };
+    setting(git_dir, "bare").is_some_and(|value| !["false", "no", "off", "0"].contains(&value.as_str()))
 }
 
 fn is_git_dir(dir: &Path) -> bool {
@@ -70,12 +88,16 @@ fn linked(mark: &Path) -> Option<Vec<PathBuf>> {
 
 /// The working tree that the settings of a submodule's git directory name.
 fn working_tree_of(git_dir: &Path) -> Option<PathBuf> {
+    git_dir.join(setting(git_dir, "worktree")?).canonicalize().ok()
+}
+
+/// What a line in the settings of a git directory says.
+fn setting(git_dir: &Path, wanted: &str) -> Option<String> {
     let settings = fs_err::read_to_string(git_dir.join("config")).ok()?;
-    let named = settings.lines().find_map(|line| {
+    settings.lines().find_map(|line| {
         let (key, value) = line.split_once('=')?;
-        (key.trim() == "worktree").then(|| value.trim().to_owned())
-    })?;
-    git_dir.join(named).canonicalize().ok()
+        (key.trim() == wanted).then(|| value.trim().to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -116,10 +138,22 @@ mod tests {
         bash(&path, "git init -q other; cd other; git submodule --quiet add ../main deep/sub");
         let module = path.join("other/.git/modules/deep/sub");
         assert_eq!(git_dirs(&path.join("other/deep/sub")), std::slice::from_ref(&module));
-        let protected = protected(&path.join("other/.git"));
+        let protected: Vec<_> =
+            protected(&path.join("other/.git")).into_iter().map(|place| place.path).collect();
         assert!(
             protected.contains(&module.join("config")) && protected.contains(&path.join("other/.git/hooks"))
         );
+    }
+
+    #[test]
+    fn a_repository_without_a_working_tree_stays_one() {
+        let (_dir, path) = scratch();
+        bash(&path, "git init -q --bare bare.git");
+        let refused = |dir: &str| {
+            let places = protected(&path.join(dir));
+            places.iter().filter(|place| must_not_name_common(place)).count()
+        };
+        assert_eq!((refused("main/.git"), refused("bare.git")), (0, 1));
     }
 
     #[test]

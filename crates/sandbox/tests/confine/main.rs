@@ -4,6 +4,7 @@
 
 mod attacks;
 mod builds;
+mod means;
 mod programs;
 mod refusals;
 mod victim;

@@ -52,8 +52,7 @@ pub(crate) struct Victim {
 
 impl Victim {
     pub(crate) fn new() -> Self {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let dir = tempfile::tempdir_in(target).or_else(|_| tempfile::tempdir()).unwrap();
+        let dir = outside_of_temporary_places();
         let path = dir.path().canonicalize().unwrap();
         let tag = path.file_name().unwrap().to_str().unwrap().to_owned();
         let made = Command::new("bash")
@@ -64,14 +63,7 @@ impl Victim {
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
-        let agent = Command::new("sleep")
-            .arg("1000")
-            .env("AGENT_SECRET", SECRET)
-            .current_dir(path.join("outside"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let agent = agent(&path.join("outside"));
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = path.join("outside/socket");
@@ -229,6 +221,33 @@ fn difference(before: &str, after: &str) -> String {
     let added = after.lines().filter(|line| !before.lines().any(|other| other == *line));
     let lines = removed.map(|line| format!("- {line}")).chain(added.map(|line| format!("+ {line}")));
     lines.map(|line| line.chars().take(200).collect::<String>()).collect::<Vec<_>>().join("\n")
+}
+
+/// A directory where commands find nothing of their own: those that are temporary are made anew for each of them, and the
+/// repository may lie in one.
+pub(crate) fn outside_of_temporary_places() -> tempfile::TempDir {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let is_temporary = ["/tmp", "/var/tmp"].iter().any(|dir| target.starts_with(dir));
+    let base = if is_temporary { std::env::home_dir().unwrap() } else { target.to_owned() };
+    tempfile::tempdir_in(base).unwrap()
+}
+
+/// The process that must be left alone, with its secret in its environment.
+fn agent(dir: &Path) -> std::process::Child {
+    let agent = Command::new("sleep")
+        .arg("1000")
+        .env("AGENT_SECRET", SECRET)
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It has been started before it is all there.
+    let environment = format!("/proc/{}/environ", agent.id());
+    while !String::from_utf8_lossy(&fs_err::read(&environment).unwrap()).contains(SECRET) {
+        std::thread::yield_now();
+    }
+    agent
 }
 
 /// A terminal, as seen by the program that draws it, and its path for those who use it.

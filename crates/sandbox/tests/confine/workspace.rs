@@ -2,6 +2,7 @@
 
 use tiller_sandbox::{Level, Network, Profile, Status, tidy_up};
 
+use crate::means::{has, levels};
 use crate::victim::{Victim, finish, stop_when_shown};
 
 const INSIDE: &[&str] = &[
@@ -89,6 +90,9 @@ fn guarded(victim: &Victim) -> String {
 }
 
 async fn check(level: Level, commands: &[&str], wanted: Option<Status>) {
+    if !has(level) {
+        return;
+    }
     for command in commands {
         let mut victim = Victim::new();
         let before = guarded(&victim);
@@ -126,7 +130,7 @@ async fn what_is_protected_or_outside_stays_with_landlock_alone() {
 
 #[tokio::test]
 async fn changes_inside_are_real_and_named_caches_are_writable() {
-    for level in [Level::Namespaces, Level::Landlock] {
+    for level in levels() {
         let victim = Victim::new();
         let mut confinement = victim.confinement(Profile::Workspace, level);
         confinement.writable.push(victim.path("home/.cache"));
@@ -139,7 +143,7 @@ async fn changes_inside_are_real_and_named_caches_are_writable() {
 
 #[tokio::test]
 async fn what_does_not_exist_yet_cannot_be_planted() {
-    for level in [Level::Namespaces, Level::Landlock] {
+    for level in levels() {
         let victim = Victim::new();
         for dir in ["project/.claude", "project/.tiller", "project/.git/hooks"] {
             fs_err::remove_dir_all(victim.path(dir)).unwrap();
@@ -154,9 +158,59 @@ async fn what_does_not_exist_yet_cannot_be_planted() {
     }
 }
 
+/// What git would follow to settings of the command's own making, and directories that are closed although there are none.
+const PLANT: &str = "mkdir -p dir/evil; cp -r .git/. dir/evil; \
+    echo ../dir/evil > .git/commondir; rm -f .git/commondir; echo ../dir/evil > dir/new; mv dir/new .git/commondir; \
+    ln -s ../dir/evil .git/commondir; echo x > .git/config.worktree; mv dir/evil/config .git/config.worktree; \
+    mkdir -p conf/deep; echo x > conf/deep/planted; mv conf c2; mkdir conf; echo x > conf/beside; echo up; sleep 1000";
+
+// KERN-01: not even while the command runs, which in the background can be long.
+#[tokio::test]
+async fn what_does_not_exist_cannot_be_planted_while_the_command_runs() {
+    for level in levels() {
+        let victim = Victim::new();
+        let mut confinement = victim.confinement(Profile::Workspace, level);
+        confinement.closed = vec![victim.path("project/conf/deep"), victim.path("nowhere/at/all")];
+        let child = victim.start(PLANT, &confinement).unwrap();
+        let output = child.output();
+        let look = async {
+            output.grown().await;
+            let read = |name: &str| fs_err::read_to_string(victim.path(name)).unwrap_or_default();
+            assert_eq!(read("project/.git/commondir").trim_end_matches('\n').trim_end_matches('.'), "");
+            assert_eq!(read("project/.git/config.worktree"), "");
+            assert!(!victim.path("project/conf/deep/planted").exists());
+            assert!(!victim.path("nowhere").exists());
+            git_is_as_ever(&victim);
+        };
+        child.finish(look).await;
+        tidy_up();
+        for name in [".git/commondir", ".git/config.worktree", "conf/deep"] {
+            assert!(!victim.path("project").join(name).exists(), "{level:?} {name}");
+        }
+    }
+}
+
+/// The user's own git notices nothing of what stands in for something.
+fn git_is_as_ever(victim: &Victim) {
+    let asked = "set -e; git status --short -uno; git rev-parse --is-bare-repository; git worktree list | wc -l; \
+        git commit -q --allow-empty -m outside; git log -1 --format=%s; git worktree add -q ../beside; \
+        git -C ../beside log -1 --format=%s; git worktree remove ../beside; git gc -q; git clone -q . ../copy; \
+        git -C ../copy log -1 --format=%s";
+    let ran = std::process::Command::new("bash")
+        .args(["-c", asked])
+        .current_dir(victim.path("project"))
+        .env("HOME", victim.path("home"))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{ran:?}");
+    assert_eq!(said, "false\n1\noutside\noutside\noutside\n");
+}
+
 #[tokio::test]
 async fn the_network_is_there_unless_denied() {
-    for level in [Level::Namespaces, Level::Landlock] {
+    for level in levels() {
         for (network, reached) in [(Network::Allow, true), (Network::Deny, false)] {
             for command in ["echo x > /dev/tcp/127.0.0.1/$TCP", "echo x > /dev/udp/127.0.0.1/$UDP"] {
                 let mut victim = Victim::new();
@@ -174,10 +228,31 @@ async fn the_network_is_there_unless_denied() {
     }
 }
 
+// A command can print what it likes; the kernel counts what it has tried.
+#[tokio::test]
+async fn who_has_tried_to_reach_the_network_is_known() {
+    let victim = Victim::new();
+    let mut confinement = victim.confinement(Profile::Workspace, Level::Namespaces);
+    confinement.network = Network::Deny;
+    for (command, unreached) in [
+        ("echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6", false),
+        ("echo x > /dev/tcp/192.0.2.1/80", true),
+        ("echo x > /dev/tcp/127.0.0.1/9", true),
+        ("python3 -c \"import socket; socket.socket(10, 2).connect(('2001:db8::1', 53))\"", true),
+        (
+            "python3 -c \"import socket as s; a = s.create_server(('127.0.0.1', 0)); s.create_connection(a.getsockname())\"",
+            false,
+        ),
+    ] {
+        let (exit, shown) = victim.run(command, &confinement).await;
+        assert_eq!(exit.unreached, unreached, "{command}: {exit:?} {shown}");
+    }
+}
+
 // KERN-04
 #[tokio::test]
 async fn nothing_survives_a_workspace_either() {
-    for level in [Level::Namespaces, Level::Landlock] {
+    for level in levels() {
         let mut victim = Victim::new();
         let confinement = victim.confinement(Profile::Workspace, level);
         let daemon =
@@ -185,6 +260,8 @@ async fn nothing_survives_a_workspace_either() {
         let ended = finish(victim.start(daemon, &confinement).unwrap()).await;
         let stopped = victim.start(&format!("{daemon}; echo up; sleep 1000"), &confinement).unwrap();
         let stopped = stop_when_shown(stopped).await;
-        assert_eq!((ended.survivors, stopped.survivors, victim.harm("")), (0, 0, Vec::new()), "{level:?}");
+        tidy_up();
+        let alive: Vec<_> = victim.harm("").into_iter().filter(|harm| harm.contains("survivors")).collect();
+        assert_eq!((ended.survivors, stopped.survivors, alive), (0, 0, Vec::new()), "{level:?}");
     }
 }

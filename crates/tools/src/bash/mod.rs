@@ -1,42 +1,30 @@
 //! `Bash`: runs a command to its end, or starts it in the background.
 
+mod attempt;
 pub(crate) mod clean;
 mod outcome;
 pub(crate) mod refusal;
 mod refused;
 pub(crate) mod report;
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_policy::{Access, Permit, Script, is_read_only_command};
-use tiller_sandbox::{
-    Confinement, Output, Profile, SandboxError, Spawn, Spool, SpoolStart, Stdin, spawn_confined,
-};
+use tiller_policy::{Access, Permit, Release, Script, is_read_only_command};
+use tiller_sandbox::{Confinement, Profile, SandboxError};
 
-use self::clean::clean;
-use self::outcome::{Outcome, Stop};
+use self::attempt::{Attempt, attempt};
 use self::refusal::Refusal;
 pub use self::refused::Refused;
-use self::report::without_first_word;
 use crate::cx::{Leave, ToolCx, View};
 use crate::lenient::Integer;
+use crate::shells::ShellInfo;
 use crate::tool::{Description, Done, Tool, ToolError};
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
-/// The shortest time between two reports of progress.
-const PROGRESS_EVERY: Duration = Duration::from_millis(250);
-/// Settings under which looking at a repository runs no program of its choice.
-const HARMLESS_GIT: [(&str, &str); 3] =
-    [("core.fsmonitor", "false"), ("safe.bareRepository", "explicit"), ("core.pager", "cat")];
-/// Bytes of output that a report of progress shows.
-const PROGRESS_BYTES: usize = 2_000;
 
 /// Runs a command.
 #[derive(Clone, Copy, Debug, Default)]
@@ -133,10 +121,25 @@ async fn start(cx: &ToolCx) -> Result<Done, ToolError> {
         .with_detail(json!({"stdout": "", "stderr": "", "interrupted": false, "backgroundTaskId": shell.id})))
 }
 
+/// What the model is told of a command that the user did not want to wait for.
+fn moved(shell: &ShellInfo) -> Done {
+    let text = format!(
+        "The user has moved this command to the background while it was running. It goes on as {id}, without a time \
+         limit; you will be told when it has ended. BashOutput with bash_id {id} shows what it has printed, KillShell \
+         ends it.",
+        id = shell.id
+    );
+    Done::text(&text).with_detail(json!({"stdout": "", "stderr": "", "interrupted": false,
+        "backgroundTaskId": shell.id, "backgroundedByUser": true}))
+}
+
 /// Runs the command; if its confinement keeps it from its work, the user may let it run again without.
 async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
     let held = confinement(&cx.permit, cx).await?;
-    let outcome = attempt(input, &cx.permit, &held, cx).await?;
+    let outcome = match attempt(input, &cx.permit, &held, cx).await? {
+        Attempt::Ended(outcome) => outcome,
+        Attempt::Moved(shell) => return Ok(moved(&shell)),
+    };
     let Some(refusal) = outcome.refused(&held, cx) else { return outcome.told(cx, None).await };
     let level = outcome.level;
     let answer = match may_be_left(&refusal, &cx.permit) {
@@ -149,9 +152,18 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
     match answer {
         Leave::Permitted(permit) => {
             let free = confinement(&permit, cx).await?;
-            let again = attempt(input, &permit, &free, cx).await?;
-            let remark =
-                "[run again outside of the sandbox, as the user allowed; this is the output of that run]";
+            let again = match attempt(input, &permit, &free, cx).await? {
+                Attempt::Ended(outcome) => outcome,
+                Attempt::Moved(shell) => return Ok(moved(&shell)),
+            };
+            let remark = match permit.released() {
+                Some(Release::Network) => {
+                    "[run again with the network, as the user allowed; this is the output of that run]"
+                }
+                _ => {
+                    "[run again outside of the sandbox, as the user allowed; this is the output of that run]"
+                }
+            };
             again.told(cx, Some(remark.to_owned())).await
         }
         Leave::Refused(feedback) => {
@@ -167,64 +179,5 @@ async fn run(input: &BashInput, cx: &ToolCx) -> Result<Done, ToolError> {
 
 /// What a rule forbids is forbidden outside, too; and whatever may run outside is held by rules alone.
 fn may_be_left(refusal: &Refusal, permit: &Permit) -> bool {
-    refusal.kind != Refused::Reading && permit.profile() != Profile::Full
-}
-
-/// Runs the command once, held like this.
-async fn attempt(
-    input: &BashInput,
-    permit: &Permit,
-    confinement: &Confinement,
-    cx: &ToolCx,
-) -> Result<Outcome, ToolError> {
-    let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
-    let vars = variables(cx)?;
-    let spec = Spawn { call: &cx.call, vars: &vars, stdin: Stdin::Closed, spool };
-    let started = Instant::now();
-    let child = spawn_confined(permit, &spec, confinement)?;
-    let (output, level) = (child.output(), child.level());
-    let limit = input.limit();
-    let stop = async {
-        tokio::select! {
-            () = cx.cancel.cancelled() => Stop::Interrupted,
-            () = tokio::time::sleep(limit) => Stop::TimedOut(limit),
-        }
-    };
-    let (exit, stop) = tokio::select! {
-        ended = child.finish(stop) => ended,
-        never = report_progress(&output, cx, started) => match never {},
-    };
-    let (stdout, stderr) = output.take();
-    Ok(Outcome { exit, stop, stdout, stderr, took: started.elapsed(), level })
-}
-
-/// The command's variables. A command that runs unasked because it only looks must not run what the configuration of a
-/// repository names.
-fn variables(cx: &ToolCx) -> Result<Cow<'_, BTreeMap<String, String>>, ToolError> {
-    if !is_read_only_command(&cx.permit.script()?.command) {
-        return Ok(Cow::Borrowed(&cx.env.vars));
-    }
-    let mut vars = BTreeMap::clone(&cx.env.vars);
-    vars.insert("GIT_CONFIG_COUNT".to_owned(), HARMLESS_GIT.len().to_string());
-    for (at, (key, value)) in HARMLESS_GIT.iter().enumerate() {
-        vars.insert(format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned());
-        vars.insert(format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned());
-    }
-    vars.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
-    Ok(Cow::Owned(vars))
-}
-
-/// Tells the front end what a running command prints: at once, then at most every so often.
-async fn report_progress(output: &Output, cx: &ToolCx, started: Instant) -> Infallible {
-    loop {
-        output.grown().await;
-        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let (last, total) = (output.last(PROGRESS_BYTES), output.total());
-        let whole = total <= PROGRESS_BYTES as u64;
-        let shown = clean(if whole { &last } else { without_first_word(&last) });
-        let data =
-            json!({"type": "bash_progress", "output": shown, "totalBytes": total, "elapsedMs": elapsed});
-        cx.host.progress(data);
-        tokio::time::sleep(PROGRESS_EVERY).await;
-    }
+    refusal.kind.release().is_some() && permit.profile() != Profile::Full
 }

@@ -8,7 +8,7 @@ use tiller_protocol::effect::Effect;
 use tiller_sandbox::{Captured, Confinement, Exit, Level, Status};
 
 use super::clean::clean;
-use super::refusal::{Refusal, refusal};
+use super::refusal::{Refusal, Witness, refusal};
 use super::report::Shown;
 use crate::cx::ToolCx;
 use crate::tool::{Done, ToolError};
@@ -39,7 +39,9 @@ impl Outcome {
         }
         let streams = [&self.stdout, &self.stderr];
         let output = streams.map(|stream| clean(&[stream.head.as_slice(), &stream.tail].concat()));
-        refusal(&output.join("\n"), confinement, self.level, &cx.view.cwd)
+        let (level, unreached) = (self.level, self.exit.unreached);
+        let witness = Witness { confinement, level, unreached, vars: &cx.env.vars, cwd: &cx.view.cwd };
+        refusal(&output.join("\n"), &witness)
     }
 
     fn succeeded(&self) -> bool {

@@ -1,6 +1,8 @@
-//! Whether a command failed because its confinement refused something. The kernel does not tell, so this goes by what
-//! the command printed, and by whether the same would have been possible without confinement.
+//! Whether a command failed because its confinement refused something. The kernel tells only of the network, so this goes
+//! by what the command printed, and by whether that is so: a line that names nothing which is closed to the command, and
+//! open to the user, proves nothing.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
@@ -43,18 +45,39 @@ const NO_NETWORK: Signs = Signs {
     ],
     codes: &["ENETUNREACH", "EAI_AGAIN", "ENOTFOUND", "ECONNREFUSED"],
 };
-/// What it looks like when a socket of the user's cannot be reached.
-const NO_SOCKET: Signs = Signs {
-    words: &[
-        "cannot connect to the docker daemon",
-        "docker.sock",
-        "podman.sock",
-        "open a connection to your authentication agent",
-        "permission denied (publickey",
-        "failed to connect to bus",
-    ],
-    codes: &[],
-};
+/// A service of the user's that commands do not reach.
+struct Service {
+    /// What it looks like when it cannot be reached.
+    signs: Signs,
+    /// Variables that lead to it.
+    vars: &'static [&'static str],
+    /// Where it is otherwise.
+    paths: &'static [&'static str],
+}
+
+const SERVICES: &[Service] = &[
+    Service {
+        signs: Signs {
+            words: &["cannot connect to the docker daemon", "docker.sock", "podman.sock"],
+            codes: &[],
+        },
+        vars: &["DOCKER_HOST", "CONTAINER_HOST"],
+        paths: &["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"],
+    },
+    Service {
+        signs: Signs {
+            words: &["open a connection to your authentication agent", "permission denied (publickey"],
+            codes: &[],
+        },
+        vars: &["SSH_AUTH_SOCK"],
+        paths: &[],
+    },
+    Service {
+        signs: Signs { words: &["failed to connect to bus"], codes: &[] },
+        vars: &["DBUS_SESSION_BUS_ADDRESS"],
+        paths: &["/run/dbus/system_bus_socket"],
+    },
+];
 /// What only the filter of system calls refuses.
 const NO_CALL: Signs = Signs { words: &["namespace", "ptrace", "mount", "seccomp", "io_uring"], codes: &[] };
 
@@ -80,11 +103,10 @@ impl Refusal {
 }
 
 /// What a failed command was refused, judging by its output.
-pub(crate) fn refusal(output: &str, confinement: &Confinement, level: Level, cwd: &Path) -> Option<Refusal> {
-    if confinement.profile == Profile::Full {
+pub(crate) fn refusal(output: &str, witness: &Witness<'_>) -> Option<Refusal> {
+    if witness.confinement.profile == Profile::Full {
         return None;
     }
-    let witness = Witness { confinement, level, cwd };
     let found: Vec<Refusal> = output.lines().rev().filter_map(|line| witness.judge(line)).collect();
     // What a rule forbids stays forbidden; something else may still be worth a question.
     let other = found.iter().position(|refusal| refusal.kind != Refused::Reading);
@@ -92,10 +114,16 @@ pub(crate) fn refusal(output: &str, confinement: &Confinement, level: Level, cwd
     found.into_iter().nth(chosen)
 }
 
-struct Witness<'a> {
-    confinement: &'a Confinement,
-    level: Level,
-    cwd: &'a Path,
+/// What is known besides what a command says.
+pub(crate) struct Witness<'a> {
+    pub(crate) confinement: &'a Confinement,
+    /// By which means it was held.
+    pub(crate) level: Level,
+    /// Whether the kernel has counted an attempt to reach what is out of reach.
+    pub(crate) unreached: bool,
+    /// Tiller's own variables.
+    pub(crate) vars: &'a BTreeMap<String, String>,
+    pub(crate) cwd: &'a Path,
 }
 
 impl Witness<'_> {
@@ -105,15 +133,15 @@ impl Witness<'_> {
             signs.words.iter().any(|word| lower.contains(word))
                 || signs.codes.iter().any(|code| line.contains(code))
         };
-        let kind = if says(&NO_SOCKET) {
+        let kind = if SERVICES.iter().any(|service| says(&service.signs) && self.has(service)) {
             Refused::Socket
         } else if says(&READ_ONLY) {
-            self.of_files(line, true)?
+            self.of_files(line)?
         } else if says(&DENIED) && says(&NO_CALL) {
             Refused::Call
         } else if says(&DENIED) {
-            self.of_files(line, false)?
-        } else if self.has_no_network() && says(&NO_NETWORK) {
+            self.of_files(line)?
+        } else if self.was_cut_off() && says(&NO_NETWORK) {
             Refused::Network
         } else {
             return None;
@@ -121,22 +149,39 @@ impl Witness<'_> {
         Some(Refusal { kind, line: line.trim().chars().take(QUOTED).collect() })
     }
 
-    fn has_no_network(&self) -> bool {
-        self.confinement.profile == Profile::ReadOnly || self.confinement.network == Network::Deny
+    /// Whether it was the confinement that kept the network away, and the command really wanted it.
+    fn was_cut_off(&self) -> bool {
+        let has_none =
+            self.confinement.profile == Profile::ReadOnly || self.confinement.network == Network::Deny;
+        has_none && (self.unreached || self.level < Level::Namespaces)
     }
 
-    /// Whether a line that complains about files is about what the confinement keeps. `surely` is for complaints that
-    /// have hardly another cause where Tiller itself could write.
-    fn of_files(&self, line: &str, surely: bool) -> Option<Refused> {
+    /// Whether a service is there for the user.
+    fn has(&self, service: &Service) -> bool {
+        let is_kept = |name: &&&str| self.confinement.kept_vars.iter().any(|kept| kept == **name);
+        service.vars.iter().filter(|name| !is_kept(name)).any(|name| self.vars.contains_key(*name))
+            || service.paths.iter().any(|path| could_write(Path::new(path)) && Path::new(path).exists())
+    }
+
+    /// What the confinement keeps of the files that a line complains about.
+    fn of_files(&self, line: &str) -> Option<Refused> {
         let paths = self.paths(line);
         if paths.iter().any(|path| self.is_denied(path)) {
             return Some(Refused::Reading);
         }
         // Landlock alone lets nothing new be made where something beside it is protected.
         let is_new = |path: &Path| self.level < Level::Namespaces && !path.exists();
-        let is_kept = |path: &PathBuf| (surely || !self.is_free(path) || is_new(path)) && could_write(path);
-        let kept = paths.iter().any(is_kept);
-        (kept || (surely && paths.is_empty())).then_some(Refused::Writing)
+        let is_kept = |path: &&PathBuf| (!self.is_free(path) || is_new(path)) && could_write(path);
+        let kept = paths.iter().find(is_kept)?;
+        Some(if self.is_steering(kept) { Refused::Steering } else { Refused::Writing })
+    }
+
+    /// Whether a path lies in a place that could be written if it did not steer something.
+    fn is_steering(&self, path: &Path) -> bool {
+        let Confinement { roots, writable, protected, closed, .. } = self.confinement;
+        let is_named = PROTECTED.iter().any(|name| path.components().any(|part| part.as_os_str() == *name));
+        let is_kept = is_named || protected.iter().chain(closed).any(|kept| path.starts_with(kept));
+        is_kept && roots.iter().chain(writable).any(|dir| path.starts_with(dir))
     }
 
     fn is_denied(&self, path: &Path) -> bool {
@@ -148,6 +193,12 @@ impl Witness<'_> {
         let Confinement { roots, writable, .. } = self.confinement;
         let inside = roots.iter().chain(writable).filter_map(|dir| path.strip_prefix(dir).ok());
         self.confinement.profile == Profile::Workspace
+            && !self
+                .confinement
+                .protected
+                .iter()
+                .chain(&self.confinement.closed)
+                .any(|kept| path.starts_with(kept))
             && inside.into_iter().any(|below| {
                 !below.components().any(|part| PROTECTED.iter().any(|name| part.as_os_str() == *name))
             })
@@ -182,7 +233,19 @@ mod tests {
     use super::*;
 
     fn kind(output: &str, confinement: &Confinement, cwd: &Path) -> Option<Refused> {
-        refusal(output, confinement, Level::Namespaces, cwd).map(|refusal| refusal.kind)
+        at_level(Level::Namespaces, output, confinement, cwd, true).map(|refusal| refusal.kind)
+    }
+
+    fn at_level(
+        level: Level,
+        output: &str,
+        confinement: &Confinement,
+        cwd: &Path,
+        unreached: bool,
+    ) -> Option<Refusal> {
+        let vars = [("SSH_AUTH_SOCK", "/x"), ("DOCKER_HOST", "unix:///y")];
+        let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        refusal(output, &Witness { confinement, level, unreached, vars: &vars, cwd })
     }
 
     #[test]
@@ -203,11 +266,13 @@ mod tests {
             (format!("bash: line 1: {outside}/outside.txt: Permission denied"), Some(Refused::Writing)),
             ("bash: line 1: ../outside.txt: Read-only file system".to_owned(), Some(Refused::Writing)),
             ("OSError: [Errno 30] Read-only file system: '../x'".to_owned(), Some(Refused::Writing)),
-            ("error: Read-only file system (os error 30)".to_owned(), Some(Refused::Writing)),
+            ("error: Read-only file system (os error 30)".to_owned(), None),
+            ("a.txt: Read-only file system".to_owned(), None),
             (
                 "error: could not write config file .git/config: Device or resource busy".to_owned(),
-                Some(Refused::Writing),
+                Some(Refused::Steering),
             ),
+            ("Failed to connect to bus: No such file or directory".to_owned(), None),
             ("Error: EROFS: read-only file system, mkdir '../x'".to_owned(), Some(Refused::Writing)),
             ("cat: .env: Permission denied".to_owned(), Some(Refused::Reading)),
             ("tar: ./.env: Cannot open: Permission denied".to_owned(), Some(Refused::Reading)),
@@ -239,10 +304,11 @@ mod tests {
         let line = "curl: (6) Could not resolve host: example.org";
         assert_eq!(kind("FileNotFoundError: nothing there", &confinement, &root), None);
         let expected = Refusal { kind: Refused::Network, line: line.to_owned() };
-        assert_eq!(refusal(line, &confinement, Level::Namespaces, &root), Some(expected));
+        let said = |unreached| at_level(Level::Namespaces, line, &confinement, &root, unreached);
+        assert_eq!((said(true), said(false)), (Some(expected), None));
         let line = "touch: cannot touch 'new': Permission denied";
         assert_eq!(kind(line, &confinement, &root), None);
-        let alone = refusal(line, &confinement, Level::Landlock, &root);
+        let alone = at_level(Level::Landlock, line, &confinement, &root, false);
         assert_eq!(alone.map(|refusal| refusal.kind), Some(Refused::Writing));
         assert_eq!(kind(line, &Confinement::full(), &root), None);
     }

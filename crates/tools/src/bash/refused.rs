@@ -1,6 +1,6 @@
 //! What a confinement can refuse, in words.
 
-use tiller_policy::Permit;
+use tiller_policy::{Permit, Release};
 use tiller_sandbox::{Confinement, Level, Profile};
 
 /// What a confinement refused.
@@ -10,6 +10,8 @@ pub enum Refused {
     Reading,
     /// To write.
     Writing,
+    /// To change what steers git or Tiller.
+    Steering,
     /// To reach other machines.
     Network,
     /// To reach a service of the user's.
@@ -25,9 +27,20 @@ impl Refused {
         match self {
             Self::Reading => "a file that a rule forbids to read",
             Self::Writing => "writing outside of what commands may write",
+            Self::Steering => "a change of what steers git or Tiller",
             Self::Network => "the network",
             Self::Socket => "a service of the user's",
             Self::Call => "an operation that commands may not use",
+        }
+    }
+
+    /// What a command gets if the user lets it have what was refused. Nothing for what rules forbid.
+    #[must_use]
+    pub fn release(self) -> Option<Release> {
+        match self {
+            Self::Reading => None,
+            Self::Network => Some(Release::Network),
+            Self::Writing | Self::Steering | Self::Socket | Self::Call => Some(Release::Machine),
         }
     }
 
@@ -45,6 +58,7 @@ impl Refused {
                  says what is missing"
             }
             Self::Writing => "the user can name a directory in the setting sandbox.writableCaches",
+            Self::Steering => "only the user changes that; say which command they would have to run",
             Self::Network => "the user can change the setting sandbox.network",
             Self::Socket | Self::Call => {
                 "the user can name the command in the setting sandbox.excludedCommands"
