@@ -10,7 +10,7 @@ use crate::world::{DEADLINE, MOMENT, eventually, exists};
 #[tokio::test]
 async fn a_server_that_says_nothing_is_given_up() {
     let mut plan = behaving("silent");
-    plan.greeting = Duration::from_millis(300);
+    plan.patience.greeting = Duration::from_millis(300);
     let mut world = plan.begin();
     world.edit("a.txt", "BROKEN");
     world.settled().await;

@@ -65,7 +65,9 @@ async fn a_server_that_asks_is_told_its_settings() {
 
 #[tokio::test]
 async fn a_server_ends_as_the_protocol_wants_it() {
-    let world = world("good");
+    let mut plan = behaving("good");
+    plan.patience.leaving = DEADLINE;
+    let world = plan.begin();
     world.edit("a.txt", "fine");
     world.settled().await;
     timeout(DEADLINE, world.languages.end()).await.unwrap();

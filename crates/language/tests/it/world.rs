@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     pub(crate) wish: Wish,
     pub(crate) vars: Vec<(String, String)>,
     pub(crate) hold: Hold,
-    pub(crate) greeting: Duration,
+    pub(crate) patience: Patience,
 }
 
 impl Plan {
@@ -36,7 +36,8 @@ impl Plan {
         let wish =
             Wish { command, extensions: vec![".txt".to_owned()], confined: Some(false), ..Wish::default() };
         let hold: Hold = Arc::new(|_| panic!("it is not confined"));
-        Self { wish, vars: Vec::new(), hold, greeting: DEADLINE }
+        let patience = Patience { greeting: DEADLINE, ..Patience::default() };
+        Self { wish, vars: Vec::new(), hold, patience }
     }
 
     pub(crate) fn begin(self) -> World {
@@ -49,7 +50,7 @@ impl Plan {
             vars: Arc::new(own.chain(self.vars).collect::<BTreeMap<_, _>>()),
             hold: self.hold,
             tell: Arc::new(move |notice| told.send(notice).unwrap()),
-            patience: Patience { greeting: self.greeting, ..Patience::default() },
+            patience: self.patience,
         };
         let languages = Languages::new(languages([("text".to_owned(), self.wish)].into()), surroundings);
         World { languages, dir, notices }
