@@ -1,31 +1,24 @@
 //! What this machine can hold commands by. What it lacks is left out of the tests, and said.
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::panic::Location;
+use std::sync::Mutex;
 
 use tiller_sandbox::{Level, probe};
 
-/// Set where tests must not be left out for want of namespaces.
+/// Set where nothing must be left out for want of namespaces.
 const REQUIRED: &str = "TILLER_REQUIRE_NAMESPACES";
 
 /// The version from which on Landlock is enough by itself.
 const ALONE: u32 = 3;
 
 /// The means that there are, of those that a profile can be kept by.
-#[track_caller]
 pub(crate) fn levels() -> Vec<Level> {
-    let test = Location::caller();
-    [Level::Namespaces, Level::Landlock].into_iter().filter(|level| is_there(*level, test)).collect()
+    [Level::Namespaces, Level::Landlock].into_iter().filter(|level| has(*level)).collect()
 }
 
 /// Whether commands can be held by this.
-#[track_caller]
 pub(crate) fn has(level: Level) -> bool {
-    is_there(level, Location::caller())
-}
-
-/// What is missing is said past the capture of output, which would hide it.
-fn is_there(level: Level, test: &Location<'_>) -> bool {
     let support = probe();
     let there = match level {
         Level::Landlock => support.landlock.is_some_and(|version| version >= ALONE),
@@ -35,7 +28,16 @@ fn is_there(level: Level, test: &Location<'_>) -> bool {
         let reasons = support.reasons.join("; ");
         let required = level == Level::Namespaces && std::env::var_os(REQUIRED).is_some();
         assert!(!required, "{REQUIRED} is set, and there are none: {reasons}");
-        _ = writeln!(std::io::stderr(), "skipped at {test}: {level:?} cannot hold commands here: {reasons}");
+        say_once(format!("skipped: {level:?} cannot hold commands here: {reasons}"));
     }
     there
+}
+
+/// Says it of the test that runs, past the capture of output, which would hide it.
+fn say_once(what: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let line = format!("{} {what}\n", std::thread::current().name().unwrap_or_default());
+    if SAID.lock().unwrap().insert(line.clone()) {
+        _ = std::io::stderr().write_all(line.as_bytes());
+    }
 }
