@@ -19,6 +19,7 @@ use crate::executor::{Asked, Classifier};
 use crate::hook::{Agent, Hooks};
 use crate::ide::Editors;
 use crate::policy::Standpoint;
+use crate::undo::Keeper;
 use crate::session::{Aside, Lead};
 
 /// Handles that calls need.
@@ -38,6 +39,8 @@ pub(crate) struct Services {
     pub(crate) registry: Registry,
     pub(crate) shells: Arc<Shells>,
     pub(crate) confiner: Arc<Confiner>,
+    /// Keeps what calls may change; nobody does in a session that is not kept.
+    pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) secrets: Arc<Vault>,
     /// Mode and rules as they are at this moment.
     pub(crate) policy: Standpoint,

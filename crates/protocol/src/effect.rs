@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::id::{CallId, SnapshotId};
 use crate::mode::Mode;
 use crate::permission::Update;
 
@@ -38,6 +39,14 @@ pub enum Effect {
     FileForgotten {
         /// The absolute path, links resolved.
         path: PathBuf,
+    },
+    /// What the working directories looked like was kept: before a call, or after the last one of a turn.
+    Snapshot {
+        /// What was kept.
+        snapshot: SnapshotId,
+        /// The call that may change something next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
     },
     /// Commands start here from now on.
     ChangeDir {

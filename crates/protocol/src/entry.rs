@@ -13,6 +13,7 @@ use crate::effect::Effect;
 use crate::hook::HookRecord;
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
 use crate::ledger;
+use crate::rewind::Rewound;
 use crate::usage::{StopReason, Usage};
 
 /// One fact, with its place in the log.
@@ -65,6 +66,8 @@ pub enum Body {
     Hook(HookRecord),
     /// Something was mended so that the next request is acceptable.
     Repaired(Repair),
+    /// Conversation or files went back to an earlier prompt.
+    Rewound(Rewound),
     /// The turn is over.
     TurnEnded(TurnEnd),
     /// An entry of a newer version, kept as it is.

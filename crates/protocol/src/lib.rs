@@ -16,5 +16,6 @@ pub mod ledger;
 pub mod line;
 pub mod mode;
 pub mod permission;
+pub mod rewind;
 pub mod state;
 pub mod usage;

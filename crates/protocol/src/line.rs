@@ -158,6 +158,7 @@ pub fn write(entry: &Entry, envelope: &Envelope<'_>) -> Result<String, LineError
         Body::Decision(body) => line("decision", entry, envelope, body),
         Body::Hook(body) => line("hook", entry, envelope, body),
         Body::Repaired(body) => line("repaired", entry, envelope, body),
+        Body::Rewound(body) => line("rewound", entry, envelope, body),
         Body::TurnEnded(body) => line("turn_ended", entry, envelope, body),
         Body::Unknown(value) => serde_json::to_string(value),
     }?;
@@ -211,6 +212,7 @@ fn read_body(kind: &str, text: &str) -> Result<Body, serde_json::Error> {
         "decision" => Body::Decision(serde_json::from_str(text)?),
         "hook" => Body::Hook(serde_json::from_str(text)?),
         "repaired" => Body::Repaired(serde_json::from_str(text)?),
+        "rewound" => Body::Rewound(serde_json::from_str(text)?),
         "turn_ended" => Body::TurnEnded(serde_json::from_str(text)?),
         _ => Body::Unknown(serde_json::from_str(text)?),
     })

@@ -11,6 +11,7 @@ use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
+use crate::rewind::Rewound;
 use crate::usage::Usage;
 
 /// Files remembered at most; the least recently seen is forgotten first.
@@ -187,6 +188,7 @@ impl State {
             Body::Queued(queued) => self.queue.push_back(queued.clone()),
             Body::Dequeued(gone) => self.queue.retain(|queued| !gone.ids.contains(&queued.id)),
             Body::Orphaned(orphaned) => self.open_calls.retain(|_, call| !orphaned.ids.contains(&call.entry)),
+            Body::Rewound(rewound) => self.rewind(rewound),
             Body::TurnEnded(TurnEnd { .. }) => self.turn_open = false,
             Body::Attachment(attachment) => {
                 if let Some(id) = attachment.queued_id() {
@@ -221,6 +223,20 @@ impl State {
         self.queue.retain(|queued| queued.id != id);
     }
 
+    /// Mode, rules and costs are the user's and stay; what belongs to the conversation goes back with it.
+    fn rewind(&mut self, rewound: &Rewound) {
+        let Some(back) = &rewound.conversation else { return };
+        self.leaf = back.leaf;
+        self.cwd.clone_from(&back.cwd);
+        self.todos.clone_from(&back.todos);
+        self.files = Arc::new(Files::default());
+        let files = Arc::make_mut(&mut self.files);
+        back.seen.iter().for_each(|seen| files.see(seen.clone()));
+        self.open_calls.clear();
+        self.last_usage = None;
+        self.turn_open = false;
+    }
+
     fn open(&mut self, opened: &Opened) {
         self.start_dir.clone_from(&opened.cwd);
         self.cwd.clone_from(&opened.cwd);
@@ -252,6 +268,7 @@ impl State {
             Effect::FileSeen(_) | Effect::FileForgotten { .. } => {
                 Arc::make_mut(&mut self.files).take(effect);
             }
+            Effect::Snapshot { .. } => {}
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
             Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),
             Effect::PlanKept(_) | Effect::PlanApproved { .. } => {}

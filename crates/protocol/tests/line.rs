@@ -16,10 +16,11 @@ use tiller_protocol::entry::{
     TurnEnd, UserMessage,
 };
 use tiller_protocol::hook::{HookEnd, HookRecord};
-use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId};
+use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId, SnapshotId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
+use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, Stretch};
 use tiller_protocol::usage::{StopReason, Usage};
 use uuid::Uuid;
 
@@ -97,6 +98,17 @@ fn bodies() -> Vec<Body> {
         Body::Effect(Effect::SetTodos { todos: vec![todo] }),
         Body::Effect(Effect::FileSeen(seen)),
         Body::Effect(Effect::ChangeDir { path: "/d".into() }),
+        Body::Effect(Effect::Snapshot { snapshot: SnapshotId::from("s"), call: Some(CallId::from("c")) }),
+        Body::Rewound(Rewound {
+            to: Some(id),
+            conversation: Some(ConversationBack {
+                abandoned: vec![Stretch { from: 3, until: 9 }],
+                leaf: Some(id),
+                cwd: "/d".into(),
+                ..ConversationBack::default()
+            }),
+            files: Some(FilesBack { to: SnapshotId::from("s"), undo: SnapshotId::from("u") }),
+        }),
         Body::Epoch(Epoch {
             reason: "start".into(),
             key: "k".into(),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -30,20 +30,20 @@ pub(crate) fn is_package_directory(name: &OsStr) -> bool {
 
 /// Ignore files that were read, so that an unchanged one is read once.
 #[derive(Debug, Default)]
-pub(crate) struct IgnoreFiles(HashMap<(u64, u64), (Stamp, Rc<Gitignore>)>);
+pub(crate) struct IgnoreFiles(HashMap<(u64, u64), (Stamp, Arc<Gitignore>)>);
 
 impl IgnoreFiles {
     /// The rules of an ignore file, which count below `dir`.
-    pub(crate) fn read(&mut self, dir: &Path, file: &Path, stat: &Stat) -> Rc<Gitignore> {
+    pub(crate) fn read(&mut self, dir: &Path, file: &Path, stat: &Stat) -> Arc<Gitignore> {
         let stamp = Stamp::of(stat);
         if let Some((known, rules)) = self.0.get(&inode(stat))
             && *known == stamp
             && rules.path() == dir
         {
-            return Rc::clone(rules);
+            return Arc::clone(rules);
         }
-        let rules = Rc::new(parse(dir, file));
-        self.0.insert(inode(stat), (stamp, Rc::clone(&rules)));
+        let rules = Arc::new(parse(dir, file));
+        self.0.insert(inode(stat), (stamp, Arc::clone(&rules)));
         rules
     }
 }
@@ -59,7 +59,7 @@ fn parse(dir: &Path, file: &Path) -> Gitignore {
 
 /// The rules that count in a directory: its own, then those further up.
 #[derive(Clone, Default)]
-pub(crate) struct Rules(Vec<Rc<Gitignore>>);
+pub(crate) struct Rules(Vec<Arc<Gitignore>>);
 
 impl Rules {
     /// Rules from above a root, as far as its repository reaches.
@@ -69,13 +69,13 @@ impl Rules {
             dirs.push(dir.to_owned());
             if dir.join(".git").exists() {
                 let own = dirs.iter().rev().filter(|dir| *dir != root);
-                return Self(own.map(|dir| Rc::new(parse(dir, &dir.join(IGNORE_FILE)))).collect());
+                return Self(own.map(|dir| Arc::new(parse(dir, &dir.join(IGNORE_FILE)))).collect());
             }
         }
         Self::default()
     }
 
-    pub(crate) fn and(&self, rules: Rc<Gitignore>) -> Self {
+    pub(crate) fn and(&self, rules: Arc<Gitignore>) -> Self {
         let mut all = self.0.clone();
         all.push(rules);
         Self(all)

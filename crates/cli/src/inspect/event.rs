@@ -5,6 +5,7 @@ use serde_json::Value;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{Effect, PlanVersion, Todo, TodoStatus};
 use tiller_protocol::entry::{Body, Delivery, Level, Queued};
+use tiller_protocol::rewind::Rewound;
 
 use super::excerpt::short;
 use super::figures::counted;
@@ -37,6 +38,7 @@ pub(super) fn of(body: &Body, mark: Mark) -> Vec<Event> {
             let count = counted(gone.ids.len() as u64, "waiting message was", "waiting messages were");
             info(EventKind::Dequeued, format!("{count} dropped"))
         }
+        Body::Rewound(rewound) => info(EventKind::Rewound, went_back(rewound)),
         Body::Effect(effect) => of_effect(effect, mark).into_iter().collect(),
         Body::Result(result) => result.effects.iter().filter_map(|effect| of_effect(effect, mark)).collect(),
         Body::Unknown(value) => {
@@ -65,9 +67,21 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
             let lines = counted(content.lines().count() as u64, "line", "lines");
             (EventKind::Plan, format!("the plan was {} ({lines})", moment.words()))
         }
-        Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::PlanApproved { .. } => return None,
+        Effect::Snapshot { .. } | Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::PlanApproved { .. } => return None,
     };
     Some(Event { mark, kind, subtype: None, level: Level::Info, text })
+}
+
+fn went_back(rewound: &Rewound) -> String {
+    let what = match (&rewound.conversation, &rewound.files) {
+        (Some(_), Some(_)) => "conversation and files",
+        (Some(_), None) => "the conversation",
+        (None, _) => "files",
+    };
+    match rewound.to {
+        Some(prompt) => format!("{what} went back to before the prompt {prompt}"),
+        None => format!("going back was undone: {what}"),
+    }
 }
 
 fn told(queued: &Queued) -> String {

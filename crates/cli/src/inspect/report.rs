@@ -330,6 +330,7 @@ pub(super) enum EventKind {
     Notice,
     Repaired,
     Orphaned,
+    Rewound,
     Queued,
     Dequeued,
     Unknown,

@@ -9,8 +9,8 @@ use tiller_policy::Permit;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Attachment, DecisionRecord, Notice, Response};
-use tiller_protocol::id::CallId;
+use tiller_protocol::entry::{Attachment, DecisionRecord, Level, Notice, Response};
+use tiller_protocol::id::{CallId, SnapshotId};
 use tiller_protocol::permission::Update;
 use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
 use tokio::sync::{mpsc, oneshot};
@@ -21,6 +21,7 @@ use super::hooked::Hooked;
 use super::permission::{Permission, Permitted};
 use crate::hook::Outcome;
 use crate::services::Services;
+use crate::undo::{Keeper, Kept};
 
 /// What hooks are told of a call that was stopped.
 const STOPPED: &str = "The call was stopped before it was finished.";
@@ -39,6 +40,8 @@ pub(crate) enum News {
     Plan(Box<PlanAnswer>, oneshot::Sender<()>),
     /// Hooks of the call have run.
     Hooks(Box<Outcome>),
+    /// What the call may change is kept; the call waits until that is on record.
+    Kept(SnapshotId, oneshot::Sender<()>),
     /// The user should know something.
     Notice(Notice),
     /// The user has refused something while the call runs, and wants the turn to end.
@@ -175,6 +178,7 @@ impl Run<'_> {
             Ok(permitted) => permitted,
             Err(verdict) => return verdict,
         };
+        self.keep(&call, prepared.as_ref()).await;
         match self.execute(&call, prepared, permit).await {
             // A tool may have an answer of its own to being stopped.
             Ok(settled) if self.cancel.is_cancelled() => {
@@ -223,6 +227,27 @@ impl Run<'_> {
             call.input = input;
         }
         Ok((call, prepared, permit))
+    }
+
+    /// Before a call changes files, what they are is kept and on record.
+    async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) {
+        let Some(keeper) = &self.services.keeper else { return };
+        if !Keeper::concerns(&call.name, prepared, &self.view) {
+            return;
+        }
+        match keeper.keep(self.view.roots.clone()).await {
+            Kept::Snapshot(snapshot) => {
+                let (done, recorded) = oneshot::channel();
+                self.line.tell(News::Kept(snapshot, done));
+                // Nobody answers if the answer that the call belongs to became void.
+                let _ = recorded.await;
+            }
+            Kept::Impossible(why) => {
+                let subtype = "snapshots".to_owned();
+                self.line.tell(News::Notice(Notice { subtype, level: Level::Warning, content: why }));
+            }
+            Kept::Nothing => {}
+        }
     }
 
     fn valid(

@@ -123,6 +123,7 @@ impl Task {
                 Effect::FileSeen(_)
                 | Effect::FileForgotten { .. }
                 | Effect::ChangeDir { .. }
+                | Effect::Snapshot { .. }
                 | Effect::PlanKept(_)
                 | Effect::PlanApproved { .. } => {}
             }

@@ -338,6 +338,12 @@ impl Task {
             tracing::warn!("some tasks did not end in time");
         }
         self.remove_layers().await;
+        if let Some(keeper) = self.services.keeper.clone() {
+            let saved = tokio::task::spawn_blocking(move || keeper.save());
+            if tokio::time::timeout(END_GRACE, saved).await.is_err() {
+                tracing::warn!("what was learned of files was not written down in time");
+            }
+        }
         if let Err(error) = self.journal.sync().await {
             tracing::error!("{error}");
         }

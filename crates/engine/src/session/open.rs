@@ -11,12 +11,13 @@ use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
-    Body, Cause, Dequeued, EndMarker, EndReason, Epoch, Level, Opened, Outcome, TurnEnd,
+    Body, Cause, Dequeued, EndMarker, EndReason, Entry, Epoch, Level, Opened, Outcome, TurnEnd,
 };
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::rewind::Rewound;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
 use tiller_steering::past::Past;
@@ -41,6 +42,7 @@ use crate::plan::{Plans, Slug};
 use crate::policy::{Standpoint, context, resolved};
 use crate::services::Services;
 use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
+use crate::undo::{Keeper, refold};
 
 /// What a log holds, folded.
 #[derive(Default)]
@@ -132,6 +134,9 @@ impl Task {
             depth: 0,
             registry: setup.registry,
             shells: Arc::new(Shells::new(setup.env.clone())),
+            keeper: setup
+                .persist
+                .then(|| Arc::new(Keeper::new(&setup.config_dir, &resolved(&setup.env.cwd), &setup.env))),
             confiner: Arc::new(Confiner::new(setup.sandbox, setup.env.clone(), own, layers)),
             secrets: Arc::new(if setup.mask_secrets { Vault::new(&setup.env) } else { Vault::off() }),
             policy: Standpoint::new(policy_now),
@@ -364,7 +369,12 @@ impl Opening {
 impl History {
     pub(super) fn read(log: &Path, writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
         let mut history = Self::default();
-        let loaded = load(log, |entry| history.take(&entry))?;
+        let mut went_back = Ok(());
+        let loaded = load(log, |entry| {
+            history.take(&entry);
+            went_back = std::mem::replace(&mut went_back, Ok(())).and_then(|()| history.go_back(log, &entry));
+        })?;
+        went_back?;
         history.damage = loaded.damage;
         history.slug = loaded.slug;
         if let Some(writer) = writer {
@@ -384,6 +394,7 @@ impl History {
         let mut copied = Ok(());
         let loaded = load(log, |entry| {
             history.take(&entry);
+            copied = std::mem::replace(&mut copied, Ok(())).and_then(|()| history.go_back(log, &entry));
             let slug = history.state.plan_slug.as_ref().map(|_| name_plan());
             let envelope = Envelope {
                 session: id,
@@ -403,7 +414,15 @@ impl History {
         Ok(history)
     }
 
-    fn take(&mut self, entry: &tiller_protocol::entry::Entry) {
+    /// After a step back the conversation is another view of the log.
+    fn go_back(&mut self, log: &Path, entry: &Entry) -> Result<(), StoreError> {
+        if let Body::Rewound(Rewound { conversation: Some(back), .. }) = &entry.body {
+            (self.conversation, self.past) = refold(log, back, entry.seq)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, entry: &Entry) {
         match &entry.body {
             Body::Epoch(epoch) => self.epoch = Some(epoch.clone()),
             Body::Notice(notice) => self.drop_thinking |= notice.subtype == THINKING_DROPPED,

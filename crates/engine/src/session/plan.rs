@@ -103,7 +103,7 @@ impl Task {
     }
 
     fn keep_plan(&mut self, version: PlanVersion) -> Result<(), StoreError> {
-        let content = self.services.secrets.mask(&version.content);
+        let content = self.services.secrets.mask(&version.content).into_owned();
         self.append(Body::Effect(Effect::PlanKept(PlanVersion { content, ..version })))?;
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tiller_protocol::ask::Answer;
 use tiller_protocol::command::Event;
+use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Cause};
 use tiller_protocol::id::{AskId, CallId};
 use tiller_tools::View;
@@ -113,6 +114,12 @@ impl Task {
             }
             News::Plan(answer, done) => self.on_plan_answer(*answer, done)?,
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
+            News::Kept(snapshot, done) => {
+                self.turn.has_kept = true;
+                self.append(Body::Effect(Effect::Snapshot { snapshot, call: Some(call.clone()) }))?;
+                // The call may have been given up meanwhile.
+                let _ = done.send(());
+            }
             News::Notice(notice) => {
                 self.append(Body::Notice(notice))?;
             }

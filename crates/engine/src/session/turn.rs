@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
+use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, EndMarker, EndReason, Level, Origin, Outcome, TurnEnd, UserMessage};
 use tiller_protocol::id::{ChainId, EntryId};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,7 @@ use crate::budget::{Reached, Reservation};
 use crate::next::{Abort, Facts, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
 use crate::telemetry::{self, Telemetry};
+use crate::undo::Kept;
 
 const GO_ON: &str = "Your last message was cut off by the output limit. Go on exactly where it stopped.";
 /// Tokens that the results of one answer rarely exceed.
@@ -44,6 +46,8 @@ pub(super) struct Turn {
     pub(super) refused_ends: u32,
     /// The text of the last answer.
     pub(super) last_words: String,
+    /// Something may have been changed, and what was there before is kept.
+    pub(super) has_kept: bool,
     /// What is set aside for the request that is being made.
     pub(super) reservation: Option<Reservation>,
 }
@@ -80,11 +84,22 @@ impl Task {
         if outcome == Outcome::Interrupted {
             self.append(Body::User(hidden(INTERRUPTED)))?;
         }
+        self.keep_what_came_of_it().await?;
         let steps = self.turn.steps;
         self.turn.reservation = None;
         let end = TurnEnd { outcome: outcome.clone(), marker, steps };
         self.journal.append_durably(Body::TurnEnded(end)).await?;
         Ok(outcome)
+    }
+
+    /// What the turn has changed is known by what is there before and after it.
+    async fn keep_what_came_of_it(&mut self) -> Result<(), StoreError> {
+        let Some(keeper) = self.services.keeper.clone().filter(|_| self.turn.has_kept) else { return Ok(()) };
+        let roots = self.view().roots;
+        if let Kept::Snapshot(snapshot) = keeper.keep(roots).await {
+            self.append(Body::Effect(Effect::Snapshot { snapshot, call: None }))?;
+        }
+        Ok(())
     }
 
     async fn begin_with(

@@ -4,13 +4,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tiller_protocol::entry::Entry;
 use tiller_protocol::line;
 
 use super::StoreError;
-use super::writer::{HASH_FIELD, HASH_LEN, chain};
+use super::record::{self, Read, Record};
 
 /// What was found besides entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +23,17 @@ pub enum Damage {
         /// Its number, from 1.
         line: u64,
     },
-    /// A line was changed, or one before it is missing.
+    /// A line was changed after it was written; what it says cannot be trusted.
+    Altered {
+        /// Its number, from 1.
+        line: u64,
+    },
+    /// A line stands there once more.
+    Repeated {
+        /// Its number, from 1.
+        line: u64,
+    },
+    /// A line does not fit the one before it: one between them is missing, or both were written anew.
     BrokenChain {
         /// Its number, from 1.
         line: u64,
@@ -39,6 +47,8 @@ impl std::fmt::Display for Damage {
                 write!(f, "the last record was incomplete ({bytes} bytes) and was cut off")
             }
             Self::Unreadable { line } => write!(f, "line {line} is damaged and was skipped"),
+            Self::Altered { line } => write!(f, "line {line} was changed after it was written and was skipped"),
+            Self::Repeated { line } => write!(f, "line {line} repeats an earlier one and was skipped"),
             Self::BrokenChain { line } => write!(f, "line {line} does not continue the line before it"),
         }
     }
@@ -49,10 +59,16 @@ impl std::fmt::Display for Damage {
 pub struct Loaded {
     /// Length of the sound part of the file.
     pub length: u64,
-    /// Hash of the last sound line.
+    /// Hash that the next line continues.
     pub hash: String,
     /// Entries read.
     pub entries: u64,
+    /// Entries whose hash proves that they and all before them are as they were written.
+    pub proven: u64,
+    /// Entries of older versions, which have no hash.
+    pub unhashed: u64,
+    /// Lines of other programs.
+    pub foreign: u64,
     /// What was wrong.
     pub damage: Vec<Damage>,
     /// The name of the session's plan files, as the first line with one tells it.
@@ -63,78 +79,144 @@ pub struct Loaded {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn load(path: &Path, mut take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
+pub fn load(path: &Path, take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
     let mut reader = BufReader::new(fs_err::File::open(path)?);
-    let mut loaded = Loaded::default();
+    let mut loading = Loading { loaded: Loaded::default(), take, seq: 0, link: Link::Proven, doubt: None };
     let mut buffer = Vec::new();
     let mut number = 0;
-    let mut chained = true;
     loop {
         buffer.clear();
         let bytes = reader.read_until(b'\n', &mut buffer)? as u64;
         if bytes == 0 {
-            return Ok(loaded);
+            return Ok(loading.finish());
         }
         number += 1;
         let Some(text) = buffer.strip_suffix(b"\n") else {
+            let mut loaded = loading.finish();
             loaded.damage.push(Damage::TornTail { bytes });
             return Ok(loaded);
         };
-        loaded.length += bytes;
-        if is_foreign(text) {
-            continue;
-        }
-        let Some((entry, line, hash)) = parse(text) else {
-            loaded.damage.push(Damage::Unreadable { line: number });
-            chained = false;
-            continue;
-        };
-        if chained && chain(&loaded.hash, &line) != hash {
-            loaded.damage.push(Damage::BrokenChain { line: number });
-        }
-        chained = true;
-        loaded.slug = loaded.slug.take().or_else(|| told_slug(&line));
-        loaded.hash = hash;
-        loaded.entries += 1;
-        take(entry);
+        loading.loaded.length += bytes;
+        loading.line(text, number);
     }
 }
 
-/// Other programs add lines of their own, such as titles: JSON without our sequence number. They are left alone.
-fn is_foreign(text: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Foreign {
-        #[serde(rename = "type")]
-        _kind: IgnoredAny,
-        seq: Option<IgnoredAny>,
-        hash: Option<IgnoredAny>,
+/// How sure it is that the hash at hand is the one of the line before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// It was proven by the lines before it.
+    Proven,
+    /// The line before was taken without proof.
+    Unproven,
+    /// The line before could not be read.
+    Lost,
+}
+
+/// A line that does not fit the one before it. The line behind it tells which of the two was changed.
+struct Doubt {
+    record: Box<Record>,
+    number: u64,
+    /// The hash it should have.
+    expected: String,
+    /// The line before it was proven.
+    alone: bool,
+}
+
+struct Loading<T> {
+    loaded: Loaded,
+    take: T,
+    /// The number of the last entry.
+    seq: u64,
+    link: Link,
+    doubt: Option<Doubt>,
+}
+
+impl<T: FnMut(Entry)> Loading<T> {
+    fn line(&mut self, text: &[u8], number: u64) {
+        let record = match record::read(text) {
+            Read::Foreign => {
+                self.loaded.foreign += 1;
+                return;
+            }
+            Read::Record(record) => record,
+            Read::Damaged => {
+                self.settle(None);
+                self.loaded.damage.push(Damage::Unreadable { line: number });
+                match record::salvage(text, &self.loaded.hash) {
+                    Some(record) => Box::new(record),
+                    None => {
+                        self.link = Link::Lost;
+                        return;
+                    }
+                }
+            }
+        };
+        self.settle(Some(&record));
+        self.judge(record, number);
     }
-    serde_json::from_slice::<Foreign>(text).is_ok_and(|line| line.seq.is_none() && line.hash.is_none())
+
+    fn judge(&mut self, record: Box<Record>, number: u64) {
+        if record.hash.is_none() {
+            self.loaded.unhashed += 1;
+            self.admit(*record);
+        } else if record.continues(&self.loaded.hash) {
+            self.loaded.proven += u64::from(self.link != Link::Unproven);
+            self.link = Link::Proven;
+            self.admit(*record);
+        } else if record.entry.seq <= self.seq {
+            self.loaded.damage.push(Damage::Repeated { line: number });
+        } else if self.link == Link::Lost {
+            self.link = Link::Unproven;
+            self.admit(*record);
+        } else if record.entry.seq > self.seq.saturating_add(1) && self.seq > 0 {
+            self.loaded.damage.push(Damage::BrokenChain { line: number });
+            self.link = Link::Unproven;
+            self.admit(*record);
+        } else {
+            let expected = record.expected(&self.loaded.hash);
+            self.doubt = Some(Doubt { record, number, expected, alone: self.link == Link::Proven });
+        }
+    }
+
+    /// Decides about a line in doubt, given the one behind it.
+    fn settle(&mut self, next: Option<&Record>) {
+        let Some(Doubt { record, number, expected, alone }) = self.doubt.take() else { return };
+        let stored = record.hash.clone().unwrap_or_default();
+        let was_changed = match next {
+            Some(next) => next.continues(&stored),
+            None => alone,
+        };
+        if next.is_some_and(|next| next.continues(&expected)) {
+            // Only its hash was damaged, so nothing is lost.
+            self.loaded.damage.push(Damage::BrokenChain { line: number });
+            self.admit(*record);
+            self.loaded.hash = expected;
+        } else if was_changed {
+            self.loaded.damage.push(Damage::Altered { line: number });
+            self.seq = self.seq.saturating_add(1);
+            self.loaded.hash = stored;
+        } else {
+            self.loaded.damage.push(Damage::BrokenChain { line: number });
+            self.link = Link::Unproven;
+            self.admit(*record);
+        }
+    }
+
+    fn admit(&mut self, record: Record) {
+        self.loaded.slug = self.loaded.slug.take().or_else(|| told_slug(&record.line));
+        self.seq = record.entry.seq;
+        self.loaded.hash = record.hash.unwrap_or(std::mem::take(&mut self.loaded.hash));
+        self.loaded.entries += 1;
+        (self.take)(record.entry);
+    }
+
+    fn finish(mut self) -> Loaded {
+        self.settle(None);
+        self.loaded
+    }
 }
 
 /// Most lines have none, which is seen without parsing them once more.
 fn told_slug(line: &str) -> Option<String> {
     if line.contains("\"slug\":\"") { line::slug(line) } else { None }
-}
-
-/// An entry, the line its hash covers, and the hash.
-fn parse(text: &[u8]) -> Option<(Entry, String, String)> {
-    let text = std::str::from_utf8(text).ok()?;
-    as_written(text).or_else(|| rewritten(text))
-}
-
-/// An entry that another program has written anew: the same facts in other bytes. Its hash no longer proves anything.
-fn rewritten(text: &str) -> Option<(Entry, String, String)> {
-    let mut value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let hash = value.as_object_mut()?.remove("hash")?.as_str()?.to_owned();
-    let line = value.to_string();
-    Some((line::read(&line).ok()?, line, hash))
-}
-
-fn as_written(text: &str) -> Option<(Entry, String, String)> {
-    let open = text.strip_suffix("\"}")?;
-    let at = open.len().checked_sub(HASH_LEN)?;
-    let hash = open.get(at..)?;
-    let line = format!("{}}}", open.get(..at)?.strip_suffix(HASH_FIELD)?);
-    Some((line::read(&line).ok()?, line, hash.to_owned()))
 }

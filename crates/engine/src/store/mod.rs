@@ -1,15 +1,20 @@
 //! Sessions on disk: where they are, how a log is appended to, how it is read back.
 
+mod head;
 mod list;
 mod load;
 mod paths;
 mod recall;
+mod record;
+mod search;
 mod writer;
 
-pub use list::{Found, SessionSummary, find, latest, list};
+pub use head::Head;
+pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
 pub use load::{Damage, Loaded, load};
 pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;
+pub use search::{Hit, search};
 pub(crate) use writer::LogWriter;
 
 /// What can go wrong with the session store.

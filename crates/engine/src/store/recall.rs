@@ -9,7 +9,8 @@ use tiller_protocol::id::SessionId;
 use tiller_protocol::line;
 use tiller_steering::attachment::Memory;
 
-use super::list::{newest_first, title};
+use super::all;
+use super::head::title;
 
 /// Bytes of the end of a log that are looked at for the last answer.
 const TAIL: u64 = 128 * 1024;
@@ -18,11 +19,12 @@ const ANSWER_CHARS: usize = 300;
 
 /// Sessions of a project other than this one in which something was said, newest first.
 pub(crate) fn recall(config_dir: &Path, project: &Path, except: SessionId, at_most: usize) -> Vec<Memory> {
-    let others = newest_first(config_dir, project).into_iter().filter(|(id, _, _)| *id != except);
+    let others = all(config_dir, project).into_iter().filter(|file| file.id != except);
     others
-        .filter_map(|(_, log, modified)| {
+        .filter_map(|file| {
+            let log = file.log;
             let began = title(&log)?;
-            let date = Timestamp::try_from(modified).ok()?.strftime("%Y-%m-%d").to_string();
+            let date = Timestamp::try_from(file.modified).ok()?.strftime("%Y-%m-%d").to_string();
             let text = match last_answer(&log) {
                 Some(answer) => format!("It began with \"{began}\" and ended with \"{answer}\""),
                 None => format!("It began with \"{began}\""),

@@ -1,0 +1,132 @@
+//! What a session is about, from the beginning and the end of its log.
+
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+/// Bytes of a log that are looked at for its title.
+const BEGINNING: u64 = 256 * 1024;
+/// Bytes of its end that are looked at for the name the user has given it.
+const END: u64 = 16 * 1024;
+/// Characters of a title.
+const TITLE_CHARS: usize = 80;
+
+/// What is known of a session without reading all of its log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The name the user has given it, or the first prompt, cut; empty when there is neither.
+    pub title: String,
+    /// When it was begun.
+    pub started: Option<Timestamp>,
+    /// Where.
+    pub cwd: Option<PathBuf>,
+    /// The branch that was checked out at the first prompt.
+    pub branch: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    timestamp: Option<Timestamp>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    git_branch: Option<String>,
+    #[serde(default)]
+    is_meta: bool,
+    #[serde(default)]
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: serde_json::Value,
+}
+
+impl Line {
+    /// The text of a prompt; results of calls and what Tiller added are none.
+    fn prompt(&self) -> Option<String> {
+        if self.kind != "user" || self.is_meta {
+            return None;
+        }
+        let content = &self.message.as_ref()?.content;
+        let text = match content {
+            serde_json::Value::String(text) => text.as_str(),
+            blocks => blocks.as_array()?.iter().find_map(|block| block["text"].as_str())?,
+        };
+        Some(cut(text))
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TITLE_CHARS).collect()
+}
+
+/// The title of a session; nothing if nothing was said in it.
+pub(super) fn title(log: &Path) -> Option<String> {
+    lines(log)?.find_map(|line| line.prompt())
+}
+
+pub(super) fn head(log: &Path) -> Head {
+    let mut head = Head::default();
+    for line in lines(log).into_iter().flatten() {
+        head.started = head.started.or(line.timestamp);
+        head.cwd = head.cwd.or_else(|| line.cwd.clone());
+        if let Some(title) = line.prompt() {
+            head.branch = line.git_branch;
+            head.title = title;
+            break;
+        }
+    }
+    if let Some(name) = given_name(log) {
+        head.title = name;
+    }
+    head
+}
+
+/// Lines of the beginning that may matter. Long ones that are known not to are passed over unread.
+fn lines(log: &Path) -> Option<impl Iterator<Item = Line>> {
+    let file = fs_err::File::open(log).ok()?;
+    let mut reader = BufReader::with_capacity(32 * 1024, file.take(BEGINNING));
+    let mut buffer = Vec::new();
+    Some(std::iter::from_fn(move || {
+        loop {
+            buffer.clear();
+            if reader.read_until(b'\n', &mut buffer).ok()? == 0 {
+                return None;
+            }
+            let is_ours = buffer.starts_with(b"{\"type\":\"");
+            let may_matter = ["{\"type\":\"user\"", "{\"type\":\"session\""]
+                .iter()
+                .any(|start| buffer.starts_with(start.as_bytes()));
+            if (may_matter || !is_ours)
+                && let Ok(line) = serde_json::from_slice(&buffer)
+            {
+                return Some(line);
+            }
+        }
+    }))
+}
+
+/// Programs that let the user name a session add a line with the name.
+fn given_name(log: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        custom_title: String,
+    }
+    let mut file = fs_err::File::open(log).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
+    let mut end = Vec::new();
+    file.take(END).read_to_end(&mut end).ok()?;
+    let named = end.rsplit(|byte| *byte == b'\n').filter(|line| line.len() < 4096);
+    let mut named = named.filter_map(|line| serde_json::from_slice::<Named>(line).ok());
+    named.next().map(|named| cut(&named.custom_title))
+}

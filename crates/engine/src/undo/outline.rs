@@ -1,0 +1,142 @@
+//! What of a log matters for going back: prompts, snapshots, and earlier steps back.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, Entry, Epoch};
+use tiller_protocol::id::{CallId, EntryId, SnapshotId};
+use tiller_protocol::rewind::{Rewound, Stretch};
+
+use crate::store::{Loaded, StoreError, load};
+
+/// A prompt of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its entry.
+    pub id: EntryId,
+    /// The entry's number.
+    pub seq: u64,
+    /// When it was given.
+    pub at: Timestamp,
+    /// What it says.
+    pub text: String,
+    /// Whether the conversation went back behind it.
+    pub abandoned: bool,
+}
+
+/// A snapshot that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snap {
+    /// The number of the entry that tells of it.
+    pub seq: u64,
+    /// What it is called.
+    pub snapshot: SnapshotId,
+    /// The call it was taken for; absent at the end of a turn.
+    pub call: Option<CallId>,
+}
+
+/// An earlier step back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The number of its entry.
+    pub seq: u64,
+    /// What it did.
+    pub rewound: Rewound,
+    /// What was left behind before it.
+    pub before: Vec<Stretch>,
+}
+
+/// The outline of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    /// All prompts, oldest first.
+    pub prompts: Vec<Prompt>,
+    /// All snapshots, oldest first.
+    pub snaps: Vec<Snap>,
+    /// All steps back, oldest first.
+    pub steps: Vec<Step>,
+    /// Stretches that are no part of the conversation.
+    pub abandoned: Vec<Stretch>,
+    /// The number of the last entry.
+    pub seq: u64,
+    /// What loading the log told.
+    pub loaded: Loaded,
+    pub(crate) epoch: Option<Epoch>,
+}
+
+impl Outline {
+    /// Reads a log.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(log: &Path) -> Result<Self, StoreError> {
+        let mut outline = Self::default();
+        outline.loaded = load(log, |entry| outline.take(entry))?;
+        for prompt in &mut outline.prompts {
+            prompt.abandoned = outline.abandoned.iter().any(|stretch| stretch.holds(prompt.seq));
+        }
+        Ok(outline)
+    }
+
+    /// The prompts of the conversation as it stands; their position, from 1, is what the user calls them by.
+    pub fn current(&self) -> impl Iterator<Item = &Prompt> {
+        self.prompts.iter().filter(|prompt| !prompt.abandoned)
+    }
+
+    /// The prompt that the user means: its number, or the beginning of its id.
+    #[must_use]
+    pub fn find(&self, wanted: &str) -> Option<&Prompt> {
+        if let Ok(number) = wanted.parse::<usize>()
+            && let Some(prompt) = number.checked_sub(1).and_then(|at| self.current().nth(at))
+        {
+            return Some(prompt);
+        }
+        let mut found = self.current().filter(|prompt| prompt.id.to_string().starts_with(wanted));
+        found.next().filter(|_| wanted.len() >= 4 && found.next().is_none())
+    }
+
+    /// What the files were when a prompt was given: as they were kept before the first change after it. Nothing if
+    /// nothing was changed since.
+    #[must_use]
+    pub fn files_at(&self, prompt: &Prompt) -> Option<&SnapshotId> {
+        self.snaps.iter().find(|snap| snap.seq > prompt.seq).map(|snap| &snap.snapshot)
+    }
+
+    /// Every snapshot that the log refers to.
+    pub fn snapshots(&self) -> impl Iterator<Item = SnapshotId> {
+        let taken = self.snaps.iter().map(|snap| snap.snapshot.clone());
+        let back = self.steps.iter().filter_map(|step| step.rewound.files.as_ref());
+        taken.chain(back.flat_map(|files| [files.to.clone(), files.undo.clone()]))
+    }
+
+    fn take(&mut self, entry: Entry) {
+        self.seq = entry.seq;
+        match entry.body {
+            Body::User(message) if !message.is_hidden() => {
+                let text: Vec<String> = message.content.iter().filter_map(RawBlock::as_text).collect();
+                let text = text.join("\n");
+                self.prompts.push(Prompt {
+                    id: entry.id,
+                    seq: entry.seq,
+                    at: entry.at,
+                    text,
+                    abandoned: false,
+                });
+            }
+            Body::Effect(Effect::Snapshot { snapshot, call }) => {
+                self.snaps.push(Snap { seq: entry.seq, snapshot, call });
+            }
+            Body::Epoch(epoch) => self.epoch = Some(epoch),
+            Body::Rewound(rewound) => {
+                let before = self.abandoned.clone();
+                if let Some(back) = &rewound.conversation {
+                    self.abandoned.clone_from(&back.abandoned);
+                }
+                self.steps.push(Step { seq: entry.seq, rewound, before });
+            }
+            _ => {}
+        }
+    }
+}

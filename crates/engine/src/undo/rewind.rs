@@ -1,0 +1,162 @@
+//! Going back in a session that nobody has open.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tiller_protocol::entry::{Body, Entry, Epoch};
+use tiller_protocol::env::Env;
+use tiller_protocol::id::SessionId;
+use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, Stretch};
+use tiller_protocol::state::State;
+use tiller_snapshot::{Restored, SnapshotError, Store};
+use tiller_steering::Conversation;
+use tiller_steering::past::Past;
+
+use super::outline::{Outline, Prompt};
+use crate::journal::Journal;
+use crate::store::{LogWriter, StoreError, load};
+
+/// Why it is not possible to go back.
+#[derive(Debug, thiserror::Error)]
+pub enum RewindError {
+    /// The log cannot be used.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The files cannot be brought back.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// No step back was made.
+    #[error("nothing was rewound in this session, so there is nothing to undo")]
+    NothingToUndo,
+}
+
+/// What a step back has done.
+#[derive(Debug, Default)]
+pub struct Undone {
+    /// The files, if they went back.
+    pub files: Option<Restored>,
+    /// Whether the conversation went back.
+    pub conversation: bool,
+}
+
+/// A session's log, open for a step back.
+pub struct Rewind {
+    journal: Journal,
+    outline: Outline,
+    log: std::path::PathBuf,
+}
+
+impl Rewind {
+    /// Opens a log. Nobody else can have it open meanwhile.
+    ///
+    /// # Errors
+    /// When it is in use or cannot be read.
+    pub fn open(log: &Path, session: SessionId, env: &Env) -> Result<Self, RewindError> {
+        let mut writer = LogWriter::open(log, &session.to_string())?;
+        let outline = Outline::read(log)?;
+        let mut state = State::default();
+        let loaded = load(log, |entry| state.apply(&entry))?;
+        writer.continue_at(loaded.length, loaded.hash)?;
+        let (events, _nobody) = tokio::sync::mpsc::unbounded_channel();
+        let folds = (state, Conversation::default(), Arc::new(Past::default()));
+        let journal = Journal::new(env.clone(), session, folds, Some(writer), events);
+        Ok(Self { journal, outline, log: log.to_owned() })
+    }
+
+    /// What the log holds.
+    #[must_use]
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// Goes back to before a prompt.
+    ///
+    /// # Errors
+    /// When files cannot be brought back or the log cannot be written.
+    pub fn to(
+        mut self,
+        prompt: &Prompt,
+        conversation: bool,
+        files: Option<&mut Store>,
+    ) -> Result<Undone, RewindError> {
+        let restored = match (files, self.outline.files_at(prompt).cloned()) {
+            (Some(store), Some(snapshot)) => Some((snapshot.clone(), store.restore(&snapshot)?)),
+            _ => None,
+        };
+        let mut abandoned = self.outline.abandoned.clone();
+        abandoned.push(Stretch { from: prompt.seq, until: self.outline.seq.saturating_add(1) });
+        self.record(Some(prompt), conversation.then_some(abandoned), restored)
+    }
+
+    /// Takes the last step back again.
+    ///
+    /// # Errors
+    /// When there was none, files cannot be brought back, or the log cannot be written.
+    pub fn undo(mut self, store: &mut Store) -> Result<Undone, RewindError> {
+        let step = self.outline.steps.last().cloned().ok_or(RewindError::NothingToUndo)?;
+        let restored = match &step.rewound.files {
+            Some(files) => Some((files.undo.clone(), store.restore(&files.undo)?)),
+            None => None,
+        };
+        let abandoned = step.rewound.conversation.map(|_| {
+            let mut before = step.before;
+            before.push(Stretch { from: step.seq, until: self.outline.seq.saturating_add(1) });
+            before
+        });
+        self.record(None, abandoned, restored)
+    }
+
+    fn record(
+        &mut self,
+        to: Option<&Prompt>,
+        abandoned: Option<Vec<Stretch>>,
+        restored: Option<(tiller_protocol::id::SnapshotId, Restored)>,
+    ) -> Result<Undone, RewindError> {
+        let conversation = match abandoned {
+            Some(abandoned) => Some(conversation(&self.log, abandoned)?),
+            None => None,
+        };
+        let went_back = conversation.is_some();
+        let (to_snapshot, files) = restored.unzip();
+        self.journal.append(Body::Rewound(Rewound {
+            to: to.map(|prompt| prompt.id),
+            conversation,
+            files: to_snapshot
+                .zip(files.as_ref())
+                .map(|(to, restored)| FilesBack { to, undo: restored.undo.clone() }),
+        }))?;
+        // What the model thought was bound to the conversation as it was.
+        if let Some(epoch) = self.outline.epoch.take().filter(|_| went_back) {
+            self.journal.append(Body::Epoch(Epoch { reason: "rewind".to_owned(), ..epoch }))?;
+        }
+        Ok(Undone { files, conversation: went_back })
+    }
+}
+
+/// The conversation of a log without some stretches of it.
+pub(crate) fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<ConversationBack, StoreError> {
+    let view = ConversationBack { abandoned, ..ConversationBack::default() };
+    let mut state = State::default();
+    load(log, |entry: Entry| {
+        if view.holds(entry.seq) {
+            state.apply(&entry);
+        }
+    })?;
+    Ok(ConversationBack::new(view.abandoned, &state))
+}
+
+/// The conversation after a step back, folded anew from the log up to an entry.
+pub(crate) fn refold(
+    log: &Path,
+    back: &ConversationBack,
+    until: u64,
+) -> Result<(Conversation, Arc<Past>), StoreError> {
+    let (mut conversation, mut past) = (Conversation::default(), Past::default());
+    load(log, |entry| {
+        if entry.seq < until && back.holds(entry.seq) {
+            conversation.push(&entry);
+            past.push(&entry);
+        }
+    })?;
+    Ok((conversation, Arc::new(past)))
+}

@@ -1,0 +1,87 @@
+//! Going back: the conversation goes on from an earlier prompt, files are what they were then, or both.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::effect::{FileSeen, Todo};
+use crate::id::{EntryId, SnapshotId};
+use crate::state::State;
+
+/// One step back. Nothing of the log is taken away: what is left behind stays there, and the step can be undone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rewound {
+    /// The prompt before which everything stands again; absent when a step back is undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<EntryId>,
+    /// What has become of the conversation, if it went back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationBack>,
+    /// What has become of the files, if they went back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesBack>,
+}
+
+/// The conversation as it goes on: a view of the log, and the state that belongs to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationBack {
+    /// All stretches of the log that are no part of the conversation from now on.
+    pub abandoned: Vec<Stretch>,
+    /// The conversation entry to go on from.
+    pub leaf: Option<EntryId>,
+    /// Where commands start.
+    pub cwd: PathBuf,
+    /// The todo list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<Todo>,
+    /// What the model has seen of files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<FileSeen>,
+}
+
+impl ConversationBack {
+    /// The conversation without these stretches, of which `state` is the fold.
+    #[must_use]
+    pub fn new(abandoned: Vec<Stretch>, state: &State) -> Self {
+        Self {
+            abandoned,
+            leaf: state.leaf,
+            cwd: state.cwd.clone(),
+            todos: state.todos.clone(),
+            seen: state.files.iter().cloned().collect(),
+        }
+    }
+
+    /// Whether an entry with this number is part of the conversation.
+    #[must_use]
+    pub fn holds(&self, seq: u64) -> bool {
+        !self.abandoned.iter().any(|stretch| stretch.holds(seq))
+    }
+}
+
+/// Entries by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// The first of them.
+    pub from: u64,
+    /// The one behind the last of them.
+    pub until: u64,
+}
+
+impl Stretch {
+    /// Whether the entry with this number is one of them.
+    #[must_use]
+    pub fn holds(&self, seq: u64) -> bool {
+        (self.from..self.until).contains(&seq)
+    }
+}
+
+/// Files that were brought back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesBack {
+    /// What they are now.
+    pub to: SnapshotId,
+    /// What they were, so that it can be undone.
+    pub undo: SnapshotId,
+}
