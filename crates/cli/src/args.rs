@@ -21,10 +21,15 @@ const AFTER_HELP: &str = "\
 Commands:
   tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
   tiller -p PROMPT       Do one task and print the answer
+  tiller agents list     See which agents work can be delegated to
   tiller config          Look at settings and change them
   tiller hooks           See which hooks there are, and try them out
   tiller inspect         See what a session consisted of: requests, calls, decisions, what was added
+  tiller message         Leave notes for the sessions of this project, and read them
   tiller permissions     Ask what would be allowed and why; test rules
+  tiller plans           See plans and how they changed
+  tiller sessions        List sessions; show, verify, export, search, compare and remove them
+  tiller rewind          Go back to before a prompt: conversation, files, or both
   tiller sandbox run     Try how a command is confined
   tiller trust           Trust the settings of a project
   tiller doctor          Say how Tiller stands on this machine; --network: what it connects to
@@ -35,7 +40,8 @@ Environment:
 
 Exit codes:
   0 success   1 failure or bad value   2 unknown option   3 a needed tool was denied
-  5 --max-turns reached   6 --max-budget-usd reached   130 interrupted   143 terminated";
+  5 --max-turns reached   6 --max-budget-usd reached   7 --max-tokens reached   8 --max-time reached
+  130 interrupted   143 terminated";
 
 /// The coding agent you can steer.
 #[derive(Debug, Parser)]
@@ -92,7 +98,27 @@ pub(crate) struct Args {
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) max_budget_usd: Option<f64>,
 
-    /// default, acceptEdits, bypassPermissions, dontAsk or plan
+    /// Stop when so many tokens were read and written, sub-agents included
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// Stop asking the model after so many seconds
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_time: Option<u64>,
+
+    /// Further agents, e.g. '{"reviewer": {"description": "Reviews changes", "prompt": "You review."}}'
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
+
+    /// How many levels of sub-agents there may be; 0 for none
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=5))]
+    pub(crate) agent_depth: Option<u32>,
+
+    /// How many sub-agents may work at once
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) max_agents: Option<u32>,
+
+    /// default, acceptEdits, bypassPermissions, dontAsk, plan or delegate
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<Mode>,
 

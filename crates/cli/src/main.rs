@@ -1,5 +1,6 @@
 //! Tiller: the coding agent you can steer.
 
+mod agents;
 mod args;
 mod config;
 mod demo;
@@ -9,9 +10,13 @@ mod headless;
 mod hooks;
 mod inspect;
 mod logging;
+mod message;
 mod permissions;
+mod plans;
+mod rewind;
 mod sandbox;
 mod scope;
+mod sessions;
 mod settings;
 mod setup;
 mod steering;
@@ -52,12 +57,17 @@ fn run() -> anyhow::Result<Exit> {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let env = world::env()?;
     match words.get(1).map(String::as_str) {
+        Some("agents") => return agents::main(&words[1..], &env),
         Some("demo") => return demo::main(&words[1..], &env),
         Some("config") => return config::main(&words[1..], &env),
         Some("doctor") => return doctor::main(&words[1..], &env),
         Some("hooks") => return hooks::main(&words[1..], &env),
         Some("inspect") => return inspect::main(&words[1..], &env),
+        Some("message") => return message::main(&words[1..], &env),
         Some("permissions") => return permissions::main(&words[1..], &env),
+        Some("plans") => return plans::main(&words[1..], &env),
+        Some("rewind") => return rewind::main(&words[1..], &env),
+        Some("sessions") => return sessions::main(&words[1..], &env),
         Some("sandbox") => return sandbox::main(&words[1..], &env),
         Some("trust") => return trust::main(&words[1..], &env),
         _ => {}

@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tiller_config::{config_dir, tool_concurrency};
-use tiller_engine::{Limits, PromptChoice, Setup, Start, store};
+use tiller_config::{AgentDefinition, config_dir, tool_concurrency};
+use tiller_engine::{AgentLimits, Limits, PromptChoice, Setup, Start, store};
 use tiller_model::name::{Names, Provider, asks_for_long_context};
 use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
-use tiller_tools::Registry;
+use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry};
 
 use crate::args::{Args, InputFormat};
 use crate::headless::{SessionFacts, Terms};
@@ -37,7 +38,12 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let main_model = names.main_model(model_setting.as_deref());
     let fallback_model = settings::fallback_model(&settings, &names, &main_model)?;
     let rules = settings::rules(&settings)?;
-    let registry = tools(args, &rules)?;
+    let limits = limits(args, env);
+    let agents = crate::agents::load(args, env)?;
+    let interactive = interactive(args)?;
+    let registry = tools(args, &rules, agent_lines(&agents, &limits))?;
+    // What nobody can answer is not offered.
+    let registry = registry.filtered(|name| interactive || !ONLY_WITH_USER.contains(&name));
     let catalog = Catalog::shipped()?;
     let window = catalog.info(&main_model).context_window;
     if asks_for_long_context(&main_model) && window < LONG_WINDOW {
@@ -53,6 +59,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         cwd: env.cwd.clone(),
         model: main_model,
         tools: registry.names().into_iter().map(str::to_owned).collect(),
+        agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         api_key_source: if env.var("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },
         betas: args.betas.clone(),
         catalog,
@@ -62,7 +69,6 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         },
     };
     let (mode, default_mode) = settings::modes(&settings)?;
-    let interactive = interactive(args)?;
     let terms = Terms {
         asks: interactive,
         bypass: settings::bypass_is_available(args, &settings),
@@ -90,17 +96,14 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         offline,
         prompt,
         user_context: true,
-        limits: Limits {
-            max_turns: args.max_turns,
-            max_budget_usd: args.max_budget_usd,
-            concurrency: tool_concurrency(env),
-        },
+        limits,
+        agents,
         streaming_tools: settings.streaming_tool_execution.value,
         stream_events: args.include_partial_messages,
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
-        steering: steering::choice(&settings, env, &config_dir),
+        steering: steering::choice(args, &settings, env, &config_dir),
         env: settings::variables(&settings, env),
         config_dir,
     };
@@ -130,9 +133,39 @@ fn read_prompt(env: &Env, file: &Path) -> anyhow::Result<String> {
     fs_err::read_to_string(&path).context("the prompt file could not be read")
 }
 
+fn limits(args: &Args, env: &Env) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        max_turns: args.max_turns,
+        max_budget_usd: args.max_budget_usd,
+        max_tokens: args.max_tokens,
+        max_time: args.max_time.map(Duration::from_secs),
+        concurrency: tool_concurrency(env),
+        agents: AgentLimits {
+            depth: args.agent_depth.unwrap_or(usual.agents.depth),
+            at_once: args.max_agents.map_or(usual.agents.at_once, |agents| agents as usize),
+        },
+    }
+}
+
+/// What the model is told of the agents that it can call upon.
+fn agent_lines(agents: &[AgentDefinition], limits: &Limits) -> Vec<AgentLine> {
+    if limits.agents.depth == 0 {
+        return Vec::new();
+    }
+    let line = |agent: &AgentDefinition| AgentLine {
+        name: agent.name.clone(),
+        when_to_use: agent.when_to_use.clone(),
+        knows_conversation: agent.fork_context,
+        tools: agent.tools.clone(),
+        without: agent.disallowed_tools.clone(),
+    };
+    agents.iter().map(line).collect()
+}
+
 /// The tools on offer: those asked for, without those taken away.
-fn tools(args: &Args, rules: &Rules) -> anyhow::Result<Registry> {
-    let all = tiller_tools::built_in();
+fn tools(args: &Args, rules: &Rules, agents: Vec<AgentLine>) -> anyhow::Result<Registry> {
+    let all = tiller_tools::agent_tools(tiller_tools::built_in(), agents);
     let known = all.names();
     let wanted = match args.tools.as_deref() {
         None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),

@@ -29,6 +29,16 @@ struct Middle<'a> {
     new: &'a str,
 }
 
+/// What changed from one text to another, in the form that patches have.
+#[must_use]
+pub fn unified_diff(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
+    TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(CONTEXT)
+        .header(old_name, new_name)
+        .to_string()
+}
+
 /// The patch from one text to another; nothing when it is too large to be of use.
 pub(crate) fn patch(old: &str, new: &str) -> Option<Vec<Hunk>> {
     let middle = Middle::of(old, new);

@@ -46,14 +46,13 @@ mod todo_write;
 mod web_fetch;
 mod web_search;
 
-pub use cx::{
-    AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, ToolCx, View, WebSearchRequest,
-};
+pub use cx::{AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, ToolCx, View, WebSearchRequest};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
 pub use workspace::resolve_links;
 
 pub use ask_user_question::{AskUserQuestion, AskUserQuestionInput};
+pub use change::unified_diff;
 pub use edit::{Edit, EditInput};
 pub use enter_plan_mode::{EnterPlanMode, EnterPlanModeInput, QUESTION as ENTER_PLAN_MODE_QUESTION};
 pub use exit_plan_mode::{ExitPlanMode, ExitPlanModeInput};

@@ -14,6 +14,8 @@ use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
 
+use super::consult::{self, EditedPlan, Pending, Yes};
+use super::background::{Calls, stop_task};
 use super::initialize::initialize;
 use super::tally::Tally;
 
@@ -37,7 +39,7 @@ const LEAVE_SANDBOX: &str = "leave_sandbox";
 /// Keeps track of what was asked over the stream.
 pub(crate) struct Control {
     terms: Terms,
-    pending: HashMap<String, AskId>,
+    pending: HashMap<String, (AskId, Pending)>,
     /// The host knows the question whether a command may leave the sandbox.
     lets_out: bool,
     /// Hooks that run in the host.
@@ -45,6 +47,7 @@ pub(crate) struct Control {
     /// Messages that have not reached the model yet.
     undelivered: Vec<EntryId>,
     host_is_gone: bool,
+    calls: Calls,
 }
 
 /// What a frame or an event leads to.
@@ -54,11 +57,16 @@ pub(crate) struct Reaction {
     pub(crate) commands: Vec<Command>,
     /// What the host should know went wrong.
     pub(crate) warning: Option<String>,
+    /// A plan as the user wants it, to be written before the commands are carried out.
+    pub(crate) plan: Option<EditedPlan>,
     /// Why the run cannot go on.
     pub(crate) failure: Option<String>,
+    /// Whether the host wants to hear what sub-agents say.
+    pub(crate) forward_text: Option<bool>,
 }
 
-type Answered = Result<(Value, Vec<Command>), String>;
+/// The answer to a request with what it leads to, or why there is none.
+pub(super) type Answered = Result<(Value, Vec<Command>), String>;
 
 #[derive(Deserialize)]
 struct UserFrame {
@@ -90,11 +98,13 @@ impl Control {
             lets_out: false,
             undelivered: Vec::new(),
             host_is_gone: false,
+            calls: Calls::default(),
         }
     }
 
     /// What an event calls for: frames for the host, or answers in its place.
     pub(crate) fn on_event(&mut self, event: &Event) -> Reaction {
+        self.calls.note(event);
         let frames = match event {
             Event::Appended(entry) => {
                 self.note_delivery(entry);
@@ -111,10 +121,13 @@ impl Control {
                 return Reaction { commands: vec![not_asked(*id)], ..Reaction::default() };
             }
             Event::Asked(id, Ask::Permission(ask)) if self.terms.asks => {
-                let request_id = id.to_string();
-                self.pending.insert(request_id.clone(), *id);
-                let request = can_use_tool(ask);
-                vec![json!({"type": "control_request", "request_id": request_id, "request": request})]
+                vec![self.put(*id, Pending::Permission, can_use_tool(ask))]
+            }
+            Event::Asked(id, Ask::Question(ask)) => {
+                vec![self.put(*id, Pending::Question, consult::questions(ask))]
+            }
+            Event::Asked(id, Ask::Plan(ask)) => {
+                vec![self.put(*id, Pending::Plan(Box::new(ask.clone())), consult::plan(ask))]
             }
             Event::Asked(id, Ask::Hook(ask)) => {
                 let request_id = id.to_string();
@@ -134,10 +147,18 @@ impl Control {
         Reaction { frames, ..Reaction::default() }
     }
 
+    /// Puts a question to the host.
+    fn put(&mut self, id: AskId, pending: Pending, request: Value) -> Value {
+        let request_id = id.to_string();
+        let frame = json!({"type": "control_request", "request_id": request_id, "request": request});
+        self.pending.insert(request_id, (id, pending));
+        frame
+    }
+
     /// The host is gone: open questions are answered with no, and so are those that follow.
     pub(crate) fn nobody_answers(&mut self) -> Vec<Command> {
         self.host_is_gone = true;
-        let questions = self.pending.drain().map(|(_, id)| refuse(id));
+        let questions = self.pending.drain().map(|(_, (id, _))| refuse(id));
         questions.chain(self.hooks.drain().map(|(_, id)| no_hook(id))).collect()
     }
 
@@ -182,28 +203,30 @@ impl Control {
             let command = Command::Answer(id, Answer::Hook { answer: hook_answer(response) });
             return Reaction { commands: vec![command], ..Reaction::default() };
         }
-        let Some(id) = self.pending.remove(request) else { return Reaction::default() };
+        let Some((id, pending)) = self.pending.remove(request) else { return Reaction::default() };
         let body = &response["response"];
-        let (updates, warning) = match updates(body) {
+        let (updates, unclear) = match updates(body) {
             Ok(updates) => (updates, None),
             Err(problem) => (Vec::new(), Some(problem)),
         };
-        let answer = match (response["subtype"].as_str(), body["behavior"].as_str()) {
-            (Some("success"), Some("allow")) => Answer::Allow {
-                updated_input: body.get("updatedInput").filter(|input| input.is_object()).cloned(),
-                updates,
-            },
+        let refused = |answer| Yes { answer, edited: None, warning: None };
+        let Yes { answer, edited: plan, warning } = match (response["subtype"].as_str(), body["behavior"].as_str()) {
+            (Some("success"), Some("allow")) => {
+                let input = body.get("updatedInput").filter(|input| input.is_object()).cloned();
+                consult::yes(pending, input, updates)
+            }
             (Some("success"), _) => {
                 let then = if body["interrupt"] == true { Then::EndTurn } else { Then::GoOn };
                 let message = body["message"].as_str().unwrap_or("no reason was given");
-                Answer::Refuse { feedback: Some(message.to_owned()), then }
+                refused(Answer::Refuse { feedback: Some(message.to_owned()), then })
             }
             _ => {
                 let error = response["error"].as_str().unwrap_or("the permission callback failed");
-                Answer::Refuse { feedback: Some(error.to_owned()), then: Then::GoOn }
+                refused(Answer::Refuse { feedback: Some(error.to_owned()), then: Then::GoOn })
             }
         };
-        Reaction { commands: vec![Command::Answer(id, answer)], warning, ..Reaction::default() }
+        let warning = unclear.or(warning);
+        Reaction { commands: vec![Command::Answer(id, answer)], warning, plan, ..Reaction::default() }
     }
 
     fn request(&mut self, frame: &Value, tally: &Tally) -> Reaction {
@@ -219,6 +242,8 @@ impl Control {
             "interrupt" => Ok(self.interrupt(tally)),
             "set_permission_mode" => self.set_mode(request),
             "set_model" => Ok(self.set_model(request)),
+            "background_tasks" => self.calls.background(request),
+            "stop_task" => stop_task(request),
             "mcp_status" => Ok((json!({"mcpServers": []}), Vec::new())),
             other => Err(format!("unsupported request: {other}")),
         };
@@ -226,7 +251,8 @@ impl Control {
         match answered {
             Ok((response, commands)) => {
                 let frames = answer(json!({"subtype": "success", "request_id": id, "response": response}));
-                Reaction { frames, commands, ..Reaction::default() }
+                let forward_text = request["forwardSubagentText"].as_bool();
+                Reaction { frames, commands, forward_text, ..Reaction::default() }
             }
             Err(error) => {
                 let frames = answer(json!({"subtype": "error", "request_id": id, "error": error}));

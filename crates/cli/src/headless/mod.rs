@@ -1,6 +1,9 @@
 //! Running without a terminal: one prompt, or a stream of messages, in; text or JSON out.
 
+mod consult;
+mod background;
 mod control;
+mod delegated;
 mod frames;
 mod initialize;
 mod input;
@@ -21,6 +24,7 @@ pub(crate) use output::never_started;
 
 use crate::args::{Args, InputFormat, OutputFormat};
 use crate::exit::Exit;
+use consult::EditedPlan;
 use control::{Control, Reaction};
 use input::Lines;
 use output::Output;
@@ -156,6 +160,8 @@ impl Run {
                 self.note_end(entry);
             }
             Event::TurnStarted => self.tally.begin_turn(),
+            Event::AgentStarted(info) => self.tally.delegate(info),
+            Event::Agent(_, event) => self.tally.take_of_agent(event),
             Event::Rejected(problem) => self.tally.breakdown = Some(problem.clone()),
             _ => {}
         }
@@ -171,8 +177,14 @@ impl Run {
         for frame in reaction.frames {
             self.output.frame(&frame)?;
         }
+        self.tally.forward_text = reaction.forward_text.unwrap_or(self.tally.forward_text);
         if let Some(warning) = &reaction.warning {
             self.output.warn("permission_update", warning)?;
+        }
+        if let Some(EditedPlan { path, plan }) = &reaction.plan
+            && let Err(error) = tiller_tools::plan_file::save(path, plan)
+        {
+            self.output.warn("plan", &format!("The changed plan could not be written: {error}."))?;
         }
         for command in reaction.commands {
             self.send(command).await;

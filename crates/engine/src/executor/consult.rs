@@ -124,7 +124,7 @@ impl Permission<'_> {
         let path = self.view.plan_file.clone().unwrap_or_default();
         let plan = written(&path)?;
         if !self.services.interactive {
-            let handed_over = HandedOver { plan: self.services.secrets.mask(&plan), path };
+            let handed_over = HandedOver { plan: self.services.secrets.mask(&plan).into_owned(), path };
             self.answered(plan, PlanMoment::HandedOver, "no-user", Vec::new(), cancel).await?;
             return Err(Verdict::HandedOver(Box::new(handed_over)));
         }
@@ -155,7 +155,7 @@ impl Permission<'_> {
         }
         PlanAsk {
             call: self.call.id.clone(),
-            plan: self.services.secrets.mask(plan),
+            plan: self.services.secrets.mask(plan).into_owned(),
             path,
             allowed_prompts: input.allowed_prompts,
             modes,
