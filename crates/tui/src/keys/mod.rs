@@ -11,7 +11,7 @@ use crossterm::event::KeyEvent;
 use action::ESSENTIAL;
 pub use action::{Action, Context, Row, TABLE};
 pub use chord::Chord;
-pub use help::Help;
+pub(crate) use help::{entry as help_entry, help_lines};
 
 /// The word with which settings take a key's meaning away.
 const NONE: &str = "none";
@@ -26,7 +26,7 @@ pub enum KeyError {
         key: String,
     },
     /// The action does not exist.
-    #[error("\"{action}\" is no action that a key can have{}; /help lists them all", nearest(.nearest.as_deref()))]
+    #[error("\"{action}\" is no action that a key can have{}; /help lists them all", meant(*.nearest))]
     UnknownAction {
         /// As it was written.
         action: String,
@@ -52,14 +52,16 @@ pub enum KeyError {
         action: &'static str,
     },
     /// Nothing would be left to do this with.
-    #[error("\"{action}\" would have no key any more, and nothing goes on without it; bind another key to it")]
+    #[error(
+        "\"{action}\" would have no key any more, and nothing goes on without it; bind another key to it"
+    )]
     Unreachable {
         /// The action.
         action: &'static str,
     },
 }
 
-fn nearest(name: Option<&str>) -> String {
+fn meant(name: Option<&str>) -> String {
     name.map(|name| format!(" (did you mean \"{name}\"?)")).unwrap_or_default()
 }
 
@@ -117,11 +119,9 @@ impl Keymap {
             return Err(KeyError::Typed { key: chord.to_string(), action: row.name });
         }
         match chosen.insert((row.context, chord), row.action) {
-            Some(before) if before != row.action => Err(KeyError::Conflict {
-                key: chord.to_string(),
-                first: before.row().name,
-                second: row.name,
-            }),
+            Some(before) if before != row.action => {
+                Err(KeyError::Conflict { key: chord.to_string(), first: before.row().name, second: row.name })
+            }
             _ => {
                 self.unbind(row.context, chord);
                 self.bind(row.action, chord);

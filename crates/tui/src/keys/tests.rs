@@ -9,7 +9,12 @@ fn ctrl(letter: char) -> KeyEvent {
 }
 
 fn complaints(settings: &[(&str, &str)]) -> Vec<String> {
-    Keymap::with(settings.iter().copied()).err().into_iter().flatten().map(|error| error.to_string()).collect()
+    Keymap::with(settings.iter().copied())
+        .err()
+        .into_iter()
+        .flatten()
+        .map(|error| error.to_string())
+        .collect()
 }
 
 #[test]
@@ -39,7 +44,8 @@ fn settings_give_keys_another_meaning() {
 
 #[test]
 fn mistakes_are_told_all_at_once_with_what_to_do() {
-    let told = complaints(&[("hyper+q", "undo"), ("ctrl+x", "kill word"), ("ctrl+y", "explode"), ("x", "undo")]);
+    let told =
+        complaints(&[("hyper+q", "undo"), ("ctrl+x", "kill word"), ("ctrl+y", "explode"), ("x", "undo")]);
     assert_eq!(told.len(), 4, "{told:?}");
     assert!(told[0].contains("\"hyper+q\" is no key"), "{told:?}");
     assert!(told[1].contains("did you mean \"kill-word-back\""), "{told:?}");

@@ -1,0 +1,111 @@
+//! Questions that the user answers with a key, each in its own dialog.
+//!
+//! The app shows [`Pending`], which holds everything that a session asks. [`Choice`] and [`Trust`] are questions of the
+//! program itself.
+
+mod choice;
+mod choices;
+mod feedback;
+mod pending;
+mod permission;
+#[cfg(test)]
+pub(crate) mod picture;
+mod plan;
+mod question;
+mod sheet;
+mod trust;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use tiller_protocol::ask::{Answer, Ask};
+
+pub use choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+pub use pending::{Attention, Pending, PendingOutcome};
+pub use permission::Permission;
+pub use plan::{PlanApproval, PlanEntry};
+pub use question::Questions;
+pub use sheet::Render;
+pub(crate) use sheet::{Scroll, title};
+pub use trust::{Trust, TrustOutcome, TrustQuestion};
+
+use crate::keys::Keymap;
+use crate::theme::Theme;
+use crate::view::View;
+
+/// The tool that asks for plan mode.
+const ENTER_PLAN_MODE: &str = "EnterPlanMode";
+
+/// What a key leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The key was taken.
+    Handled,
+    /// The key means nothing here.
+    Ignored,
+    /// The user has answered.
+    Answered(Answer),
+    /// Open the plan in the user's editor.
+    EditPlan(PathBuf),
+}
+
+/// The dialog of one question of a session.
+#[derive(Debug)]
+enum Dialog {
+    Permission(Box<Permission>),
+    PlanEntry(PlanEntry),
+    Plan(Box<PlanApproval>),
+    Questions(Questions),
+}
+
+impl Dialog {
+    fn of(ask: Ask, subject: Option<Render>, keys: &Arc<Keymap>) -> Option<Self> {
+        let keys = Arc::clone(keys);
+        match ask {
+            Ask::Permission(ask) if ask.tool == ENTER_PLAN_MODE => {
+                Some(Self::PlanEntry(PlanEntry::new(&ask, keys)))
+            }
+            Ask::Permission(ask) => {
+                let dialog = match subject {
+                    Some(subject) => Permission::showing(ask, subject, keys),
+                    None => Permission::new(ask, keys),
+                };
+                Some(Self::Permission(Box::new(dialog)))
+            }
+            Ask::Question(ask) => Some(Self::Questions(Questions::new(ask, keys))),
+            Ask::Plan(ask) => Some(Self::Plan(Box::new(PlanApproval::new(ask, keys)))),
+            Ask::Hook(_) => None,
+        }
+    }
+
+    fn handle(&mut self, key: KeyEvent) -> Outcome {
+        match self {
+            Self::Permission(dialog) => dialog.handle(key),
+            Self::PlanEntry(dialog) => dialog.handle(key),
+            Self::Plan(dialog) => dialog.handle(key),
+            Self::Questions(dialog) => dialog.handle(key),
+        }
+    }
+
+    fn paste(&mut self, text: &str) {
+        match self {
+            Self::Permission(dialog) => dialog.paste(text),
+            Self::PlanEntry(_) => {}
+            Self::Plan(dialog) => dialog.paste(text),
+            Self::Questions(dialog) => dialog.paste(text),
+        }
+    }
+
+    fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        match self {
+            Self::Permission(dialog) => dialog.view(columns, height, theme),
+            Self::PlanEntry(dialog) => dialog.view(columns, height, theme),
+            Self::Plan(dialog) => dialog.view(columns, height, theme),
+            Self::Questions(dialog) => dialog.view(columns, height, theme),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

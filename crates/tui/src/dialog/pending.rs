@@ -1,0 +1,181 @@
+//! Questions that wait for the user: one is shown, the others are counted.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+use tiller_protocol::ask::{Answer, Ask};
+use tiller_protocol::id::AskId;
+
+use super::{Dialog, Outcome, Render};
+use crate::keys::{Action, Context, Keymap};
+use crate::text::fit;
+use crate::theme::Theme;
+use crate::view::View;
+
+/// Whether the user was writing when a question came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// No key was pressed lately: the next one is meant for what is on the screen.
+    Free,
+    /// Keys are on their way that were meant for the input.
+    Typing,
+}
+
+/// Why keys are no answers yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    /// They are.
+    Off,
+    /// The user was writing: keys go on to the input.
+    Typing,
+    /// The question before was just answered: a key that was pressed twice is lost.
+    Answered,
+}
+
+/// What a key leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PendingOutcome {
+    /// The key was taken.
+    Handled,
+    /// The key means nothing here.
+    Ignored,
+    /// The key is not for the question but for the input below.
+    Elsewhere,
+    /// The user has answered.
+    Answered(AskId, Answer),
+    /// Open this file in the user's editor, then call [`Pending::plan_edited`].
+    EditPlan(AskId, PathBuf),
+}
+
+/// The questions, oldest first.
+#[derive(Debug)]
+pub struct Pending {
+    queue: VecDeque<(AskId, Dialog)>,
+    guard: Guard,
+    keys: Arc<Keymap>,
+}
+
+impl Pending {
+    /// No questions yet.
+    #[must_use]
+    pub fn new(keys: Arc<Keymap>) -> Self {
+        Self { queue: VecDeque::new(), guard: Guard::Off, keys }
+    }
+
+    /// Adds a question. Those of hooks are none for a person: it says whether this was one.
+    ///
+    /// `subject` draws what a permission is asked for, if the caller can do it better.
+    pub fn push(&mut self, id: AskId, ask: Ask, subject: Option<Render>, attention: Attention) -> bool {
+        let Some(dialog) = Dialog::of(ask, subject, &self.keys) else { return false };
+        if self.queue.is_empty() {
+            self.guard = if attention == Attention::Typing { Guard::Typing } else { Guard::Off };
+        }
+        self.queue.push_back((id, dialog));
+        true
+    }
+
+    /// How many questions wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether no question waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether keys are no answers yet. As long as this is so, the caller waits for a pause and then calls
+    /// [`Pending::settle`].
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        self.guard != Guard::Off && !self.queue.is_empty()
+    }
+
+    /// The user has paused and seen the question: keys are answers from now on.
+    pub fn settle(&mut self) {
+        self.guard = Guard::Off;
+    }
+
+    /// A question needs no answer any more.
+    pub fn resolve(&mut self, id: AskId) {
+        let shown = self.queue.front().is_some_and(|(shown, _)| *shown == id);
+        self.queue.retain(|(pending, _)| *pending != id);
+        if shown {
+            self.guard = Guard::Answered;
+        }
+    }
+
+    /// The plan as it stands after the user has edited it.
+    pub fn plan_edited(&mut self, id: AskId, plan: String) {
+        let dialog = self.queue.iter_mut().find(|(pending, _)| *pending == id).map(|(_, dialog)| dialog);
+        if let Some(Dialog::Plan(approval)) = dialog {
+            approval.edited(plan);
+        }
+    }
+
+    /// Takes a paste into the text field of the question; says whether there is one to take it.
+    pub fn paste(&mut self, text: &str) -> bool {
+        match self.queue.front_mut() {
+            Some((_, dialog)) if self.guard == Guard::Off => {
+                dialog.paste(text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> PendingOutcome {
+        let Some((id, dialog)) = self.queue.front_mut() else { return PendingOutcome::Elsewhere };
+        if self.guard != Guard::Off {
+            if !looks_around(&self.keys, &key) {
+                let typed_on = self.guard == Guard::Typing;
+                return if typed_on { PendingOutcome::Elsewhere } else { PendingOutcome::Handled };
+            }
+            self.guard = Guard::Off;
+        }
+        let id = *id;
+        match dialog.handle(key) {
+            Outcome::Handled => PendingOutcome::Handled,
+            Outcome::Ignored => PendingOutcome::Ignored,
+            Outcome::EditPlan(path) => PendingOutcome::EditPlan(id, path),
+            Outcome::Answered(answer) => {
+                self.resolve(id);
+                PendingOutcome::Answered(id, answer)
+            }
+        }
+    }
+
+    /// The oldest question, how many there are, and whether keys are answers yet.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        let Some((_, dialog)) = self.queue.front() else { return View::default() };
+        let mut notes = Vec::new();
+        if self.queue.len() > 1 {
+            notes.push(format!("1 of {} questions", self.queue.len()));
+        }
+        match self.guard {
+            Guard::Off => {}
+            Guard::Typing => notes
+                .push(format!("you are writing: pause or press {} to answer", self.keys.hint(Action::Next))),
+            Guard::Answered => notes.push("the next question".to_owned()),
+        }
+        if notes.is_empty() || height < 4 {
+            return dialog.view(columns, height, theme);
+        }
+        let mut view = View::of(vec![Line::styled(fit(&notes.join(" · "), columns.into()), theme.warning)]);
+        view.push(dialog.view(columns, height - 1, theme));
+        view
+    }
+}
+
+/// Keys that nobody presses in the middle of a word, and that answer nothing.
+fn looks_around(keys: &Keymap, key: &KeyEvent) -> bool {
+    let action = keys.action(Context::Dialog, key);
+    matches!(action, Some(Action::Next | Action::Previous | Action::PageDown | Action::PageUp))
+}

@@ -1,0 +1,206 @@
+//! Is this plan good, and how freely may it be carried out? And before: shall there be a plan at all?
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+use tiller_protocol::ask::{Answer, PermissionAsk, PlanAsk, Then};
+use tiller_protocol::mode::Mode;
+
+use super::Outcome;
+use super::choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+use super::choices::{Choices, Entry, Pick};
+use super::feedback::{Feedback, Written};
+use super::sheet::{Body, Scroll, Sheet};
+use crate::keys::{Action, Context, Keymap};
+use crate::markdown;
+use crate::text::{clean, paragraphs, wrap};
+use crate::theme::Theme;
+use crate::view::View;
+
+/// The dialog that approves a plan.
+#[derive(Debug)]
+pub struct PlanApproval {
+    ask: PlanAsk,
+    body: Body,
+    choices: Choices,
+    feedback: Option<Feedback>,
+    scroll: Scroll,
+    keys: Arc<Keymap>,
+}
+
+impl PlanApproval {
+    /// Asks about a plan.
+    #[must_use]
+    pub fn new(ask: PlanAsk, keys: Arc<Keymap>) -> Self {
+        let body = plan_body(&ask.plan);
+        let choices = Choices::new(ask.modes.len() + 1);
+        Self { ask, body, choices, feedback: None, scroll: Scroll::default(), keys }
+    }
+
+    /// The plan as it stands after the user has edited it.
+    pub fn edited(&mut self, plan: String) {
+        self.body = plan_body(&plan);
+        self.ask.plan = plan;
+        self.scroll.to_start();
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> Outcome {
+        if let Some(feedback) = &mut self.feedback {
+            return match feedback.handle(&key) {
+                Written::More => Outcome::Handled,
+                Written::Ignored => Outcome::Ignored,
+                Written::Done(text) => keep_planning(text),
+                Written::Cancelled => {
+                    self.feedback = None;
+                    Outcome::Handled
+                }
+            };
+        }
+        match self.choices.handle(&key, &self.keys) {
+            Pick::Moved => Outcome::Handled,
+            Pick::Chosen(index) => match self.ask.modes.get(index) {
+                Some(mode) => Outcome::Answered(Answer::Plan { mode: *mode }),
+                None => {
+                    let question = "What should be different? (may stay empty)";
+                    self.feedback = Some(Feedback::new(question, "", &self.keys));
+                    Outcome::Handled
+                }
+            },
+            Pick::Other => match self.keys.action(Context::Dialog, &key) {
+                Some(Action::Cancel) => keep_planning(String::new()),
+                Some(Action::EditPlan) => Outcome::EditPlan(self.ask.path.clone()),
+                Some(action) if self.scroll.act(action) => Outcome::Handled,
+                _ => Outcome::Ignored,
+            },
+        }
+    }
+
+    /// Takes a paste into the text field, if one is open.
+    pub fn paste(&mut self, text: &str) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.paste(text);
+        }
+    }
+
+    /// The plan, what it asks for, and the choices.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        let mut foot = self.requests(columns, theme);
+        foot.push(Line::default());
+        let above = foot.len();
+        let (rows, focus, cursor) = match &self.feedback {
+            Some(feedback) => feedback.rows(columns, theme),
+            None => {
+                let entries = self.ask.modes.iter().map(|mode| Entry::new(approval(*mode)));
+                let entries = entries.chain([Entry::new("No, keep planning")]).collect();
+                let (rows, focus) = self.choices.rows(entries, columns, theme);
+                (rows, focus, None)
+            }
+        };
+        foot.extend(rows);
+        let below = |row: u16| row.saturating_add(u16::try_from(above).unwrap_or(u16::MAX));
+        let sheet = Sheet {
+            title: "Carry out this plan?".to_owned(),
+            style: theme.plan,
+            body: self.body.lines(columns, theme),
+            foot,
+            focus: focus.start + above..focus.end + above,
+            cursor: cursor.map(|(column, row)| (column, below(row))),
+            hint: self.hint(),
+            ..Sheet::default()
+        };
+        sheet.compose(columns, height, &self.scroll, theme)
+    }
+
+    fn requests(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        if self.ask.allowed_prompts.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![Line::default()];
+        lines.extend(paragraphs("It would do this without asking again:", columns, theme.strong));
+        for wanted in &self.ask.allowed_prompts {
+            let line = format!("  · {}: {}", clean(&wanted.tool), clean(&wanted.prompt));
+            lines.extend(wrap(&Line::styled(line, theme.text), columns, 4));
+        }
+        lines
+    }
+
+    fn hint(&self) -> String {
+        let keys = |action| self.keys.hint(action);
+        match &self.feedback {
+            Some(_) => format!("{} send · {} back", keys(Action::Submit), keys(Action::Cancel)),
+            None => format!(
+                "{} choose · {} read on · {} edit the plan · {} no",
+                keys(Action::Accept),
+                keys(Action::PageDown),
+                keys(Action::EditPlan),
+                keys(Action::Cancel)
+            ),
+        }
+    }
+}
+
+fn plan_body(plan: &str) -> Body {
+    let plan = plan.to_owned();
+    Body::new(move |columns, theme| markdown::render(&plan, columns, theme))
+}
+
+fn approval(mode: Mode) -> String {
+    match mode {
+        Mode::BypassPermissions => "Yes, and skip all permission questions".to_owned(),
+        Mode::AcceptEdits => "Yes, and accept edits automatically".to_owned(),
+        Mode::Default => "Yes, and confirm each edit".to_owned(),
+        mode => format!("Yes, in mode {mode}"),
+    }
+}
+
+fn keep_planning(feedback: String) -> Outcome {
+    let (feedback, then) =
+        if feedback.is_empty() { (None, Then::EndTurn) } else { (Some(feedback), Then::GoOn) };
+    Outcome::Answered(Answer::Refuse { feedback, then })
+}
+
+/// The dialog that asks whether to plan first.
+#[derive(Debug)]
+pub struct PlanEntry {
+    choice: Choice,
+}
+
+impl PlanEntry {
+    /// The first line of the reason is the question.
+    #[must_use]
+    pub fn new(ask: &PermissionAsk, keys: Arc<Keymap>) -> Self {
+        let (question, reason) = ask.reason.split_once('\n').unwrap_or((&ask.reason, ""));
+        let reason = reason.to_owned();
+        let body = Arc::new(move |columns: u16, theme: &Theme| paragraphs(&reason, columns, theme.text));
+        let options =
+            vec![ChoiceOption::plain("Yes, plan first"), ChoiceOption::plain("No, without plan mode")];
+        Self { choice: Choice::new(question, body, options, keys).in_tone(Tone::Plan) }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> Outcome {
+        match self.choice.handle(key) {
+            ChoiceOutcome::Handled => Outcome::Handled,
+            ChoiceOutcome::Ignored => Outcome::Ignored,
+            ChoiceOutcome::Chosen(0) => {
+                Outcome::Answered(Answer::Allow { updated_input: None, updates: Vec::new() })
+            }
+            // Without a plan the work goes on; with nothing at all the turn ends.
+            ChoiceOutcome::Chosen(_) => {
+                Outcome::Answered(Answer::Refuse { feedback: None, then: Then::GoOn })
+            }
+            ChoiceOutcome::Cancelled => {
+                Outcome::Answered(Answer::Refuse { feedback: None, then: Then::EndTurn })
+            }
+        }
+    }
+
+    /// The question.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        self.choice.view(columns, height, theme)
+    }
+}

@@ -1,0 +1,378 @@
+use crossterm::event::{KeyCode, KeyModifiers};
+use serde_json::json;
+use tiller_protocol::ask::{
+    AllowedPrompt, Asker, Choice as AnswerOption, PermissionAsk, PlanAsk, Question, QuestionAsk, Then,
+};
+use tiller_protocol::id::{AgentId, AskId, CallId};
+use tiller_protocol::mode::Mode;
+use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
+use uuid::Uuid;
+
+use super::picture::pictures;
+use super::*;
+
+const UP: KeyCode = KeyCode::Up;
+const DOWN: KeyCode = KeyCode::Down;
+const ENTER: KeyCode = KeyCode::Enter;
+const ESC: KeyCode = KeyCode::Esc;
+const RIGHT: KeyCode = KeyCode::Right;
+const LEFT: KeyCode = KeyCode::Left;
+
+fn keys() -> Arc<Keymap> {
+    Arc::new(Keymap::default())
+}
+
+fn key(code: KeyCode) -> KeyEvent {
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
+fn typed(text: &str) -> Vec<KeyCode> {
+    text.chars().map(KeyCode::Char).collect()
+}
+
+fn command() -> PermissionAsk {
+    let rule = RuleValue { tool_name: "Bash".to_owned(), rule_content: Some("cargo test:*".to_owned()) };
+    PermissionAsk {
+        call: CallId::from("toolu_1"),
+        tool: "Bash".to_owned(),
+        input: json!({"command": "cargo test --workspace \\\n  && echo \"done\"", "description": "Run all tests"}),
+        reason: "No rule covers cargo test.".to_owned(),
+        blocked_path: None,
+        suggestions: vec![Update::AddRules {
+            rules: vec![rule],
+            behavior: Behavior::Allow,
+            destination: Destination::LocalSettings,
+        }],
+        would_cover: vec!["cargo test -p tui".to_owned(), "cargo test --doc".to_owned()],
+        leaves_sandbox: false,
+        agent: None,
+    }
+}
+
+fn edit() -> PermissionAsk {
+    PermissionAsk {
+        tool: "Edit".to_owned(),
+        input: json!({
+            "file_path": "/work/src/main.rs",
+            "old_string": "fn main() {\n    hello();\n}\n",
+            "new_string": "fn main() {\n    hello(\"漢字\");\n}\n",
+        }),
+        reason: "Edits are confirmed in mode default.".to_owned(),
+        blocked_path: Some("/work/src/main.rs".into()),
+        suggestions: vec![Update::SetMode { mode: Mode::AcceptEdits, destination: Destination::Session }],
+        would_cover: Vec::new(),
+        agent: Some(Asker { id: AgentId::from("a1"), kind: "Explore".to_owned() }),
+        ..command()
+    }
+}
+
+fn plan() -> PlanAsk {
+    PlanAsk {
+        call: CallId::from("toolu_2"),
+        plan: "# Plan\n\nMake it **faster**.\n\n1. Measure\n2. Change `main.rs`\n3. Measure again\n"
+            .to_owned(),
+        path: "/home/ada/.tiller/plans/amber.md".into(),
+        allowed_prompts: vec![AllowedPrompt { tool: "Bash".to_owned(), prompt: "run the tests".to_owned() }],
+        modes: vec![Mode::BypassPermissions, Mode::AcceptEdits, Mode::Default],
+    }
+}
+
+fn question(header: &str, multi_select: bool) -> Question {
+    let option = |label: &str, description: &str| AnswerOption {
+        label: label.to_owned(),
+        description: description.to_owned(),
+    };
+    Question {
+        question: format!("Which {header} shall be used?"),
+        header: header.to_owned(),
+        options: vec![option("First", "Simple and well known."), option("Second", "Faster.")],
+        multi_select,
+    }
+}
+
+fn questions(all: Vec<Question>) -> Questions {
+    Questions::new(QuestionAsk { call: CallId::from("toolu_3"), questions: all, agent: None }, keys())
+}
+
+/// Presses keys one after the other; what the last one leads to.
+fn press(keys: &[KeyCode], mut handle: impl FnMut(KeyEvent) -> Outcome) -> Outcome {
+    keys.iter().fold(Outcome::Ignored, |_, code| handle(key(*code)))
+}
+
+fn asked(ask: PermissionAsk, pressed: &[KeyCode]) -> Outcome {
+    let mut dialog = Permission::new(ask, keys());
+    press(pressed, |key| dialog.handle(key))
+}
+
+fn allowed(updates: Vec<Update>) -> Outcome {
+    Outcome::Answered(Answer::Allow { updated_input: None, updates })
+}
+
+fn refused(feedback: Option<&str>, then: Then) -> Outcome {
+    Outcome::Answered(Answer::Refuse { feedback: feedback.map(str::to_owned), then })
+}
+
+// PERM-21
+#[test]
+fn permission_is_given_once_or_from_now_on_or_not() {
+    assert_eq!(asked(command(), &[ENTER]), allowed(Vec::new()));
+    assert_eq!(asked(command(), &[KeyCode::Char('1')]), allowed(Vec::new()));
+    assert_eq!(asked(command(), &[DOWN, ENTER]), allowed(command().suggestions));
+    assert_eq!(asked(command(), &[ESC]), refused(None, Then::EndTurn));
+    assert_eq!(asked(command(), &[KeyCode::Char('3')]), refused(None, Then::EndTurn));
+    let mut sandboxed = command();
+    sandboxed.leaves_sandbox = true;
+    assert_eq!(asked(sandboxed, &[ESC]), refused(None, Then::GoOn), "the command has run and has a result");
+}
+
+#[test]
+fn the_scope_of_a_rule_is_chosen_and_a_mode_has_none() {
+    let with = |scope| allowed(command().suggestions.into_iter().map(|one| one.meant_for(scope)).collect());
+    assert_eq!(asked(command(), &[DOWN, RIGHT, ENTER]), with(Destination::ProjectSettings));
+    assert_eq!(asked(command(), &[DOWN, RIGHT, RIGHT, ENTER]), with(Destination::UserSettings));
+    assert_eq!(asked(command(), &[DOWN, LEFT, ENTER]), with(Destination::Session));
+    assert_eq!(asked(command(), &[RIGHT]), Outcome::Ignored, "only the marked choice has a scope");
+    assert_eq!(asked(edit(), &[DOWN, RIGHT, ENTER]), allowed(edit().suggestions));
+}
+
+#[test]
+fn a_refusal_can_say_what_to_do_instead() {
+    let mut pressed = vec![UP, ENTER];
+    assert_eq!(asked(command(), &pressed), Outcome::Handled);
+    pressed.push(ENTER);
+    assert_eq!(asked(command(), &pressed), Outcome::Handled, "nothing was said yet");
+    pressed.extend(typed("use 1 thread"));
+    assert_eq!(asked(command(), &pressed), Outcome::Handled, "a digit is text here");
+    pressed.push(ENTER);
+    assert_eq!(asked(command(), &pressed), refused(Some("use 1 thread"), Then::GoOn));
+    assert_eq!(asked(command(), &[UP, ENTER, ESC, UP, UP, UP, ENTER]), allowed(Vec::new()));
+}
+
+// PLAN-18
+#[test]
+fn a_plan_is_approved_in_one_of_the_offered_modes() {
+    let approve = |pressed: &[KeyCode]| {
+        let mut dialog = PlanApproval::new(plan(), keys());
+        press(pressed, |key| dialog.handle(key))
+    };
+    let approved = |mode| Outcome::Answered(Answer::Plan { mode });
+    assert_eq!(approve(&[ENTER]), approved(Mode::BypassPermissions));
+    assert_eq!(approve(&[KeyCode::Char('2')]), approved(Mode::AcceptEdits));
+    assert_eq!(approve(&[DOWN, DOWN, ENTER]), approved(Mode::Default));
+    assert_eq!(approve(&[KeyCode::Char('e')]), Outcome::EditPlan(plan().path));
+    assert_eq!(approve(&[ESC]), refused(None, Then::EndTurn));
+    assert_eq!(approve(&[UP, ENTER, ENTER]), refused(None, Then::EndTurn));
+    let with_feedback: Vec<KeyCode> =
+        [UP, ENTER].into_iter().chain(typed("smaller")).chain([ENTER]).collect();
+    assert_eq!(approve(&with_feedback), refused(Some("smaller"), Then::GoOn));
+}
+
+#[test]
+fn plan_mode_is_entered_only_with_a_yes() {
+    let ask = PermissionAsk {
+        tool: ENTER_PLAN_MODE.to_owned(),
+        reason: "Enter plan mode?\nThe agent would explore first.".to_owned(),
+        ..command()
+    };
+    let enter = |pressed: &[KeyCode]| {
+        let mut dialog = PlanEntry::new(&ask, keys());
+        press(pressed, |key| dialog.handle(key))
+    };
+    assert_eq!(enter(&[ENTER]), allowed(Vec::new()));
+    assert_eq!(enter(&[DOWN, ENTER]), refused(None, Then::GoOn));
+    assert_eq!(enter(&[ESC]), refused(None, Then::EndTurn));
+    insta::assert_snapshot!(pictures(20, |columns, height, theme| {
+        PlanEntry::new(&ask, keys()).view(columns, height, theme)
+    }));
+}
+
+fn answers(pairs: &[(&str, &str)]) -> Outcome {
+    let answers =
+        pairs.iter().map(|(question, answer)| ((*question).to_owned(), (*answer).to_owned())).collect();
+    Outcome::Answered(Answer::Question { answers })
+}
+
+#[test]
+fn one_plain_question_takes_one_key() {
+    let one = || questions(vec![question("store", false)]);
+    let mut dialog = one();
+    assert_eq!(dialog.handle(key(KeyCode::Char('2'))), answers(&[("Which store shall be used?", "Second")]));
+    let mut dialog = one();
+    let own: Vec<KeyCode> = [UP, ENTER].into_iter().chain(typed("a file, 2")).chain([ENTER]).collect();
+    let outcome = press(&own, |key| dialog.handle(key));
+    assert_eq!(outcome, answers(&[("Which store shall be used?", "a file, 2")]));
+    assert_eq!(one().handle(key(ESC)), refused(None, Then::EndTurn));
+}
+
+#[test]
+fn several_questions_are_looked_at_before_they_are_sent() {
+    let mut dialog = questions(vec![question("store", false), question("targets", true)]);
+    let space = KeyCode::Char(' ');
+    assert_eq!(press(&[ENTER], |key| dialog.handle(key)), Outcome::Handled);
+    assert_eq!(press(&[ENTER], |key| dialog.handle(key)), Outcome::Handled, "nothing is checked yet");
+    press(&[space, DOWN, space, DOWN, space], |key| dialog.handle(key));
+    press(&typed("mine"), |key| dialog.handle(key));
+    press(&[ENTER, ENTER], |key| dialog.handle(key));
+    let shown = dialog.view(60, 30, &Theme::new(crate::theme::Palette::Dark));
+    let shown: Vec<String> = shown.lines.iter().map(ToString::to_string).collect();
+    assert!(shown.iter().any(|line| line == "  → First, Second, mine"), "{shown:#?}");
+    let sent = answers(&[
+        ("Which store shall be used?", "First"),
+        ("Which targets shall be used?", "First, Second, mine"),
+    ]);
+    assert_eq!(dialog.handle(key(ENTER)), sent);
+}
+
+#[test]
+fn nothing_is_sent_while_an_answer_is_missing() {
+    let mut dialog = questions(vec![question("store", false), question("name", false)]);
+    press(&[RIGHT, RIGHT, ENTER], |key| dialog.handle(key));
+    let shown = dialog.view(60, 30, &Theme::new(crate::theme::Palette::Dark));
+    assert!(shown.lines[0].to_string().contains("The agent asks: store"), "the first page without an answer");
+    press(&[ENTER, ENTER], |key| dialog.handle(key));
+    assert_eq!(
+        dialog.handle(key(ENTER)),
+        answers(&[("Which store shall be used?", "First"), ("Which name shall be used?", "First")])
+    );
+}
+
+fn ask_id(number: u128) -> AskId {
+    AskId(Uuid::from_u128(number))
+}
+
+fn pending(attention: Attention) -> Pending {
+    let mut pending = Pending::new(keys());
+    assert!(pending.push(ask_id(1), Ask::Permission(command()), None, attention));
+    assert!(pending.push(ask_id(2), Ask::Plan(plan()), None, attention));
+    pending
+}
+
+#[test]
+fn keys_that_were_on_their_way_answer_nothing() {
+    let mut pending = pending(Attention::Typing);
+    for code in [KeyCode::Char('1'), ENTER, KeyCode::Tab, ESC, KeyCode::Char('y')] {
+        assert_eq!(pending.handle(key(code)), PendingOutcome::Elsewhere, "{code:?}");
+    }
+    assert!(pending.is_guarded());
+    assert!(!pending.paste("x"));
+    assert_eq!(pending.handle(key(DOWN)), PendingOutcome::Handled, "whoever looks around has seen it");
+    assert!(!pending.is_guarded());
+    assert!(matches!(pending.handle(key(ENTER)), PendingOutcome::Answered(id, _) if id == ask_id(1)));
+    assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Handled, "pressed twice, but only meant once");
+    pending.settle();
+    let approved = Answer::Plan { mode: Mode::BypassPermissions };
+    assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Answered(ask_id(2), approved));
+    assert!(pending.is_empty());
+    assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Elsewhere);
+}
+
+#[test]
+fn a_question_that_is_settled_elsewhere_goes_away() {
+    let mut pending = pending(Attention::Free);
+    assert_eq!(pending.len(), 2);
+    pending.resolve(ask_id(1));
+    pending.settle();
+    assert_eq!(pending.handle(key(KeyCode::Char('e'))), PendingOutcome::EditPlan(ask_id(2), plan().path));
+    pending.plan_edited(ask_id(2), "# Other".to_owned());
+    let view = pending.view(40, 20, &Theme::new(crate::theme::Palette::Dark));
+    assert!(view.lines.iter().any(|line| line.to_string().contains("Other")));
+    pending.resolve(ask_id(2));
+    assert_eq!(pending.view(40, 20, &Theme::new(crate::theme::Palette::Dark)), View::default());
+}
+
+#[test]
+fn pictures_of_permission() {
+    let shown = |ask: PermissionAsk, pressed: &[KeyCode]| {
+        let mut dialog = Permission::new(ask, keys());
+        press(pressed, |key| dialog.handle(key));
+        pictures(24, move |columns, height, theme| dialog.view(columns, height, theme))
+    };
+    insta::assert_snapshot!("permission_command", shown(command(), &[]));
+    insta::assert_snapshot!("permission_remember", shown(command(), &[DOWN]));
+    insta::assert_snapshot!("permission_edit_of_agent", shown(edit(), &[]));
+    let feedback: Vec<KeyCode> =
+        [UP, ENTER].into_iter().chain(typed("use cargo nextest instead, please")).collect();
+    insta::assert_snapshot!("permission_feedback", shown(command(), &feedback));
+    let sandboxed = PermissionAsk {
+        leaves_sandbox: true,
+        suggestions: Vec::new(),
+        would_cover: Vec::new(),
+        reason: "The sandbox refused a connection to crates.io.".to_owned(),
+        ..command()
+    };
+    insta::assert_snapshot!("permission_outside_of_the_sandbox", shown(sandboxed, &[]));
+    let other = PermissionAsk {
+        tool: "mcp__tracker__close".to_owned(),
+        input: json!({"issue": 12, "comment": "done\nfor good"}),
+        suggestions: Vec::new(),
+        would_cover: Vec::new(),
+        ..command()
+    };
+    insta::assert_snapshot!("permission_other_tool", shown(other, &[]));
+}
+
+#[test]
+fn pictures_of_plans_and_questions() {
+    let approval = PlanApproval::new(plan(), keys());
+    insta::assert_snapshot!("plan_approval", pictures(24, |c, h, theme| approval.view(c, h, theme)));
+    let long = PlanAsk { plan: "- a step\n".repeat(60), ..plan() };
+    let mut approval = PlanApproval::new(long, keys());
+    approval.view(80, 20, &Theme::new(crate::theme::Palette::Dark));
+    approval.handle(key(KeyCode::PageDown));
+    insta::assert_snapshot!("plan_scrolled", pictures(20, |c, h, theme| approval.view(c, h, theme)));
+    let dialog = questions(vec![question("store", false), question("targets", true)]);
+    insta::assert_snapshot!("question_single", pictures(20, |c, h, theme| dialog.view(c, h, theme)));
+    let mut dialog = questions(vec![question("store", false), question("targets", true)]);
+    press(&[ENTER, KeyCode::Char('2')], |key| dialog.handle(key));
+    insta::assert_snapshot!("question_several", pictures(20, |c, h, theme| dialog.view(c, h, theme)));
+    press(&[ENTER], |key| dialog.handle(key));
+    insta::assert_snapshot!("question_review", pictures(20, |c, h, theme| dialog.view(c, h, theme)));
+}
+
+#[test]
+fn pictures_of_trust_and_of_waiting() {
+    let question = TrustQuestion {
+        directory: "/work/project".into(),
+        concerns: vec![
+            ("hooks.PreToolUse".to_owned(), "run ./scripts/check.sh before every command".to_owned()),
+            ("permissions.allow".to_owned(), "allow Bash(npm run:*) without asking".to_owned()),
+        ],
+    };
+    let trust = Trust::new(question, keys());
+    insta::assert_snapshot!("trust", pictures(20, |c, h, theme| trust.view(c, h, theme)));
+    let waiting = pending(Attention::Typing);
+    insta::assert_snapshot!("pending_while_typing", pictures(20, |c, h, theme| waiting.view(c, h, theme)));
+}
+
+#[test]
+fn trust_is_never_the_first_key() {
+    let question = TrustQuestion { directory: "/p".into(), concerns: Vec::new() };
+    let says = |code| Trust::new(question.clone(), keys()).handle(key(code));
+    assert_eq!(says(ENTER), TrustOutcome::Untrusted);
+    assert_eq!(says(KeyCode::Char('1')), TrustOutcome::Trusted);
+    assert_eq!(says(ESC), TrustOutcome::Leave);
+}
+
+/// In the smallest terminals, the marked choice is still there.
+#[test]
+fn every_size_shows_the_marked_choice() {
+    let theme = Theme::new(crate::theme::Palette::Plain);
+    for (columns, height) in [(20, 6), (20, 4), (12, 10), (5, 3), (1, 1), (300, 2)] {
+        let mut dialog = Permission::new(command(), keys());
+        for _ in 0..4 {
+            let view = dialog.view(columns, height, &theme);
+            assert!(view.lines.len() <= height.into(), "{columns}x{height}");
+            assert!(
+                view.lines.iter().all(|line| line.width() <= columns.into()),
+                "{columns}x{height}: {view:#?}"
+            );
+            if columns >= 20 && height > 3 {
+                assert!(
+                    view.lines.iter().any(|line| line.to_string().contains('›')),
+                    "{columns}x{height}: {view:#?}"
+                );
+            }
+            dialog.handle(key(DOWN));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Is this project trusted? Its files would run something, or permit something.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::{Line, Span};
+
+use super::choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+use crate::keys::Keymap;
+use crate::text::{clean, paragraphs, wrap};
+use crate::theme::Theme;
+use crate::view::View;
+
+/// What a project's files would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustQuestion {
+    /// The project.
+    pub directory: PathBuf,
+    /// What would be done: the setting, and what it says.
+    pub concerns: Vec<(String, String)>,
+}
+
+/// What the user says to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustOutcome {
+    /// The key was taken.
+    Handled,
+    /// The key means nothing here.
+    Ignored,
+    /// The project is trusted.
+    Trusted,
+    /// Work without what needs trust.
+    Untrusted,
+    /// Do not work here at all.
+    Leave,
+}
+
+/// The dialog that asks for trust.
+#[derive(Debug)]
+pub struct Trust {
+    choice: Choice,
+}
+
+impl Trust {
+    /// Asks; the careful answer is marked.
+    #[must_use]
+    pub fn new(question: TrustQuestion, keys: Arc<Keymap>) -> Self {
+        let body = Arc::new(move |columns: u16, theme: &Theme| lines(&question, columns, theme));
+        let option =
+            |label: &str, detail: &str| ChoiceOption { label: label.to_owned(), detail: detail.to_owned() };
+        let options = vec![
+            option("Yes, I trust this project", "until these settings change"),
+            option("No, work without these settings", "what they forbid is still forbidden"),
+            option("Leave", ""),
+        ];
+        let choice = Choice::new("Do you trust the files of this project?", body, options, keys);
+        Self { choice: choice.in_tone(Tone::Warning).marking(1) }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> TrustOutcome {
+        match self.choice.handle(key) {
+            ChoiceOutcome::Handled => TrustOutcome::Handled,
+            ChoiceOutcome::Ignored => TrustOutcome::Ignored,
+            ChoiceOutcome::Chosen(0) => TrustOutcome::Trusted,
+            ChoiceOutcome::Chosen(1) => TrustOutcome::Untrusted,
+            ChoiceOutcome::Chosen(_) | ChoiceOutcome::Cancelled => TrustOutcome::Leave,
+        }
+    }
+
+    /// The question with everything that trust would set in motion.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        self.choice.view(columns, height, theme)
+    }
+}
+
+fn lines(question: &TrustQuestion, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = paragraphs(&question.directory.display().to_string(), columns, theme.strong);
+    lines.extend(paragraphs("Its settings would, whenever Tiller works here:", columns, theme.text));
+    for (setting, what) in &question.concerns {
+        let what = clean(what).replace('\n', " ⏎ ");
+        let line = Line::from(vec![
+            Span::styled(format!("  · {}: ", clean(setting)), theme.dim),
+            Span::styled(what, theme.code),
+        ]);
+        lines.extend(wrap(&line, columns, 4));
+    }
+    lines
+}

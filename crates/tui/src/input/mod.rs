@@ -1,0 +1,355 @@
+//! The input line: a text of several lines with undo, a kill ring, history, completion, folded pastes and Vim keys.
+
+mod buffer;
+mod complete;
+mod editor;
+mod fold;
+pub(crate) mod grapheme;
+mod kill;
+mod layout;
+mod motion;
+mod past;
+mod search;
+mod undo;
+mod view;
+mod vim;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+
+use complete::Completion;
+pub(crate) use editor::{Edited, Editor};
+pub use fold::Image;
+use past::History;
+pub use past::{Past, Purpose};
+use search::Search;
+pub(crate) use view::draw;
+pub use vim::VimMode;
+use vim::{Vim, VimKeys};
+
+use crate::keys::{Action, Chord, Context, Keymap};
+use crate::menu::Candidate;
+use grapheme::cleaned;
+
+/// What the user is done with writing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// What it is meant as.
+    pub purpose: Purpose,
+    /// The text in full.
+    pub text: String,
+    /// The text as the user saw it, with labels for long pastes.
+    pub shown: String,
+    /// The images that are named in it.
+    pub images: Vec<Image>,
+}
+
+/// What a key or a paste leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The input has changed, or at least the key was taken.
+    Handled,
+    /// The key means nothing here; it may elsewhere.
+    Ignored,
+    /// Send; into the running turn, if there is one.
+    Submit(Submission),
+    /// Send when the running turn is over.
+    Queue(Submission),
+    /// Esc, with nothing here that it would close.
+    Escape,
+    /// Esc again, with no other key in between.
+    EscapeTwice,
+    /// Ctrl+C, with nothing here to clear.
+    Abandon,
+    /// Open this text in the user's editor, then call [`Input::edited`].
+    EditExternally(String),
+    /// Load these images; for one that fails, call [`Input::image_failed`].
+    LoadImages(Vec<Image>),
+    /// Look for an image in the clipboard, and if there is one, call [`Input::attach`].
+    ReadClipboard,
+    /// Show the help.
+    Help,
+}
+
+/// The input line.
+#[derive(Clone, Debug)]
+pub struct Input {
+    editor: Editor,
+    purpose: Purpose,
+    history: History,
+    completion: Completion,
+    search: Option<Search>,
+    vim: Option<VimKeys>,
+    /// Whether the last key was an Esc that closed nothing.
+    escaped: bool,
+}
+
+impl Input {
+    /// An empty input. The history has the oldest entry first.
+    #[must_use]
+    pub fn new(keys: Arc<Keymap>, history: Vec<Past>) -> Self {
+        let clean = |past: Past| Past { text: cleaned(&past.text), ..past };
+        Self {
+            editor: Editor::new(keys),
+            purpose: Purpose::Prompt,
+            history: History::new(history.into_iter().map(clean).collect()),
+            completion: Completion::default(),
+            search: None,
+            vim: None,
+            escaped: false,
+        }
+    }
+
+    /// The columns that the input will have: what is above and below a place depends on them.
+    pub fn resize(&mut self, columns: u16) {
+        self.editor.resize(view::text_columns(columns));
+    }
+
+    /// Switches Vim keys on or off.
+    pub fn set_vim(&mut self, on: bool) {
+        self.editor.buffer.release();
+        self.vim = on.then(VimKeys::default);
+    }
+
+    /// Vim's mode, if Vim keys are on.
+    #[must_use]
+    pub fn vim_mode(&self) -> Option<VimMode> {
+        self.vim.as_ref().map(VimKeys::mode)
+    }
+
+    /// The commands that `/` offers.
+    pub fn set_commands(&mut self, commands: Arc<[Candidate]>) {
+        self.completion.set_commands(commands);
+    }
+
+    /// The files and directories that `@` offers.
+    pub fn set_files(&mut self, files: Arc<[Candidate]>) {
+        self.completion.set_files(files);
+        self.complete();
+    }
+
+    /// The path that the user begins to mention, so that files can be looked up for it.
+    #[must_use]
+    pub fn mentioned(&self) -> Option<&str> {
+        self.completion.mentioned(self.editor.buffer.text())
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.editor.is_empty() && self.purpose == Purpose::Prompt
+    }
+
+    /// What the text is meant as.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// The text in full.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.editor.expanded()
+    }
+
+    /// Puts an image into the text. The host knows it by its number from now on.
+    pub fn attach(&mut self, path: PathBuf) -> Image {
+        self.editor.attach(path)
+    }
+
+    /// An image could not be loaded: what stands for it becomes its path.
+    pub fn image_failed(&mut self, number: usize) {
+        self.editor.detach(number);
+    }
+
+    /// The text as it came out of the user's editor.
+    pub fn edited(&mut self, text: &str) {
+        self.editor.set(text.trim_end_matches(['\n', '\r']));
+        self.complete();
+    }
+
+    /// Gives back what was sent but will not be delivered, before what was written since.
+    pub fn give_back(&mut self, past: &Past) {
+        let since = self.editor.expanded();
+        let both = if since.is_empty() { past.text.clone() } else { format!("{}\n{since}", past.text) };
+        if self.is_empty() {
+            self.purpose = past.purpose;
+        }
+        self.editor.set(&both);
+    }
+
+    /// Takes what was pasted as one piece; it never submits.
+    pub fn paste(&mut self, text: &str) -> Outcome {
+        self.escaped = false;
+        if let Some(search) = &mut self.search {
+            search.type_text(&cleaned(text));
+            return Outcome::Handled;
+        }
+        // Terminals send an empty paste if the clipboard has an image and no text.
+        if text.is_empty() {
+            return Outcome::ReadClipboard;
+        }
+        let images = self.editor.paste(text);
+        self.history.stay();
+        self.complete();
+        if images.is_empty() { Outcome::Handled } else { Outcome::LoadImages(images) }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> Outcome {
+        let escaped = std::mem::take(&mut self.escaped);
+        if Chord::pressed(&key).is_none() {
+            self.escaped = escaped;
+            return Outcome::Ignored;
+        }
+        if self.search.is_some() {
+            return self.handle_search(&key);
+        }
+        if let Some(outcome) = self.handle_menu(&key) {
+            return outcome;
+        }
+        match self.vim_action(&key) {
+            Vim::Taken => {
+                self.changed();
+                Outcome::Handled
+            }
+            Vim::Means(action) => self.act(action),
+            Vim::Passed => self.handle_plain(&key, escaped),
+        }
+    }
+
+    fn vim_action(&mut self, key: &KeyEvent) -> Vim {
+        self.vim.as_mut().map_or(Vim::Passed, |vim| vim.handle(key, &mut self.editor.buffer))
+    }
+
+    fn handle_plain(&mut self, key: &KeyEvent, escaped: bool) -> Outcome {
+        if self.editor.keys().action(Context::Global, key) == Some(Action::Interrupt) {
+            return self.escape(escaped);
+        }
+        let typed = Chord::pressed(key).and_then(|chord| chord.typed());
+        if let Some(letter) = typed.filter(|_| self.is_empty())
+            && let Some(outcome) = self.begin(letter)
+        {
+            return outcome;
+        }
+        match self.editor.keys().action(Context::Input, key) {
+            Some(action) => self.act(action),
+            None => match self.editor.handle(key) {
+                Edited::No | Edited::Other(_) => Outcome::Ignored,
+                Edited::Yes => {
+                    self.changed();
+                    Outcome::Handled
+                }
+            },
+        }
+    }
+
+    fn escape(&mut self, again: bool) -> Outcome {
+        if self.editor.is_empty() && self.purpose != Purpose::Prompt {
+            self.purpose = Purpose::Prompt;
+            return Outcome::Handled;
+        }
+        self.escaped = !again;
+        if again { Outcome::EscapeTwice } else { Outcome::Escape }
+    }
+
+    /// The first letter may say what the line is meant as.
+    fn begin(&mut self, letter: char) -> Option<Outcome> {
+        if letter == '?' {
+            return Some(Outcome::Help);
+        }
+        self.purpose = Purpose::begun_by(letter)?;
+        Some(Outcome::Handled)
+    }
+
+    fn act(&mut self, action: Action) -> Outcome {
+        match action {
+            Action::Submit if self.continues_line() => self.act(Action::Newline),
+            Action::Submit => self.submit().map_or(Outcome::Handled, Outcome::Submit),
+            Action::Queue => self.submit().map_or(Outcome::Ignored, Outcome::Queue),
+            Action::Clear if self.is_empty() => Outcome::Abandon,
+            Action::Clear => {
+                self.editor.set("");
+                self.begin_anew()
+            }
+            Action::HistoryOlder => self.recall(true),
+            Action::HistoryNewer => self.recall(false),
+            Action::HistorySearch => {
+                self.search = Some(Search::new(self.history.entries()));
+                Outcome::Handled
+            }
+            Action::ExternalEditor => Outcome::EditExternally(self.editor.expanded()),
+            Action::PasteImage => Outcome::ReadClipboard,
+            Action::DeleteBack if self.editor.is_empty() => {
+                self.purpose = Purpose::Prompt;
+                Outcome::Handled
+            }
+            action if self.editor.apply(action) => {
+                self.changed();
+                Outcome::Handled
+            }
+            Action::Up => self.recall(true),
+            Action::Down => self.recall(false),
+            _ => Outcome::Ignored,
+        }
+    }
+
+    /// After an edit: completion follows what is written now.
+    fn changed(&mut self) {
+        self.history.stay_unless_shown(self.editor.buffer.text());
+        self.complete();
+    }
+
+    fn begin_anew(&mut self) -> Outcome {
+        self.purpose = Purpose::Prompt;
+        self.history.stay();
+        if let Some(vim) = &mut self.vim {
+            vim.reset(&mut self.editor.buffer);
+        }
+        self.complete();
+        Outcome::Handled
+    }
+
+    /// A backslash at the end of a line continues it; the backslash itself goes.
+    fn continues_line(&mut self) -> bool {
+        let (text, cursor) = (self.editor.buffer.text(), self.editor.buffer.cursor());
+        let continues = text[..cursor].ends_with('\\') && !text[..cursor].ends_with("\\\\");
+        if continues {
+            self.editor.replace(cursor - 1..cursor, "");
+        }
+        continues
+    }
+
+    fn submit(&mut self) -> Option<Submission> {
+        let text = self.editor.expanded();
+        if text.trim().is_empty() {
+            return None;
+        }
+        let marked = self.editor.buffer.text();
+        let submission = Submission {
+            purpose: self.purpose,
+            shown: self.editor.folds.labelled(marked),
+            images: self.editor.folds.images(marked),
+            text: text.clone(),
+        };
+        self.history.push(Past { purpose: self.purpose, text });
+        self.editor.clear();
+        self.begin_anew();
+        Some(submission)
+    }
+
+    fn recall(&mut self, older: bool) -> Outcome {
+        let draft = || Past { purpose: self.purpose, text: self.editor.buffer.text().to_owned() };
+        let recalled = if older { self.history.older(draft) } else { self.history.newer() };
+        let Some(past) = recalled else { return Outcome::Ignored };
+        self.purpose = past.purpose;
+        self.editor.restore(&past.text);
+        self.completion.rest();
+        Outcome::Handled
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The help: every command and every key.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+
+use super::PanelOutcome;
+use crate::dialog::{Scroll, title};
+use crate::keys::{Action, Context, Keymap, help_entry, help_lines};
+use crate::menu::Candidate;
+use crate::text::{fit_line, width, wrap};
+use crate::theme::Theme;
+use crate::view::View;
+
+/// Columns for names before their help goes below them.
+const WIDEST: usize = 30;
+/// What cannot be told by a table.
+const SIGNS: [(&str, &str); 4] = [
+    ("/", "A command, first in the line"),
+    ("!", "A shell command of yours, first in the line"),
+    ("#", "A note for the agent's memory, first in the line"),
+    ("@", "A file or directory; @file#L10-20 for some of its lines"),
+];
+
+/// The help, to be scrolled.
+#[derive(Debug)]
+pub struct Help {
+    keys: Arc<Keymap>,
+    commands: Arc<[Candidate]>,
+    scroll: Scroll,
+}
+
+impl Help {
+    /// Help on these keys and commands.
+    #[must_use]
+    pub fn new(keys: Arc<Keymap>, commands: Arc<[Candidate]>) -> Self {
+        Self { keys, commands, scroll: Scroll::default() }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
+        match self.keys.action(Context::Dialog, &key) {
+            Some(Action::Cancel | Action::Accept) => return PanelOutcome::Closed,
+            Some(Action::Next) => self.scroll.step(true),
+            Some(Action::Previous) => self.scroll.step(false),
+            Some(action) if self.scroll.act(action) => {}
+            _ => return PanelOutcome::Ignored,
+        }
+        PanelOutcome::Handled
+    }
+
+    /// All of it as lines, e.g. for a terminal that cannot redraw.
+    #[must_use]
+    pub fn lines(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let mut lines = vec![Line::styled("Signs", theme.strong)];
+        for (sign, help) in SIGNS {
+            lines.extend(help_entry(sign, help, 2, columns, theme));
+        }
+        lines.push(Line::default());
+        lines.push(Line::styled("Commands", theme.strong));
+        let name = |command: &Candidate| match command.hint.as_str() {
+            "" => format!("/{}", command.text),
+            hint => format!("/{} {hint}", command.text),
+        };
+        let names = self.commands.iter().map(|command| width(&name(command)));
+        let widest = names.filter(|wide| *wide <= WIDEST).max().unwrap_or(0);
+        for command in self.commands.iter() {
+            let help = match command.source.as_str() {
+                "" => command.help.clone(),
+                source => format!("{} ({source})", command.help),
+            };
+            lines.extend(help_entry(&name(command), &help, widest, columns, theme));
+        }
+        lines.push(Line::default());
+        lines.extend(help_lines(&self.keys, columns, theme));
+        lines.into_iter().flat_map(|line| wrap(&line, columns, 0)).collect()
+    }
+
+    /// The part that fits.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        let mut lines = vec![title("Help", columns, theme.accent)];
+        let rows = usize::from(height).saturating_sub(2);
+        lines.extend(self.scroll.window(self.lines(columns, theme), rows, columns, theme));
+        let keys = |action| self.keys.hint(action);
+        let hint = format!("{} read on · {} close", keys(Action::PageDown), keys(Action::Cancel));
+        lines.push(fit_line(Line::styled(hint, theme.dim), columns.into()));
+        lines.truncate(height.into());
+        View::of(lines)
+    }
+}

@@ -1,0 +1,162 @@
+//! Earlier sessions to go on with.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+use tiller_protocol::id::SessionId;
+
+use super::list::window;
+use crate::dialog::title;
+use crate::keys::{Action, Chord, Context, Keymap};
+use crate::text::{clean, fit, fit_line, width};
+use crate::theme::Theme;
+use crate::view::View;
+
+/// A session in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Which.
+    pub id: SessionId,
+    /// Its title or first prompt.
+    pub title: String,
+    /// How long ago something happened in it, in words.
+    pub age: String,
+    /// What else there is to say, e.g. the branch and the number of turns.
+    pub detail: String,
+    /// Where it was, if not here.
+    pub elsewhere: Option<String>,
+}
+
+/// What a key leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResumeOutcome {
+    /// The key was taken.
+    Handled,
+    /// The key means nothing here.
+    Ignored,
+    /// Go on with this session.
+    Chosen(SessionId),
+    /// None of them.
+    Closed,
+}
+
+/// The picker.
+#[derive(Debug)]
+pub struct Resume {
+    /// Newest first.
+    sessions: Vec<SessionRow>,
+    query: String,
+    /// Whether sessions of other directories are shown, too.
+    everywhere: bool,
+    found: Vec<usize>,
+    marked: usize,
+    keys: Arc<Keymap>,
+}
+
+impl Resume {
+    /// A picker; the newest session comes first.
+    #[must_use]
+    pub fn new(sessions: Vec<SessionRow>, keys: Arc<Keymap>) -> Self {
+        let everywhere = sessions.iter().all(|session| session.elsewhere.is_some());
+        let mut picker =
+            Self { sessions, query: String::new(), everywhere, found: Vec::new(), marked: 0, keys };
+        picker.search();
+        picker
+    }
+
+    fn search(&mut self) {
+        let words: Vec<String> = self.query.split_whitespace().map(str::to_lowercase).collect();
+        let fits = |session: &SessionRow| {
+            let place = session.elsewhere.as_deref().unwrap_or_default();
+            let text = format!("{} {} {place} {}", session.title, session.detail, session.id).to_lowercase();
+            (self.everywhere || session.elsewhere.is_none()) && words.iter().all(|word| text.contains(word))
+        };
+        let found = self.sessions.iter().enumerate().filter(|(_, session)| fits(session));
+        self.found = found.map(|(index, _)| index).collect();
+        self.marked = 0;
+    }
+
+    /// Takes a key: letters search.
+    pub fn handle(&mut self, key: KeyEvent) -> ResumeOutcome {
+        let last = self.found.len().saturating_sub(1);
+        let typed = Chord::pressed(&key).and_then(|chord| chord.typed());
+        match (self.keys.action(Context::Dialog, &key), typed) {
+            (_, Some(letter)) => {
+                self.query.push(letter);
+                self.search();
+            }
+            _ if key.code == KeyCode::Backspace => {
+                self.query.pop();
+                self.search();
+            }
+            (Some(Action::Next), _) => self.marked = (self.marked + 1).min(last),
+            (Some(Action::Previous), _) => self.marked = self.marked.saturating_sub(1),
+            (Some(Action::PageDown), _) => self.marked = (self.marked + 10).min(last),
+            (Some(Action::PageUp), _) => self.marked = self.marked.saturating_sub(10),
+            (Some(Action::NextPart | Action::PreviousPart), _) => {
+                self.everywhere = !self.everywhere;
+                self.search();
+            }
+            (Some(Action::Cancel), _) => return ResumeOutcome::Closed,
+            (Some(Action::Accept), _) => {
+                let chosen = self.found.get(self.marked).map(|index| self.sessions[*index].id);
+                return chosen.map_or(ResumeOutcome::Handled, ResumeOutcome::Chosen);
+            }
+            _ => return ResumeOutcome::Ignored,
+        }
+        ResumeOutcome::Handled
+    }
+
+    /// The search, and what it found.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        let places = if self.everywhere { "everywhere" } else { "here" };
+        let lead = "search: ";
+        let query = fit(&self.query, usize::from(columns).saturating_sub(lead.len() + 1));
+        let caret =
+            u16::try_from(lead.len() + width(&query)).unwrap_or(u16::MAX).min(columns.saturating_sub(1));
+        let mut lines = vec![
+            title(&format!("Go on with a session ({} {places})", self.found.len()), columns, theme.accent),
+            Line::from(vec![Span::styled(lead, theme.accent), Span::raw(query)]),
+        ];
+        if self.found.is_empty() {
+            lines.push(Line::styled("  no session like that", theme.dim));
+        }
+        let entries: Vec<Vec<Line<'static>>> = self
+            .found
+            .iter()
+            .enumerate()
+            .map(|(at, index)| self.entry(*index, at == self.marked, theme))
+            .collect();
+        lines.extend(window(&entries, self.marked, usize::from(height).saturating_sub(3)));
+        let keys = |action| self.keys.hint(action);
+        let other = if self.everywhere { "only here" } else { "everywhere" };
+        let hint = format!(
+            "{} choose · {} {other} · {} close",
+            keys(Action::Accept),
+            keys(Action::NextPart),
+            keys(Action::Cancel)
+        );
+        lines.push(Line::styled(hint, theme.dim));
+        lines.truncate(height.into());
+        let lines: Vec<Line<'static>> =
+            lines.into_iter().map(|line| fit_line(line, columns.into())).collect();
+        let cursor = (lines.len() > 1).then_some((caret, 1));
+        View { lines, cursor }
+    }
+
+    fn entry(&self, index: usize, marked: bool, theme: &Theme) -> Vec<Line<'static>> {
+        let session = &self.sessions[index];
+        let style = if marked { theme.selected } else { theme.text };
+        let name = clean(&session.title).replace('\n', " ");
+        let name = if name.trim().is_empty() { "(nothing was said)".to_owned() } else { name };
+        let place =
+            session.elsewhere.as_deref().map(|place| format!(" · {}", clean(place))).unwrap_or_default();
+        let lead = Span::styled(if marked { "› " } else { "  " }, theme.accent);
+        vec![
+            Line::from(vec![lead, Span::styled(name, style)]),
+            Line::styled(format!("    {} · {}{place}", session.age, clean(&session.detail)), theme.dim),
+        ]
+    }
+}
