@@ -9,10 +9,11 @@ use tiller_protocol::env::Env;
 use tiller_steering::attachment::catalog::mutable;
 use tiller_steering::source::{Style, find_style};
 
+use crate::args::{Args, InputFormat};
 use crate::complain;
 
 /// What the user has chosen. What cannot be had is said on standard error.
-pub(crate) fn choice(settings: &Resolved, env: &Env, config_dir: &Path) -> SteeringChoice {
+pub(crate) fn choice(args: &Args, settings: &Resolved, env: &Env, config_dir: &Path) -> SteeringChoice {
     let mut mute = std::collections::BTreeSet::new();
     for Sourced { value, origin } in &settings.steering.mute {
         let (muted, problems) = mutable([value.as_str()]);
@@ -27,6 +28,8 @@ pub(crate) fn choice(settings: &Resolved, env: &Env, config_dir: &Path) -> Steer
         ultra_memory: settings.ultra_memory_file.value.clone(),
         session_memory: settings.session_memory.value,
         languages: languages(settings),
+        // A run for one prompt has begun before an editor could have found it.
+        editors: args.input_format == InputFormat::StreamJson,
         ..SteeringChoice::default()
     }
 }

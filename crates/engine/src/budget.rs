@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn sonnet() -> ModelInfo {
-        Catalog::default().info("claude-sonnet-5")
+        Catalog::shipped().unwrap().info("claude-sonnet-5")
     }
 
     fn response(cost_usd: Option<f64>) -> Response {

@@ -136,6 +136,13 @@ impl Host for CallHost {
     }
 }
 
+/// What a small model says, without the code fences that it likes to put around JSON.
+pub(crate) fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
+}
+
 /// Asks the small model one question.
 pub(crate) fn small_question(small_model: &str, prompt: &str) -> Request {
     Request {

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::{
     Done, Host, Input, Leave, PreparedCall, Refused, Registry, ToolCx, ToolError, Vault, View,
-    WebSearchRequest, file_tools,
+    WebSearchRequest, file_tools, plan_tools,
 };
 
 /// A directory with a session in it.
@@ -111,7 +111,7 @@ impl Bench {
             state: State::default(),
             cancel: CancellationToken::new(),
             clock: Arc::default(),
-            registry: file_tools(Registry::default()),
+            registry: plan_tools(file_tools(Registry::default())),
             secrets: Arc::new(Vault::off()),
         }
     }
@@ -143,6 +143,9 @@ impl Bench {
             roots: vec![cwd.clone()],
             files: Arc::clone(&self.state.files),
             todos: Vec::new(),
+            mode: Mode::BypassPermissions,
+            plan_file: None,
+            sub_agent: false,
             spill_dir: cwd.join("spill"),
             secrets: Arc::clone(&self.secrets),
         }

@@ -105,11 +105,8 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         offline: false,
         prompt: PromptChoice::default(),
         user_context: true,
-        limits: Limits {
-            max_turns: None,
-            max_budget_usd: None,
-            concurrency: tiller_config::tool_concurrency(&env),
-        },
+        limits: Limits { concurrency: tiller_config::tool_concurrency(&env), ..Limits::default() },
+        agents: Vec::new(),
         streaming_tools: true,
         stream_events: true,
         thinking: Thinking::ModelDefault,

@@ -49,7 +49,7 @@ impl Excerpt {
 }
 
 /// A text on one line, cut.
-pub(super) fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHORT) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
@@ -74,7 +74,7 @@ pub(super) fn about(input: &Value) -> String {
 }
 
 /// Text whose control characters are spelled out: it can neither steer a terminal nor reverse its direction.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_treacherous) {
         return Cow::Borrowed(text);
     }

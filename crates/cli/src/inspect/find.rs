@@ -12,14 +12,14 @@ const NAMED: usize = 5;
 
 /// A session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Log {
-    pub(super) id: SessionId,
-    pub(super) path: PathBuf,
+pub(crate) struct Log {
+    pub(crate) id: SessionId,
+    pub(crate) path: PathBuf,
 }
 
 /// Finds a session by its id, by the beginning of its id, or the latest of this directory. Those of this directory come
 /// first; then those of all others are looked at.
-pub(super) fn find(wanted: &str, env: &Env) -> anyhow::Result<Log> {
+pub(crate) fn find(wanted: &str, env: &Env) -> anyhow::Result<Log> {
     let config_dir = tiller_config::config_dir(env);
     let project = fs_err::canonicalize(&env.cwd)?;
     if wanted == "latest" {
@@ -33,7 +33,8 @@ pub(super) fn find(wanted: &str, env: &Env) -> anyhow::Result<Log> {
     match found.as_slice() {
         [only] => Ok(only.clone()),
         [] => bail!(
-            "no session begins with \"{wanted}\"; `tiller inspect latest` shows the latest one of this directory"
+            "no session begins with \"{wanted}\"; `tiller sessions list` names those of this directory, and \
+             `tiller inspect latest` shows the latest one"
         ),
         many => {
             let names: Vec<String> = many.iter().take(NAMED).map(|log| log.id.to_string()).collect();

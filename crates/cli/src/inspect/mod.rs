@@ -4,7 +4,7 @@ mod beside;
 mod event;
 mod excerpt;
 mod figures;
-mod find;
+pub(crate) mod find;
 mod fold;
 mod head;
 mod html;
@@ -25,6 +25,7 @@ use tiller_protocol::env::Env;
 use crate::args;
 use crate::exit::Exit;
 use crate::text::print;
+pub(crate) use excerpt::{short, visible};
 use find::Log;
 use fold::Fold;
 use report::Report;
@@ -78,7 +79,7 @@ fn read(log: &Log) -> anyhow::Result<Report> {
 }
 
 /// Writes a file at once, or not at all. Like the log it tells from, it is for its owner only.
-fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     let dir = file.parent().filter(|dir| dir.is_dir());
     let dir =
         dir.with_context(|| format!("{} cannot be written: there is no such directory", file.display()))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::{Value, json};
-use tiller_policy::Permit;
+use tiller_policy::{Permit, Reason};
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
@@ -16,6 +16,7 @@ use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolErro
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::changed::Changed;
 use super::consult::{HandedOver, PlanAnswer};
 use super::hooked::Hooked;
 use super::permission::{Permission, Permitted};
@@ -216,15 +217,19 @@ impl Run<'_> {
         if let Some(reason) = before.stopped {
             return Err(Verdict::error(&format!("Not run: a hook ended the work here: {reason}")));
         }
+        let by_hook = before.updated_input.as_ref().is_some_and(|input| *input != call.input);
         if let Some(input) = before.updated_input {
             prepared = self.valid(self.services.registry.prepare(&call.name, Input::Json(&input)))?;
             call.input = input;
         }
         let (view, services, line) = (&self.view, &self.services, self.line);
         let permission = Permission { call: &call, view, services, line, hook: before.decision };
-        let Permitted { prepared, permit, changed } = permission.seek(prepared, self.cancel).await?;
+        let Permitted { mut prepared, permit, changed } = permission.seek(prepared, self.cancel).await?;
         if let Some(input) = changed {
             call.input = input;
+        } else if by_hook {
+            let reason = Reason::Hook { name: String::new(), reason: String::new() };
+            prepared = Box::new(Changed::new(prepared, &call.input, &reason));
         }
         Ok((call, prepared, permit))
     }

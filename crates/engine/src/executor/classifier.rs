@@ -12,7 +12,7 @@ use tiller_policy::{Confidence, Found, Question};
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 
-use crate::host::{ask_beside, small_question};
+use crate::host::{ask_beside, small_question, unfenced};
 
 const INSTRUCTIONS: &str = include_str!("classifier.md");
 /// How long an answer may take.
@@ -133,13 +133,6 @@ fn understood(answer: &Completion, question: &Question) -> Result<Found, String>
     };
     tracing::debug!(description, reason = said.reason, "a rule in words fits");
     Ok(Found::Match { description, confidence: said.confidence })
-}
-
-/// Small models like to put code fences around JSON.
-fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
 }
 
 #[cfg(test)]

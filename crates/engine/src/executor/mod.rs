@@ -67,6 +67,44 @@ pub(crate) struct Report {
     pub(crate) attachments: Vec<Attachment>,
 }
 
+/// Calls of a response that is void.
+pub(crate) struct Discarded {
+    /// Those that were running.
+    pub(crate) running: Vec<CallId>,
+    /// What has happened on their behalf.
+    said: Vec<(CallId, News)>,
+    tasks: TaskTracker,
+    news: mpsc::UnboundedReceiver<(CallId, News)>,
+}
+
+impl Discarded {
+    /// Waits for their end.
+    pub(crate) async fn ended(&mut self) {
+        loop {
+            tokio::select! {
+                biased;
+                Some((call, news)) = self.news.recv() => self.hear(call, news),
+                () = self.tasks.wait() => break,
+            }
+        }
+    }
+
+    /// What has happened so far and nobody has put on record.
+    pub(crate) fn unheard(mut self) -> Vec<(CallId, News)> {
+        while let Ok((call, news)) = self.news.try_recv() {
+            self.hear(call, news);
+        }
+        self.said
+    }
+
+    /// Whoever asks for something gets no answer, at once.
+    fn hear(&mut self, call: CallId, news: News) {
+        if matches!(news, News::Hooks(_) | News::Spent(_) | News::Notice(_)) {
+            self.said.push((call, news));
+        }
+    }
+}
+
 struct Running {
     tool: String,
     safe: bool,
@@ -223,12 +261,12 @@ impl Executor {
         self.stop.is_some()
     }
 
-    /// Stops everything and forgets it: the response it belonged to is void. Returns the calls that were running, and
-    /// a wait for their end.
-    pub(crate) fn discard(self) -> (Vec<CallId>, impl Future<Output = ()>) {
+    /// Stops everything and forgets it: the response it belonged to is void.
+    pub(crate) fn discard(self) -> Discarded {
         self.token.cancel();
         self.tasks.close();
-        (self.schedule.executing(), async move { self.tasks.wait().await })
+        let (running, said) = (self.schedule.executing(), Vec::new());
+        Discarded { running, said, tasks: self.tasks, news: self.news }
     }
 
     /// Whether every call was reported.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tiller_protocol::entry::{Attachment, Level};
+use tiller_protocol::id::CallId;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -57,7 +58,7 @@ impl Background {
 }
 
 /// What a command left behind that went on by itself.
-pub(super) fn response(command: Command, mut run: HookRun) -> AsyncResponse {
+pub(super) fn response(command: Command, mut run: HookRun, call: Option<CallId>) -> AsyncResponse {
     run.exit_code = command.exit_code;
     run.stderr = command.stderr.text;
     run.stdout = command.stdout.text;
@@ -76,7 +77,7 @@ pub(super) fn response(command: Command, mut run: HookRun) -> AsyncResponse {
         Ended::Failed(why) => Conclusion::Failed(why),
         Ended::TimedOut => Conclusion::TimedOut,
         Ended::Cancelled => Conclusion::Cancelled,
-        Ended::Answered(_) | Ended::RunsOn => Conclusion::Success,
+        Ended::Answered(_) | Ended::RunsOn | Ended::HandedOver => Conclusion::Success,
     };
     let failure = match &run.conclusion {
         Conclusion::Failed(why) => Some(why.as_str()),
@@ -85,7 +86,7 @@ pub(super) fn response(command: Command, mut run: HookRun) -> AsyncResponse {
     };
     let notice = failure
         .map(|why| notice(&run, Level::Warning, &format!("failed in the background and is ignored: {why}")));
-    AsyncResponse { run, attachment, notice }
+    AsyncResponse { run, call, attachment, notice }
 }
 
 /// The last JSON object in what the command printed, for the model.

@@ -46,7 +46,7 @@ impl Surroundings {
         (self.started)(&run);
         let ended = match &hook.work {
             Work::Command { command, detached } => {
-                let command = self.command(hook, command, *detached, begun).await;
+                let command = self.command(hook, command, *detached, (begun, &run)).await;
                 run.exit_code = command.exit_code;
                 run.stdout = command.stdout.text;
                 run.stderr = command.stderr.text;
@@ -61,7 +61,7 @@ impl Surroundings {
                 let calling = caller.call(id.clone(), self.case.value(), call);
                 let answering = async {
                     match calling.await {
-                        Ok(answer) if answer["async"] == true => Ended::RunsOn,
+                        Ok(answer) if answer["async"] == true => Ended::HandedOver,
                         Ok(answer) => Ended::Answered(answer),
                         Err(why) => Ended::Failed(format!("the host did not answer: {why}")),
                     }
@@ -82,7 +82,13 @@ impl Surroundings {
         }
     }
 
-    async fn command(&self, hook: &Runnable, command: &str, detached: bool, begun: Instant) -> Command {
+    async fn command(
+        &self,
+        hook: &Runnable,
+        command: &str,
+        detached: bool,
+        (begun, run): (Instant, &HookRun),
+    ) -> Command {
         if self.cancel.is_cancelled() {
             return Command::without_output(Ended::Cancelled);
         }
@@ -98,16 +104,17 @@ impl Surroundings {
         };
         let limit = hook.timeout.unwrap_or(background::DEFAULT_LIMIT);
         if detached {
-            return self.leave_alone(hook, running, limit, begun);
+            return self.leave_alone(running, limit, begun, run.clone());
         }
         match running.wait(hook.limit(), &self.cancel).await {
             Waited::Announced(running, announcement) => {
                 let limit = announcement.limit(limit);
-                self.leave_alone(hook, running, limit, begun)
+                self.leave_alone(running, limit, begun, run.clone())
             }
             // One that was quicker than whoever listens to it still has no say.
             Waited::Ended(command) if Announcement::read(command.stdout.text.as_bytes()).is_some() => {
-                self.background.keep(background::response(command, self.record(hook)));
+                let run = HookRun { duration: begun.elapsed(), ..run.clone() };
+                self.background.keep(background::response(command, run, self.case.call.clone()));
                 Command::without_output(Ended::RunsOn)
             }
             Waited::Ended(command) => command,
@@ -125,13 +132,13 @@ impl Surroundings {
         }
     }
 
-    fn leave_alone(&self, hook: &Runnable, running: Running, limit: Duration, begun: Instant) -> Command {
-        let background = Arc::clone(&self.background);
-        let mut run = self.record(hook);
+    /// Its final record, which it gets at its end, is the one under which its start was told.
+    fn leave_alone(&self, running: Running, limit: Duration, begun: Instant, mut run: HookRun) -> Command {
+        let (background, call) = (Arc::clone(&self.background), self.case.call.clone());
         self.background.spawn(async move {
             let command = running.wait_for_response(limit, &background.ended).await;
             run.duration = begun.elapsed();
-            background.keep(background::response(command, run));
+            background.keep(background::response(command, run, call));
         });
         Command::without_output(Ended::RunsOn)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tiller_config::HookEvent;
 use tiller_protocol::entry::{Attachment, Level};
-use tiller_protocol::id::EntryId;
+use tiller_protocol::id::{CallId, EntryId};
 use tiller_protocol::permission::Update;
 
 /// What all hooks of one occasion say together.
@@ -116,6 +116,8 @@ pub(crate) enum Conclusion {
     Cancelled,
     /// It goes on by itself; its final record comes with its response.
     RunsOn,
+    /// It goes on at the host, and nobody will hear of its end.
+    HandedOver,
 }
 
 /// What an asynchronous hook left behind. It can neither block nor decide.
@@ -123,6 +125,8 @@ pub(crate) enum Conclusion {
 pub(crate) struct AsyncResponse {
     /// Its final record.
     pub(crate) run: HookRun,
+    /// The call it belonged to.
+    pub(crate) call: Option<CallId>,
     /// What the model is told, if the hook had something to say.
     pub(crate) attachment: Option<Attachment>,
     /// What the user is told, if the hook failed.

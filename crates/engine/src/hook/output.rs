@@ -28,6 +28,8 @@ pub(super) enum Ended {
     Cancelled,
     /// It goes on by itself.
     RunsOn,
+    /// It goes on at the host.
+    HandedOver,
 }
 
 /// Standard output of a command.
@@ -70,6 +72,7 @@ pub(super) fn interpret(ended: Ended, case: &Case, on_failure: OnFailure) -> (Co
         }
         Ended::Cancelled => return (Conclusion::Cancelled, said),
         Ended::RunsOn => return (Conclusion::RunsOn, said),
+        Ended::HandedOver => return (Conclusion::HandedOver, said),
     };
     match told {
         Err(why) => {

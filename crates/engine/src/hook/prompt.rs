@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Judge;
 use super::output::Ended;
+use crate::host::unfenced;
 
 /// What the model is told besides the hook's own question.
 const INSTRUCTIONS: &str = include_str!("prompt.md");
@@ -40,13 +41,6 @@ fn request(question: &str, input: &str) -> String {
 fn judgement(answer: &str) -> Option<Judgement> {
     let object = unfenced(answer);
     object.starts_with('{').then(|| serde_json::from_str(object).ok())?
-}
-
-/// Small models like to put code fences around JSON.
-fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
 }
 
 fn read(answer: &str) -> Ended {

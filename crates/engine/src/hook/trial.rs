@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use tiller_config::{HookEvent, OnFailure};
 use tiller_model::Model;
 use tiller_protocol::env::Env;
+use tiller_protocol::hook::HookEnd;
 use tiller_protocol::id::{AgentId, CallId, SessionId};
 use tiller_protocol::mode::Mode;
 use tokio_util::sync::CancellationToken;
@@ -229,7 +230,7 @@ fn tried(case: &Case, finished: Finished, later: &mut Vec<AsyncResponse>) -> Tri
     let mut outcome = Outcome::default();
     let run = outcome.take(case, finished);
     let response = later.iter().position(|response| response.run.hook_name == run.hook_name);
-    let Some(AsyncResponse { run: last, attachment, notice }) =
+    let Some(AsyncResponse { run: last, attachment, notice, .. }) =
         response.filter(|_| run.conclusion == Conclusion::RunsOn).map(|at| later.remove(at))
     else {
         return TriedRun::new(&run, meaning(&outcome));
@@ -246,12 +247,12 @@ impl TriedRun {
         if meaning.is_empty() && run.conclusion == Conclusion::Success {
             meaning.push("has no objection".to_owned());
         }
-        let record = run.record(None);
+        let end = run.record(None).map_or(HookEnd::Detached, |record| record.end);
         Self {
-            end: record.end.name(),
+            end: end.name(),
             behaved: !matches!(run.conclusion, Conclusion::Failed(_) | Conclusion::TimedOut),
             exit_code: run.exit_code,
-            duration_ms: record.duration_ms,
+            duration_ms: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),
             stdout: run.stdout.clone(),
             stderr: run.stderr.clone(),
             meaning,

@@ -100,6 +100,9 @@ impl Task {
         if let Body::Response(response) = &entry.body {
             self.follow_spending(response);
         }
+        if let Body::Attachment(attachment) = &entry.body {
+            self.follow_attachment(attachment);
+        }
         let effects: &[Effect] = match &entry.body {
             Body::Effect(effect) => std::slice::from_ref(effect),
             Body::Result(result) => &result.effects,

@@ -90,7 +90,9 @@ impl Task {
         call: Option<&CallId>,
     ) -> Result<(), StoreError> {
         for run in &outcome.runs {
-            self.append_as(run.id, Body::Hook(run.record(call)))?;
+            if let Some(record) = run.record(call) {
+                self.append_as(run.id, Body::Hook(record))?;
+            }
         }
         for (level, text) in &outcome.notices {
             self.notice("hook", *level, text.clone())?;
@@ -233,8 +235,10 @@ impl Task {
     /// What asynchronous hooks have found out since, for the model; the user is told here.
     pub(super) fn take_hook_responses(&mut self) -> Result<Vec<Attachment>, StoreError> {
         let mut attachments = Vec::new();
-        for AsyncResponse { run, attachment, notice } in self.services.hooks.take_async_responses() {
-            self.append_as(run.id, Body::Hook(run.record(None)))?;
+        for AsyncResponse { run, call, attachment, notice } in self.services.hooks.take_async_responses() {
+            if let Some(record) = run.record(call.as_ref()) {
+                self.append_as(run.id, Body::Hook(record))?;
+            }
             if let Some((level, text)) = notice {
                 self.notice("hook", level, text)?;
             }

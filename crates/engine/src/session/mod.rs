@@ -254,6 +254,8 @@ struct Task {
     shut_down: bool,
     /// What is queued waits until the user speaks again: after an interrupt, and when a session is opened.
     queue_held: bool,
+    /// Background tasks whose end has started a turn.
+    woken_by: HashSet<String>,
     lead: watch::Sender<Lead>,
     epoch: Option<Arc<Epoch>>,
     /// `system` and `tools` of the epoch, ready to be sent.
@@ -296,6 +298,9 @@ impl Task {
             if let Some(queued) = self.journal.state.queue.front().filter(|_| !self.queue_held).cloned() {
                 return Ok(Some((queued.id, queued.content, Origin::Queued)));
             }
+            if let Some(start) = self.wake() {
+                return Ok(Some(start));
+            }
             if !announced {
                 self.journal.tell(Event::Idle);
                 announced = true;
@@ -329,6 +334,10 @@ impl Task {
         }
         self.services.ended.cancel();
         self.services.hooks.end_all().await;
+        // Those that were ended have their place in the log as well.
+        if let Err(error) = self.take_hook_responses() {
+            tracing::error!("{error}");
+        }
         self.services.shells.end_all().await;
         if let Some(languages) = &self.services.languages {
             languages.end().await;

@@ -28,6 +28,7 @@ use tokio_util::task::TaskTracker;
 
 use super::host_hooks::{SmallModel, announce};
 use super::sample::THINKING_DROPPED;
+use super::tasks::announce_commands;
 use super::turn::Turn;
 use super::{Fixed, Lead, Role, Setup, Start, Task, Template};
 use crate::agent::Agents;
@@ -156,6 +157,8 @@ impl Task {
             session_ended: ended,
             events: events.clone(),
         };
+        services.shells.number_after(opening.history.past.last_command());
+        announce_commands(&services);
         services.languages = setup.steering.languages.begin(&services);
         let mut steering = setup.steering;
         services.editors = steering.listen(&setup.config_dir, opening.id, &services);
@@ -227,6 +230,7 @@ impl Task {
             epoch_checked: false,
             drop_thinking,
             queue_held: true,
+            woken_by: HashSet::new(),
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             asks: HashMap::new(),

@@ -12,7 +12,7 @@ use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
 
 use super::{Aside, Task};
-use crate::executor::{Executor, Order, STOP_GRACE, Siblings, Stop, synthetic};
+use crate::executor::{Executor, News, Order, STOP_GRACE, Siblings, Stop, synthetic};
 use crate::next::Abort;
 use crate::partial::PartialText;
 use crate::store::StoreError;
@@ -269,14 +269,17 @@ impl Task {
     /// The answer so far is void: its calls are answered for the display, and none of it is ever sent.
     async fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
         let executor = self.new_executor();
-        let (running, ended) = std::mem::replace(&mut attempt.executor, executor).discard();
-        for call in running {
+        let mut discarded = std::mem::replace(&mut attempt.executor, executor).discard();
+        for call in discarded.running.drain(..) {
             self.journal.tell(Event::CallStopped(call));
         }
         self.withdraw_asks(|_| true);
         // The new answer may change what a call of the old one is still changing.
-        if tokio::time::timeout(STOP_GRACE, ended).await.is_err() {
+        if tokio::time::timeout(STOP_GRACE, discarded.ended()).await.is_err() {
             tracing::warn!("a call of an abandoned answer did not stop in time");
+        }
+        for (call, news) in discarded.unheard() {
+            self.keep_account(&call, news)?;
         }
         if attempt.finished.is_none() && attempt.message_id.is_some() {
             let response = self.response(attempt, StopReason::Other("abandoned".to_owned()), 0);
@@ -301,6 +304,16 @@ impl Task {
             self.append(Body::Orphaned(Orphaned { ids, cause }))?;
         }
         Ok(())
+    }
+
+    /// What has happened has happened, also on behalf of an answer that is void.
+    fn keep_account(&mut self, call: &CallId, news: News) -> Result<(), StoreError> {
+        match news {
+            News::Hooks(outcome) => self.record_hooks(&outcome, Some(call)),
+            News::Spent(response) => self.append(Body::Response(response)).map(drop),
+            News::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// A failure that another request can mend: the model for it, if there is one.

@@ -7,15 +7,12 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Attachment, Body, Delivery, Level};
+use tiller_protocol::entry::{Attachment, Body, Delivery, Level, Origin};
 use tiller_protocol::env::{Env, is_yes};
 use tiller_protocol::id::{EntryId, SessionId};
-use tiller_sandbox::Status;
 use tiller_steering::pipeline::{Pipeline, Sampled};
-use tiller_steering::source::{
-    Facts, Prompt, Providers, Queued, Spending, Style, Task as TaskFact, Tokens, sources,
-};
-use tiller_tools::{ShellInfo, ShellState, View};
+use tiller_steering::source::{Facts, Prompt, Providers, Queued, Spending, Style, Tokens, sources};
+use tiller_tools::View;
 
 use super::{Role, Task};
 use super::hooks::Admission;
@@ -94,9 +91,9 @@ impl Task {
         self.pipeline.is_enabled() && queue.any(|queued| queued.delivery == Delivery::Steer)
     }
 
-    /// Attaches what belongs to a prompt that was just appended.
-    pub(super) async fn attach_to_prompt(&mut self, text: String) -> Result<(), StoreError> {
-        if let Role::Sub = self.role {
+    /// Attaches what belongs to a prompt of the user, or to what else a turn begins with.
+    pub(super) async fn attach_to_prompt(&mut self, text: String, origin: Origin) -> Result<(), StoreError> {
+        if matches!(self.role, Role::Sub) || origin == Origin::Harness {
             let sampled = self.sample_sources(None, Vec::new()).await?;
             return self.take_in(sampled, Contexts::new());
         }
@@ -235,7 +232,7 @@ impl Task {
             delegate: self.delegate_fact(),
             tools,
             todos: state.todos.clone(),
-            tasks: self.services.shells.list().into_iter().map(task).collect(),
+            tasks: self.task_facts(),
             critical_reminder: choice.critical_reminder.clone(),
             style: choice.style.clone(),
             ultra_memory: choice.ultra_memory.clone(),
@@ -252,22 +249,5 @@ impl Task {
         }
         let used = self.journal.state.last_usage.map(|usage| usage.total()).unwrap_or_default();
         Some(Tokens { used, window: self.services.model.info(&self.lead.borrow().main_model).context_window })
-    }
-}
-
-fn task(shell: ShellInfo) -> TaskFact {
-    let status = match shell.state {
-        ShellState::Running => "running",
-        ShellState::Ended(Status::Code(0)) => "completed",
-        ShellState::Ended(_) => "failed",
-        ShellState::Killed => "killed",
-    };
-    TaskFact {
-        how_to_read: format!("Its output: BashOutput with bash_id {}.", shell.id),
-        id: shell.id,
-        kind: "bash".to_owned(),
-        status: status.to_owned(),
-        description: shell.command,
-        progress: None,
     }
 }

@@ -158,6 +158,7 @@ impl Template {
             closing: true,
             shut_down: false,
             queue_held: true,
+            woken_by: HashSet::new(),
             lead: own_lead,
             epoch: None,
             head: <(Bytes, Bytes)>::default(),

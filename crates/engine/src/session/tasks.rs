@@ -1,20 +1,145 @@
-//! What runs beside the conversation.
+//! What runs beside the conversation: background commands and agents.
 
 use std::sync::Arc;
 
-use tiller_protocol::command::Event;
-use tiller_protocol::id::CallId;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::{BackgroundTask, Event, TaskKind, TaskState};
+use tiller_protocol::entry::{Attachment, Origin};
+use tiller_protocol::id::{CallId, EntryId};
+use tiller_sandbox::Status;
+use tiller_steering::source::Task as TaskFact;
+use tiller_tools::{AgentState, ShellInfo, ShellState, Shells};
 
-use super::Task;
+use super::{Aside, Task};
+use crate::services::Services;
+
+/// The kind of attachment that tells of an end.
+const STATUS: &str = "task_status";
+/// What a turn begins with that nobody has asked for.
+const TASK_ENDED: &str = "[Not written by the user: work in the background has ended while you were waiting for a \
+    message; what has become of it follows. Go on with what depends on it. If nothing does, say in a sentence how it \
+    ended.]";
 
 impl Task {
+    /// Lets a running call wait no longer for its command, which goes on.
     pub(super) fn move_to_background(&mut self, call: &CallId) {
-        self.journal.tell(Event::Rejected(format!("{call} cannot go on in the background")));
+        if !self.services.shells.move_to_background(call) {
+            let problem = format!("{call} cannot go on in the background: it waits for no command that could");
+            self.journal.tell(Event::Rejected(problem));
+        }
     }
 
     /// Stops a background task; that it has ended is told when it has.
     pub(super) fn stop_task(&mut self, id: String) {
+        if self.services.agents.as_ref().is_some_and(|agents| agents.book.stop(&id)) {
+            return;
+        }
         let shells = Arc::clone(&self.services.shells);
+        if shells.list().iter().all(|shell| shell.id != id) {
+            self.journal.tell(Event::Rejected(format!("there is no background task {id}")));
+            return;
+        }
         self.services.tasks.spawn(async move { shells.kill(&id).await });
+    }
+
+    /// What sources are told of background tasks.
+    pub(super) fn task_facts(&self) -> Vec<TaskFact> {
+        let shells = &self.services.shells;
+        let commands = shells.list().into_iter().map(|shell| command_fact(shell, shells));
+        let agents = self.services.agents.iter().flat_map(|agents| agents.book.in_background());
+        commands.chain(agents.map(|known| agent_fact(known.shown()))).collect()
+    }
+
+    /// What an idle session begins by itself: a turn about tasks that have ended and that the model knows nothing of. One
+    /// that somebody has stopped is told with the next message, and so is everything after an interrupt.
+    pub(super) fn wake(&mut self) -> Option<(EntryId, Vec<RawBlock>, Origin)> {
+        let tells = self.pipeline.is_enabled() && !self.pipeline.mutes(STATUS);
+        if self.queue_held || self.closing || !self.inbox_open || !tells {
+            return None;
+        }
+        let past = Arc::clone(&self.journal.past);
+        let mut ended = self.task_facts();
+        ended.retain(|task| matches!(task.status.as_str(), "completed" | "failed"));
+        // Even if it could not be told for some reason, an end is no reason to begin again and again.
+        self.woken_by.retain(|id| ended.iter().any(|task| task.id == *id));
+        let is_news = |task: &TaskFact| {
+            !past.knows_end(&task.id, &task.status) && !self.woken_by.contains(&task.id)
+        };
+        let news: Vec<String> = ended.into_iter().filter(is_news).map(|task| task.id).collect();
+        if news.is_empty() {
+            return None;
+        }
+        self.woken_by.extend(news);
+        Some((EntryId(self.fixed.env.fresh()), vec![RawBlock::text(TASK_ENDED)], Origin::Harness))
+    }
+
+    /// Notes what the model was told of background tasks.
+    pub(super) fn follow_attachment(&self, attachment: &Attachment) {
+        if attachment.kind() == "task_progress"
+            && let Some(id) = attachment.attachment["taskId"].as_str()
+        {
+            self.services.shells.unread_is_known(id);
+        }
+    }
+}
+
+/// Lets the front end hear of every command that starts or ends in the background, and the session of ends.
+pub(super) fn announce_commands(services: &Services) {
+    let (events, asides) = (services.events.clone(), services.asides.clone());
+    services.shells.listen(move |shell| {
+        let state = state(shell.state);
+        let task = BackgroundTask {
+            id: shell.id.clone(),
+            kind: TaskKind::Command,
+            description: shell.command.clone(),
+            state,
+        };
+        let told = events.send(Event::TaskChanged(task)).is_ok();
+        if state != TaskState::Running {
+            // The session may be over; then nobody waits for it.
+            let _ = asides.send(Aside::TaskEnded);
+        }
+        told
+    });
+}
+
+fn state(state: ShellState) -> TaskState {
+    match state {
+        ShellState::Running => TaskState::Running,
+        ShellState::Ended(Status::Code(0)) => TaskState::Completed,
+        ShellState::Ended(_) => TaskState::Failed,
+        ShellState::Killed => TaskState::Stopped,
+    }
+}
+
+fn command_fact(shell: ShellInfo, shells: &Shells) -> TaskFact {
+    let unread = shells.unread(&shell.id).filter(|_| shell.state == ShellState::Running);
+    TaskFact {
+        progress: unread.map(|bytes| format!("It has printed {bytes} bytes that you have not read.")),
+        how_to_read: format!("Its output: BashOutput with bash_id {}.", shell.id),
+        id: shell.id,
+        kind: "bash".to_owned(),
+        status: word(state(shell.state)).to_owned(),
+        description: shell.command,
+    }
+}
+
+fn agent_fact(agent: AgentState) -> TaskFact {
+    TaskFact {
+        progress: None,
+        how_to_read: format!("Its answer: TaskOutput with task_id {}.", agent.id),
+        id: agent.id,
+        kind: "agent".to_owned(),
+        status: agent.status.to_owned(),
+        description: agent.description,
+    }
+}
+
+fn word(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Running => "running",
+        TaskState::Completed => "completed",
+        TaskState::Failed => "failed",
+        TaskState::Stopped => "killed",
     }
 }

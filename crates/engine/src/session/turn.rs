@@ -108,7 +108,11 @@ impl Task {
         content: Vec<RawBlock>,
         origin: Origin,
     ) -> Result<End, StoreError> {
-        let (content, context) = match self.admit(id, content).await? {
+        let admission = match origin {
+            Origin::Harness => Admission::Admitted(content, Vec::new()),
+            Origin::Typed | Origin::Queued => self.admit(id, content).await?,
+        };
+        let (content, context) = match admission {
             Admission::Admitted(content, context) => (content, context),
             Admission::Refused { reason, .. } => return Ok((Outcome::HookStopped { message: reason }, None)),
         };
@@ -119,7 +123,7 @@ impl Task {
         if is_blank {
             return Ok(nothing_to_do());
         }
-        self.attach_to_prompt(text).await?;
+        self.attach_to_prompt(text, origin).await?;
         self.steps().await
     }
 

@@ -6,6 +6,7 @@ mod load;
 mod paths;
 mod recall;
 mod record;
+mod remove;
 mod search;
 mod writer;
 
@@ -14,6 +15,7 @@ pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, li
 pub use load::{Damage, Loaded, load};
 pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;
+pub use remove::remove;
 pub use search::{Hit, search};
 pub(crate) use writer::LogWriter;
 

@@ -134,7 +134,7 @@ impl Rewind {
 }
 
 /// The conversation of a log without some stretches of it.
-pub(crate) fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<ConversationBack, StoreError> {
+fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<ConversationBack, StoreError> {
     let view = ConversationBack { abandoned, ..ConversationBack::default() };
     let mut state = State::default();
     load(log, |entry: Entry| {

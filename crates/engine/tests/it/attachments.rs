@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tiller_engine::{Limits, Setup, Start, SteeringChoice};
 use tiller_policy::Rules;
-use tiller_protocol::command::{Command, UserInput};
+use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Attachment, Body};
 use tiller_protocol::env::Env;
 use tiller_steering::source::Style;
@@ -53,6 +53,12 @@ fn mentions(texts: &[String], what: &str) -> usize {
 async fn submit(watch: &mut Watch, text: &str) {
     watch.send(Command::Submit(UserInput::text(text))).await;
     watch.until_turn_ends().await;
+}
+
+/// Waits until what was sent is known to the session, so that it is there before what happens next.
+async fn until_queued(watch: &mut Watch, text: &str) {
+    let is_it = |body: &Body| matches!(body, Body::Queued(queued) if queued.content[0].as_text().as_deref() == Some(text));
+    watch.until(|event| matches!(event, Event::Appended(entry) if is_it(&entry.body))).await;
 }
 
 fn probe(id: &str) -> Reply {
@@ -255,6 +261,7 @@ async fn the_switch_turns_attachments_off_and_loses_nothing_of_the_user() {
     let mut watch = lab.begin(Setup { env, ..setup }, "@a.txt").await;
     watch.until_started("p").await;
     watch.send(Command::Submit(UserInput::text("one more thing"))).await;
+    until_queued(&mut watch, "one more thing").await;
     lab.gates.open("sent");
     watch.until_turn_ends().await;
     assert!(kinds(&watch).is_empty());
@@ -308,28 +315,6 @@ async fn tokens_and_money_are_told_where_that_is_wanted() {
     assert_eq!(kinds(&watch), ["token_usage", "budget_usd", "token_usage", "budget_usd"]);
     let later = &attachments(&watch)[2].attachment;
     assert!(later["used"].as_u64().unwrap() > 0 && later["total"].as_u64().unwrap() >= 200_000, "{later}");
-}
-
-// STEER-29 CUST-03
-#[tokio::test]
-async fn the_end_of_a_background_command_is_told_once() {
-    let lab = Lab::new();
-    lab.server.replies([
-        Reply::new().tool_with_id("b", "Bash", json!({"command": "exit 3", "run_in_background": true})),
-        Reply::text("started"),
-    ]);
-    let setup = Setup { registry: tiller_tools::built_in(), ..lab.setup() };
-    let mut watch = lab.turn(setup, "go").await;
-    // It ends at some time; each prompt is an occasion to hear of it.
-    while kinds(&watch).is_empty() {
-        lab.server.reply(Reply::text("hm"));
-        submit(&mut watch, "and?").await;
-    }
-    lab.server.reply(Reply::text("hm"));
-    submit(&mut watch, "and?").await;
-    assert_eq!(kinds(&watch), ["task_status"]);
-    let status = &attachments(&watch)[0].attachment;
-    assert_eq!((status["taskId"].as_str(), status["status"].as_str()), (Some("bash_1"), Some("failed")));
 }
 
 // STEER-32
@@ -398,6 +383,7 @@ async fn only_what_waited_and_was_meant_for_the_turn_is_delivered() {
         ("steer two", tiller_protocol::entry::Delivery::Steer),
     ] {
         watch.send(Command::Submit(queued(text, delivery))).await;
+        until_queued(&mut watch, text).await;
     }
     lab.gates.open("sent");
     watch.until_turn_ends().await;

@@ -137,7 +137,8 @@ async fn changed_input_is_checked_judged_and_used() {
     };
     let lab = Lab::new();
     let watch = called(&lab, asking(&lab, changed(&says("other"))), says("mine")).await;
-    assert_eq!(watch.result("a").text(), "other");
+    let told = watch.result("a").text();
+    assert!(told.contains("A hook changed the input before it ran") && told.ends_with("other"), "{told}");
     let watch = called(&lab, asking(&lab, changed(&json!({"say": 7}))), says("mine")).await;
     assert!(watch.result("a").is_error && watch.result("a").text().contains("say"));
     let watch = called(&lab, asking(&lab, changed(&writes(&lab))), says("mine")).await;
@@ -232,6 +233,52 @@ async fn a_hook_that_must_not_fail_blocks_when_it_does() {
     let guard = json!([{"hooks": [{"type": "command", "command": "/does/not/exist", "onFailure": "block"}]}]);
     let watch = called(&lab, asking(&lab, json!({"PreToolUse": guard})), says("x")).await;
     assert!(watch.result("a").is_error);
+}
+
+// A hook that ran has its place in the log, also if the answer it ran for is void.
+#[tokio::test]
+async fn a_void_answer_does_not_take_the_records_of_its_hooks_along() {
+    let lab = Lab::new();
+    let gate = tiller_testkit::Gate::new();
+    let reply = Reply::new().tool_with_id("old", "Probe", says("x"));
+    lab.server.replies([reply.gate(&gate).cut(), Reply::text("fine")]);
+    let started = lab.project().join("started");
+    let hang = runs(&format!("touch {}; sleep 1000", started.display()));
+    let mut watch = lab.begin(asking(&lab, json!({"PreToolUse": hang})), "go").await;
+    watch.until_started("old").await;
+    while !started.exists() {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    watch.until_turn_ends().await;
+    assert_eq!(ends(&watch), [HookEnd::Cancelled]);
+}
+
+// Also if nobody waits for it: one record for each hook, at its end.
+#[tokio::test]
+async fn an_asynchronous_hook_has_one_record() {
+    let lab = Lab::new();
+    let quick = json!([{"hooks": [{"type": "command", "command": "echo {}", "async": true}]}]);
+    let slow =
+        json!([{"hooks": [{"type": "command", "command": "sleep 1000", "async": true, "timeout": 2000}]}]);
+    let hooked = json!({"PreToolUse": quick, "PostToolUse": slow});
+    let mut watch = called(&lab, asking(&lab, hooked), says("x")).await;
+    watch.close().await;
+    let mut ends = ends(&watch);
+    ends.sort_by_key(HookEnd::name);
+    assert!(
+        ends == [HookEnd::Cancelled, HookEnd::Success] || ends == [HookEnd::Cancelled, HookEnd::Cancelled],
+        "{ends:?}"
+    );
+}
+
+fn ends(watch: &Watch) -> Vec<HookEnd> {
+    let entries = watch.entries();
+    let hooks = entries.iter().filter_map(|entry| match &entry.body {
+        Body::Hook(hook) => Some(hook.end),
+        _ => None,
+    });
+    hooks.collect()
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tiller_protocol::command::{Command, Event};
-use tiller_protocol::entry::{Body, Cause, Outcome};
+use tiller_protocol::entry::{Cause, Outcome};
 use tiller_testkit::Reply;
 
 use crate::harness::{Lab, Watch, says};
@@ -244,10 +244,8 @@ async fn a_stubborn_call_cannot_hold_the_turn() {
     let lab = Lab::new();
     lab.server.reply(probe(Reply::new(), "a", json!({"wait": "never", "stubborn": true})));
     let mut watch = lab.begin(lab.setup(), "go").await;
-    watch.until_started("a").await;
-    watch
-        .until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Response(_))))
-        .await;
+    watch.until_answered().await;
+    watch.until_or_seen_started("a").await;
     tokio::time::pause();
     watch.send(Command::Interrupt).await;
     watch.until_turn_ends().await;

@@ -7,8 +7,10 @@
     reason = "a broken set-up should stop the test"
 )]
 
+mod agents;
 mod asks;
 mod attachments;
+mod background;
 mod call_hooks;
 mod confinement;
 mod executor;

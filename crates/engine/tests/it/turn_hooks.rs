@@ -217,7 +217,7 @@ async fn an_asynchronous_hook_is_heard_once_at_the_next_boundary() {
     let late = json!({"systemMessage": "checked", "hookSpecificOutput":
         {"hookEventName": "UserPromptSubmit", "additionalContext": "late news"}});
     let command = format!(
-        "grep -q '\"prompt\":\"go\"' || exit 0; echo '{{\"async\":true}}'; while ! test -e {}; do sleep 0.01; done; echo '{late}'",
+        "grep -q '\"prompt\":\"go\"' || exit 0; echo '{{\"async\":true,\"asyncTimeout\":600000}}'; while ! test -e {}; do sleep 0.01; done; echo '{late}'",
         done.display()
     );
     lab.server.respond_with(|_| Reply::text("fine"));

@@ -44,7 +44,11 @@ fn questions_have_their_bounds() {
 #[tokio::test]
 async fn answers_are_told_by_question() {
     let mut bench = Bench::new();
-    let mut input = ask(&[question("Which?", &["A", "B"]), question("What?", &["C", "D"]), question("Why?", &["E", "F"])]);
+    let mut input = ask(&[
+        question("Which?", &["A", "B"]),
+        question("What?", &["C", "D"]),
+        question("Why?", &["E", "F"]),
+    ]);
     input["answers"] = json!({"Which?": "my own words", "What?": ["C", "D"], "Nobody asked": "x"});
     let done = bench.call("AskUserQuestion", input.clone()).await.unwrap();
     assert_eq!(

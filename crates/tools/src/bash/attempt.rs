@@ -44,11 +44,11 @@ pub(super) async fn attempt(
     let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
     let vars = variables(cx)?;
     let spec = Spawn { call: &cx.call, vars: &vars, stdin: Stdin::Closed, spool };
+    // What is changed while planning is thrown away at the command's end, so somebody has to wait for it.
+    let attended = (confinement.profile != Profile::ReadOnly).then(|| cx.shells.attend(&cx.call));
     let started = Instant::now();
     let child = spawn_confined(permit, &spec, confinement)?;
     let (output, level) = (child.output(), child.level());
-    // What is changed while planning is thrown away at the command's end, so somebody has to wait for it.
-    let attended = (confinement.profile != Profile::ReadOnly).then(|| cx.shells.attend(&cx.call));
     let mut end = child.finish(stop(input.limit(), attended.as_ref(), cx)).boxed();
     let (exit, stop) = tokio::select! {
         ended = &mut end => ended,

@@ -39,9 +39,11 @@ impl Tool for EnterPlanMode {
 
     fn validate(&self, _input: &EnterPlanModeInput, view: &View) -> Result<(), String> {
         if view.sub_agent {
-            return Err("EnterPlanMode is not available to agents. Do your task, or say in your answer that it \
+            return Err(
+                "EnterPlanMode is not available to agents. Do your task, or say in your answer that it \
                         should be planned first."
-                .to_owned());
+                    .to_owned(),
+            );
         }
         if view.mode == Mode::Plan {
             return Err("Plan mode is on already. Go on planning.".to_owned());

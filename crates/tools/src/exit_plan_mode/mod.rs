@@ -62,7 +62,8 @@ impl Tool for ExitPlanMode {
             let plan = plan(path.as_deref()).map_err(ToolError::Model)?;
             let detail = json!({"plan": plan, "isAgent": cx.view.sub_agent, "filePath": path});
             let Some(path) = path.filter(|_| !cx.view.sub_agent) else {
-                let text = "The plan is approved, and there is nothing else for you to do. Answer with \"ok\".";
+                let text =
+                    "The plan is approved, and there is nothing else for you to do. Answer with \"ok\".";
                 return Ok(Done::text(text).with_detail(detail));
             };
             let done = Done::text(&approved(&path, &plan)).with_detail(detail);

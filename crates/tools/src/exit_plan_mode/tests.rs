@@ -30,11 +30,15 @@ async fn a_plan_that_is_missing_or_empty_is_asked_for_by_its_path() {
 fn only_commands_can_be_asked_for_and_other_fields_do_not_matter() {
     let bench = Bench::new();
     bench.write("plans/a.md", "# Plan");
-    let good = json!({"allowedPrompts": [{"tool": "Bash", "prompt": " run the tests "}], "launchSwarm": true});
+    let good =
+        json!({"allowedPrompts": [{"tool": "Bash", "prompt": " run the tests "}], "launchSwarm": true});
     bench.prepare("ExitPlanMode", &good).validate(&planning(&bench)).unwrap();
     for (tool, prompt) in [("Write", "run the tests"), ("Bash", " "), ("Bash", "run\nanything")] {
         let input = json!({"allowedPrompts": [{"tool": tool, "prompt": prompt}]});
-        assert!(bench.prepare("ExitPlanMode", &input).validate(&planning(&bench)).is_err(), "{tool} {prompt:?}");
+        assert!(
+            bench.prepare("ExitPlanMode", &input).validate(&planning(&bench)).is_err(),
+            "{tool} {prompt:?}"
+        );
     }
 }
 
@@ -52,10 +56,16 @@ async fn the_plan_is_what_the_file_holds_when_the_call_runs() {
         let text = done.content[0].as_text().unwrap();
         assert_eq!(done.detail, json!({"plan": "# After", "isAgent": sub_agent, "filePath": path}));
         if sub_agent {
-            assert!(text.contains("nothing else") && text.contains("ok") && !text.contains("# After"), "{text}");
+            assert!(
+                text.contains("nothing else") && text.contains("ok") && !text.contains("# After"),
+                "{text}"
+            );
             assert!(done.effects.is_empty());
         } else {
-            assert!(text.contains("approved") && text.contains("todo list") && text.ends_with("# After"), "{text}");
+            assert!(
+                text.contains("approved") && text.contains("todo list") && text.ends_with("# After"),
+                "{text}"
+            );
             assert!(text.contains(&path.display().to_string()));
             assert_eq!(done.effects, [Effect::PlanApproved { path: path.clone() }]);
         }

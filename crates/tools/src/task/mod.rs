@@ -22,12 +22,15 @@ pub struct AgentLine {
     pub knows_conversation: bool,
     /// The tools it has; none means all.
     pub tools: Option<Vec<String>>,
+    /// Tools it does not have.
+    pub without: Vec<String>,
 }
 
 impl AgentLine {
     fn render(&self) -> String {
         let tools = match &self.tools {
-            None => "all tools".to_owned(),
+            None if self.without.is_empty() => "all tools".to_owned(),
+            None => format!("all tools but {}", self.without.join(", ")),
             Some(tools) => format!("tools: {}", tools.join(", ")),
         };
         let knows = if self.knows_conversation { "knows this conversation; " } else { "" };

@@ -63,7 +63,9 @@ pub(crate) fn replace(
         }
         (Err(error), _) => return Err(error),
     }
-    let mut temporary = Temporary::create(dir, cx.env.fresh().simple(), before)?;
+    // A plan is the user's alone, as its directory is.
+    let private = *before != Before::Absent || cx.view.plan_file.as_deref() == Some(path);
+    let mut temporary = Temporary::create(dir, cx.env.fresh().simple(), private)?;
     let remarks = if *before == Before::Absent { Vec::new() } else { temporary.inherit(name)? };
     temporary.file.write_all(bytes)?;
     temporary.file.sync_all()?;
@@ -82,11 +84,11 @@ fn check_unchanged(path: &Path, before: &Before) -> Result<(), FileError> {
 }
 
 impl Temporary {
-    fn create(dir: OwnedFd, unique: impl std::fmt::Display, before: &Before) -> Result<Self, FileError> {
+    fn create(dir: OwnedFd, unique: impl std::fmt::Display, private: bool) -> Result<Self, FileError> {
         let name = PathBuf::from(format!(".tiller-{unique}.tmp"));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A new file gets what the user's mask allows; content of an existing one is private until its mode is known.
-        let mode = if *before == Before::Absent { 0o666 } else { 0o600 };
+        let mode = if private { 0o600 } else { 0o666 };
         let file = openat(&dir, &name, flags, Mode::from_raw_mode(mode))?.into();
         Ok(Self { dir, name, file, placed: false })
     }

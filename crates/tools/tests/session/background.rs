@@ -1,8 +1,9 @@
 use serde_json::json;
+use tiller_protocol::id::CallId;
 use tiller_sandbox::Status;
 use tiller_tools::{ShellInfo, ShellState};
 
-use crate::bench::{Bench, Ended, processes_with};
+use crate::bench::{Bench, Ended, ended, processes_with};
 
 async fn start(bench: &mut Bench, command: &str) -> Ended {
     bench.call("Bash", json!({"command": command, "run_in_background": true})).await
@@ -78,6 +79,104 @@ async fn killing_ends_everything_the_command_started() {
     assert!(!again.failed && again.text.contains("had ended before: killed"), "{}", again.text);
     let unknown = bench.call("KillShell", json!({"shell_id": "bash_9"})).await;
     assert!(unknown.failed && unknown.text.contains("bash_1 (killed)"), "{}", unknown.text);
+}
+
+/// Waits until a running call has reported that its command printed this.
+async fn until_reported(bench: &mut Bench, wanted: &str) {
+    loop {
+        let news = bench.progress.recv().await.unwrap();
+        if news["output"].as_str().unwrap().contains(wanted) {
+            return;
+        }
+    }
+}
+
+// VERB-03
+#[tokio::test]
+async fn a_command_that_is_waited_for_goes_on_in_the_background() {
+    let mut bench = Bench::new();
+    let mut changes = bench.shells.changes();
+    let command = "echo before; while [ ! -e go ]; do sleep 0.01; done; echo after; cd /; exit 3";
+    let call = bench.start("Bash", &json!({"command": command, "timeout": 600_000})).unwrap();
+    let running = tokio::spawn(call);
+    until_reported(&mut bench, "before").await;
+    assert!(!bench.shells.move_to_background(&CallId::from("call_9")), "no such call");
+    assert!(bench.shells.move_to_background(&CallId::from("call_1")));
+    let moved = ended(running.await.unwrap());
+    assert!(!moved.failed && moved.text.contains("goes on as bash_1"), "{}", moved.text);
+    assert_eq!(
+        (&moved.detail["backgroundTaskId"], &moved.detail["backgroundedByUser"]),
+        (&json!("bash_1"), &json!(true))
+    );
+    assert!(moved.effects.is_empty());
+    assert!(!bench.shells.move_to_background(&CallId::from("call_1")), "it was moved before");
+    let [listed] = bench.shells.list().try_into().unwrap();
+    assert_eq!(
+        (listed.command.as_str(), listed.call.as_str(), listed.state),
+        (command, "call_1", ShellState::Running)
+    );
+
+    let first = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
+    assert_eq!(first.text, "[bash_1: running]\nbefore");
+    fs_err::write(bench.path().join("go"), "").unwrap();
+    assert_eq!(next_end(&mut changes).await.state, ShellState::Ended(Status::Code(3)));
+    let last = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
+    assert_eq!(last.text, "[bash_1: exited with code 3]\nafter");
+    let stored = bench.view.spill_dir.join("call_1.stdout.txt");
+    assert_eq!(fs_err::read_to_string(stored).unwrap(), "before\nafter\n", "nothing was lost on the way");
+}
+
+// VERB-03 CUST-03
+#[tokio::test]
+async fn a_moved_command_outlives_its_call_and_can_be_killed() {
+    let mut bench = Bench::new();
+    let tag = bench.tag();
+    let command = format!("echo up; setsid sleep 1000 & wait; : {tag}");
+    let running =
+        tokio::spawn(bench.start("Bash", &json!({"command": command, "timeout": 600_000})).unwrap());
+    until_reported(&mut bench, "up").await;
+    assert!(bench.shells.move_to_background(&CallId::from("call_1")));
+    assert!(!ended(running.await.unwrap()).failed);
+    // The call's own end, and that of its turn, no longer concern the command.
+    std::mem::take(&mut bench.cancel).cancel();
+    assert!(!processes_with(&tag).is_empty());
+    let killed = bench.call("KillShell", json!({"shell_id": "bash_1"})).await;
+    assert!(killed.text.contains("was ended"), "{}", killed.text);
+    assert_eq!(processes_with(&tag), [0; 0]);
+    assert_eq!(bench.shells.list()[0].state, ShellState::Killed);
+}
+
+// VERB-03 CUST-02
+#[tokio::test]
+async fn a_moved_command_ends_with_the_session() {
+    let mut bench = Bench::new();
+    let tag = bench.tag();
+    let command = format!("trap '' TERM; echo up; while :; do sleep 1; done; : {tag}");
+    let running = tokio::spawn(bench.start("Bash", &json!({"command": command})).unwrap());
+    until_reported(&mut bench, "up").await;
+    assert!(bench.shells.move_to_background(&CallId::from("call_1")));
+    assert!(!ended(running.await.unwrap()).failed);
+    bench.shells.end_all().await;
+    assert_eq!(processes_with(&tag), [0; 0]);
+}
+
+// CUST-03
+#[tokio::test]
+async fn output_that_was_not_read_is_known_once() {
+    let mut bench = Bench::new();
+    let mut changes = bench.shells.changes();
+    bench.shells.number_after(4);
+    start(&mut bench, "printf 12345; read line; printf 67; exit 0").await;
+    while bench.shells.unread("bash_5") != Some(5) {
+        tokio::task::yield_now().await;
+    }
+    bench.shells.unread_is_known("bash_5");
+    assert_eq!(bench.shells.unread("bash_5"), None);
+    bench.shells.write("bash_5", b"\n").await.unwrap();
+    next_end(&mut changes).await;
+    assert_eq!(bench.shells.unread("bash_5"), Some(7));
+    bench.call("BashOutput", json!({"bash_id": "bash_5"})).await;
+    assert_eq!((bench.shells.unread("bash_5"), bench.shells.unread("bash_1")), (None, None));
 }
 
 // CUST-02

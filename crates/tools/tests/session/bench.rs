@@ -124,6 +124,9 @@ impl Bench {
             roots: vec![cwd.clone()],
             files: Arc::default(),
             todos: Vec::new(),
+            mode: Mode::BypassPermissions,
+            plan_file: None,
+            sub_agent: false,
             spill_dir: cwd.join("spill"),
             secrets: Arc::new(Vault::new(&env)),
         };

@@ -46,10 +46,12 @@ async fn nobody_waits_for_an_asynchronous_hook_and_its_response_comes_once() {
         assert!(hooks.take_async_responses().is_empty(), "it is still at work");
         open(&bench).await;
         let found = responses(&hooks).await;
-        let [AsyncResponse { run, attachment: Some(attachment), notice: None }] = found.as_slice() else {
+        let [AsyncResponse { run, call, attachment: Some(attachment), notice: None }] = found.as_slice() else {
             panic!("{found:?}")
         };
         assert_eq!((&run.conclusion, run.exit_code), (&Conclusion::Success, Some(0)));
+        assert_eq!(run.id, outcome.runs[0].id, "it is the same hook");
+        assert!(call.is_some() && outcome.runs[0].record(None).is_none() && run.record(None).is_some());
         assert_eq!(attachment.kind(), "async_hook_response");
         assert_eq!(attachment.attachment["systemMessage"], "built");
         assert_eq!(attachment.attachment["additionalContext"], "3 warnings");
@@ -83,7 +85,7 @@ async fn an_asynchronous_hook_that_takes_too_long_is_ended_and_told() {
     let hooks = bench.hooks(one(HookEvent::Stop, &json!({"type": "command", "command": command})));
     bench.run_at(&hooks, HookEvent::Stop).await;
     let found = responses(&hooks).await;
-    let [AsyncResponse { run, attachment: None, notice: Some((_, text)) }] = found.as_slice() else {
+    let [AsyncResponse { run, attachment: None, notice: Some((_, text)), .. }] = found.as_slice() else {
         panic!("{found:?}")
     };
     assert_eq!(run.conclusion, Conclusion::TimedOut);

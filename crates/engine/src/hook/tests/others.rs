@@ -114,5 +114,5 @@ async fn a_host_that_does_not_answer_has_no_opinion_unless_it_must() {
     assert!(hooks.has(HookEvent::PreToolUse) && !hooks.has(HookEvent::Stop));
     let outcome = bench.run_at(&hooks, HookEvent::PreToolUse).await;
     assert_eq!(outcome.runs.len(), 1);
-    assert_eq!(outcome.runs[0].conclusion, Conclusion::RunsOn);
+    assert_eq!(outcome.runs[0].conclusion, Conclusion::HandedOver);
 }

@@ -1,0 +1,87 @@
+//! What hosts are told of sub-agents and background tasks.
+
+use serde_json::{Value, json};
+use tiller_protocol::command::{AgentInfo, BackgroundTask, Event, TaskKind, TaskState};
+use tiller_protocol::entry::{Body, Entry};
+use tiller_protocol::id::AgentId;
+use tiller_protocol::state::Spent;
+
+use super::frames::Frames;
+use super::tally::Tally;
+
+impl Frames {
+    /// A sub-agent begins.
+    pub(super) fn agent_started(&self, info: &AgentInfo) -> Value {
+        self.system(
+            "task_started",
+            json!({"task_id": info.id, "tool_use_id": info.call, "task_type": "local_agent",
+                "description": info.description, "subagent_type": info.kind, "model": info.model}),
+        )
+    }
+
+    /// A sub-agent has ended. Hosts wait for this one.
+    pub(super) fn agent_ended(
+        &self,
+        info: Option<&AgentInfo>,
+        id: &AgentId,
+        spent: &Spent,
+        outcome: &Result<String, String>,
+    ) -> Value {
+        let (status, summary) = match outcome {
+            Ok(words) => ("completed", words),
+            Err(trouble) => ("failed", trouble),
+        };
+        let tokens: u64 = spent.by_model.values().map(|model| model.usage.total()).sum();
+        self.system(
+            "task_notification",
+            json!({"task_id": id, "tool_use_id": info.map(|info| &info.call), "status": status, "output_file": "",
+                "summary": summary, "usage": {"total_tokens": tokens}, "total_cost_usd": spent.usd}),
+        )
+    }
+
+    /// A background command began or ended. Agents are told of by frames of their own.
+    pub(super) fn task_changed(&self, task: &BackgroundTask) -> Option<Value> {
+        if task.kind == TaskKind::Agent {
+            return None;
+        }
+        Some(match task.state {
+            TaskState::Running => self.system(
+                "task_started",
+                json!({"task_id": task.id, "task_type": "local_bash", "description": task.description}),
+            ),
+            ended => {
+                let status = match ended {
+                    TaskState::Completed => "completed",
+                    TaskState::Stopped => "stopped",
+                    _ => "failed",
+                };
+                self.system(
+                    "task_notification",
+                    json!({"task_id": task.id, "status": status, "output_file": "",
+                        "summary": task.description}),
+                )
+            }
+        })
+    }
+
+    /// What a sub-agent does, under the call that started it: its calls and their results, and its words if they are
+    /// wanted.
+    pub(super) fn of_agent(&self, agent: &AgentId, event: &Event, tally: &Tally) -> Option<Value> {
+        let info = tally.agents.get(agent)?;
+        let Event::Appended(entry) = event else { return None };
+        let mut frame = self.said_by_agent(entry, tally.forward_text)?;
+        frame["parent_tool_use_id"] = json!(info.call);
+        frame["subagent_type"] = json!(info.kind);
+        Some(frame)
+    }
+
+    fn said_by_agent(&self, entry: &Entry, words: bool) -> Option<Value> {
+        match &entry.body {
+            Body::Assistant(block) if words || block.block.as_tool_use().is_some() => {
+                Some(self.assistant(entry, block))
+            }
+            Body::Result(result) => Some(self.result_of_call(entry, result)),
+            _ => None,
+        }
+    }
+}

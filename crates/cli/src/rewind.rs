@@ -1,0 +1,137 @@
+//! `tiller rewind`: back to an earlier prompt, in the conversation, in the files, or both.
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use serde_json::json;
+use tiller_engine::undo::{Prompt, Rewind, Undone};
+use tiller_protocol::env::Env;
+use tiller_snapshot::Store;
+
+use crate::args;
+use crate::exit::Exit;
+use crate::inspect::{find, visible, short};
+use crate::sessions::{changes_to_json, print_changes, snapshots_of};
+use crate::text::print;
+
+const AFTER_HELP: &str = "\
+SESSION is the id of a session, the beginning of one, or `latest`; PROMPT is the number of a prompt
+in `tiller sessions show SESSION`, or the beginning of its id. Everything stands again as it did
+before that prompt. Nothing is lost: `tiller rewind SESSION --undo` takes the step back again.";
+
+/// Go back to before a prompt: in the conversation, in the files, or in both.
+#[derive(Debug, Parser)]
+#[command(name = "tiller rewind", bin_name = "tiller rewind", after_help = AFTER_HELP)]
+struct Command {
+    /// The session
+    session: String,
+
+    /// The prompt before which everything shall stand again
+    #[arg(long, value_name = "PROMPT", required_unless_present = "undo")]
+    to: Option<String>,
+
+    /// Only the files
+    #[arg(long, conflicts_with_all = ["conversation", "both"])]
+    files: bool,
+
+    /// Only the conversation
+    #[arg(long, conflicts_with = "both")]
+    conversation: bool,
+
+    /// Both, as without any of these
+    #[arg(long)]
+    both: bool,
+
+    /// Take the last step back again
+    #[arg(long, conflicts_with_all = ["to", "files", "conversation", "both", "dry_run"])]
+    undo: bool,
+
+    /// Only print what would change in files
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `tiller rewind`.
+pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
+    let command = match Command::try_parse_from(words) {
+        Ok(command) => command,
+        Err(error) => {
+            error.print()?;
+            return Ok(args::exit_for(&error));
+        }
+    };
+    let log = find::find(&command.session, env)?;
+    let rewind = Rewind::open(&log.path, log.id, env)?;
+    let mut snapshots = snapshots_of(&log.path, env)?;
+    if command.undo {
+        let undone = rewind.undo(&mut snapshots)?;
+        return command.tell(&mut snapshots, None, &undone);
+    }
+    let wanted = command.to.as_deref().unwrap_or_default();
+    let prompt = rewind.outline().find(wanted).cloned().with_context(|| {
+        format!("there is no prompt \"{wanted}\"; `tiller sessions show {}` lists them", log.id)
+    })?;
+    if command.dry_run {
+        return command.preview(&rewind, &prompt, &mut snapshots);
+    }
+    let files = (!command.conversation).then_some(&mut snapshots);
+    let undone = rewind.to(&prompt, !command.files, files)?;
+    command.tell(&mut snapshots, Some(&prompt), &undone)
+}
+
+impl Command {
+    /// What would change in files.
+    fn preview(&self, rewind: &Rewind, prompt: &Prompt, store: &mut Store) -> anyhow::Result<Exit> {
+        if self.conversation {
+            bail!("--dry-run shows what would change in files; with --conversation nothing would");
+        }
+        let changes = match rewind.outline().files_at(prompt) {
+            Some(to) => {
+                let roots = store.directories(to)?;
+                let now = store.take(&roots)?.id;
+                store.diff(&now, to)?.summary()
+            }
+            None => Vec::new(),
+        };
+        match self.json {
+            true => print(&serde_json::to_string_pretty(&json!({"files": changes_to_json(&changes)}))?)?,
+            false => print_changes(store, &changes, false)?,
+        }
+        Ok(Exit::Success)
+    }
+
+    fn tell(&self, store: &mut Store, prompt: Option<&Prompt>, undone: &Undone) -> anyhow::Result<Exit> {
+        let changes = match &undone.files {
+            Some(restored) => {
+                tiller_snapshot::Diff { changes: restored.changes.clone(), unknown: Vec::new() }.summary()
+            }
+            None => Vec::new(),
+        };
+        let left = undone.files.as_ref().map(|restored| restored.left.as_slice()).unwrap_or_default();
+        if self.json {
+            let left: Vec<_> = left.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
+            print(&serde_json::to_string_pretty(&json!({
+                "prompt": prompt.map(|prompt| prompt.id),
+                "text": prompt.map(|prompt| &prompt.text),
+                "conversation": undone.conversation,
+                "files": changes_to_json(&changes),
+                "left": left,
+            }))?)?;
+            return Ok(Exit::Success);
+        }
+        match prompt {
+            Some(prompt) => print(&format!("back to before: {}", visible(&short(&prompt.text))))?,
+            None => print("the last step back is undone")?,
+        }
+        let conversation = if undone.conversation { "went back" } else { "stays as it is" };
+        print(&format!("the conversation {conversation}"))?;
+        print_changes(store, &changes, true)?;
+        for left in left {
+            print(&format!("left      {}  ({})", visible(&left.path.display().to_string()), left.why))?;
+        }
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,141 @@
+//! `tiller sessions diff`: what a session changed in files.
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use tiller_engine::store;
+use tiller_engine::undo::{Outline, open_snapshots};
+use tiller_protocol::env::Env;
+use tiller_protocol::state::State;
+use tiller_snapshot::{Kind, Node, Store, Summary};
+use tiller_tools::unified_diff;
+
+use crate::exit::Exit;
+use crate::inspect::{find, visible};
+use crate::text::print;
+
+/// Bytes of a file up to which its lines are compared.
+const COMPARED: u64 = 1 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Diff {
+    /// The session
+    session: String,
+
+    /// What changed since this prompt: its number in `tiller sessions show`, or the beginning of its id
+    #[arg(long, value_name = "PROMPT")]
+    from: Option<String>,
+
+    /// Only name the files
+    #[arg(long)]
+    names: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "names")]
+    json: bool,
+}
+
+impl Diff {
+    pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
+        let log = find::find(&self.session, env)?;
+        let outline = Outline::read(&log.path)?;
+        let from = match &self.from {
+            Some(wanted) => {
+                let prompt = outline.find(wanted).with_context(|| {
+                    format!("there is no prompt \"{wanted}\"; `tiller sessions show {}` lists them", log.id)
+                })?;
+                outline.files_at(prompt)
+            }
+            None => outline.snaps.first().map(|snap| &snap.snapshot),
+        };
+        let (Some(from), Some(to)) = (from, outline.snaps.last().map(|snap| &snap.snapshot)) else {
+            print(if self.json { "[]" } else { "the session changed no files" })?;
+            return Ok(Exit::Success);
+        };
+        let mut store = snapshots_of(&log.path, env)?;
+        let summary = store.diff(from, to)?.summary();
+        match self.json {
+            true => print(&serde_json::to_string_pretty(&to_json(&summary))?)?,
+            false => print_changes(&mut store, &summary, self.names)?,
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// The snapshots of the project that a session was started in.
+pub(crate) fn snapshots_of(log: &std::path::Path, env: &Env) -> anyhow::Result<Store> {
+    let mut state = State::default();
+    store::load(log, |entry| state.apply(&entry))?;
+    let project = fs_err::canonicalize(&state.start_dir).unwrap_or(state.start_dir);
+    Ok(open_snapshots(&tiller_config::config_dir(env), &project, env)?)
+}
+
+/// Changes as JSON.
+pub(crate) fn to_json(changes: &[Summary]) -> Value {
+    let one = |change: &Summary| {
+        let (kind, from) = match &change.kind {
+            Kind::Added => ("added", None),
+            Kind::Removed => ("removed", None),
+            Kind::Modified => ("modified", None),
+            Kind::Mode => ("mode", None),
+            Kind::Renamed { from } => ("renamed", Some(from)),
+        };
+        json!({"path": change.path, "change": kind, "from": from})
+    };
+    changes.iter().map(one).collect()
+}
+
+/// Prints changes: names, and between them what differs.
+pub(crate) fn print_changes(store: &mut Store, changes: &[Summary], names: bool) -> anyhow::Result<()> {
+    if changes.is_empty() {
+        print("no file differs")?;
+    }
+    for change in changes {
+        print(&headline(change))?;
+        if !names && let Some(diff) = lines(store, change) {
+            print(diff.trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+fn headline(change: &Summary) -> String {
+    let path = visible(&change.path.display().to_string());
+    match &change.kind {
+        Kind::Added => format!("added     {path}"),
+        Kind::Removed => format!("removed   {path}"),
+        Kind::Modified => format!("modified  {path}"),
+        Kind::Mode => format!("mode      {path}  ({} → {})", mode(&change.before), mode(&change.after)),
+        Kind::Renamed { from } => format!("renamed   {} → {path}", visible(&from.display().to_string())),
+    }
+}
+
+fn mode(node: &Option<Node>) -> String {
+    match node {
+        Some(Node::File { mode, .. } | Node::Directory { mode, .. }) => format!("{mode:o}"),
+        _ => "–".to_owned(),
+    }
+}
+
+/// The lines that differ, where both sides are text or nothing.
+fn lines(store: &mut Store, change: &Summary) -> Option<String> {
+    if matches!(change.kind, Kind::Mode | Kind::Renamed { .. }) {
+        return None;
+    }
+    let old = text(store, change.before.as_ref())?;
+    let new = text(store, change.after.as_ref())?;
+    let name = visible(&change.path.display().to_string()).into_owned();
+    let (before, after) = (format!("a{name}"), format!("b{name}"));
+    Some(visible(&unified_diff(&old, &new, &before, &after)).into_owned())
+}
+
+fn text(store: &mut Store, node: Option<&Node>) -> Option<String> {
+    match node {
+        None => Some(String::new()),
+        Some(Node::File { content, size, .. }) if *size <= COMPARED => {
+            let text = String::from_utf8(store.read(content).ok()?).ok()?;
+            (!text.contains('\0')).then_some(text)
+        }
+        Some(Node::Link { target }) => Some(format!("{}\n", target.to_string_lossy())),
+        Some(_) => None,
+    }
+}

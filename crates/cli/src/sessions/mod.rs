@@ -1,0 +1,103 @@
+//! `tiller sessions`: the sessions on this machine, and what they did.
+
+mod diff;
+mod export;
+mod list;
+mod remove;
+mod search;
+mod show;
+mod verify;
+
+use clap::{Parser, Subcommand};
+use tiller_protocol::env::Env;
+
+use crate::args;
+use crate::exit::Exit;
+
+pub(crate) use diff::{print_changes, snapshots_of, to_json as changes_to_json};
+
+const AFTER_HELP: &str = "\
+SESSION is the id of a session, the beginning of one, or `latest` for the latest session of this
+directory.
+
+Exit codes: 0 done, 1 failure, a bad value, or (verify) a log with damage.";
+
+/// The sessions on this machine, and what they did.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tiller sessions",
+    bin_name = "tiller sessions",
+    disable_help_subcommand = true,
+    after_help = AFTER_HELP
+)]
+struct Sessions {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print the sessions of this directory, the latest first
+    List(list::List),
+    /// Print what a session is about: its prompts, what it cost, what it left behind
+    Show(show::Show),
+    /// Check that logs are as they were written
+    Verify(verify::Verify),
+    /// Write a session down for people, or its log for programs
+    Export(export::Export),
+    /// Print what a session changed in files
+    Diff(diff::Diff),
+    /// Find what was said, in whatever case
+    Search(search::Search),
+    /// Remove sessions with everything that belongs to them
+    Rm(remove::Remove),
+}
+
+/// Runs `tiller sessions`.
+pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
+    let sessions = match Sessions::try_parse_from(words) {
+        Ok(sessions) => sessions,
+        Err(error) => {
+            error.print()?;
+            return Ok(args::exit_for(&error));
+        }
+    };
+    match sessions.action {
+        Action::List(list) => list.run(env),
+        Action::Show(show) => show.run(env),
+        Action::Verify(verify) => verify.run(env),
+        Action::Export(export) => export.run(env),
+        Action::Diff(diff) => diff.run(env),
+        Action::Search(search) => search.run(env),
+        Action::Rm(remove) => remove.run(env),
+    }
+}
+
+/// A point in time as people write it, in UTC.
+fn moment(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// A number of bytes in the unit that suits it.
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
+    let unit = (count.max(1).ilog2() as usize / 10).min(UNITS.len() - 1);
+    match unit {
+        0 => format!("{count} B"),
+        unit => {
+            let tenths = (u128::from(count) * 10) >> (10 * unit);
+            format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = [0, 1023, 1024, 1536, 5 << 20, 3 << 30].map(bytes);
+        assert_eq!(sizes, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "5.0 MiB", "3.0 GiB"]);
+    }
+}

@@ -1,0 +1,60 @@
+//! `tiller sessions rm`.
+
+use serde_json::json;
+use tiller_engine::store;
+use tiller_engine::undo::{Outline, collect_snapshots};
+use tiller_protocol::env::Env;
+use tiller_protocol::state::State;
+
+use super::bytes;
+use crate::exit::Exit;
+use crate::inspect::find;
+use crate::text::print;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Remove {
+    /// The sessions
+    #[arg(required = true)]
+    sessions: Vec<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Remove {
+    pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
+        let config_dir = tiller_config::config_dir(env);
+        // All names are understood before anything is removed.
+        let logs = self.sessions.iter().map(|name| find::find(name, env)).collect::<Result<Vec<_>, _>>()?;
+        let mut freed = 0;
+        for log in &logs {
+            let mut state = State::default();
+            store::load(&log.path, |entry| state.apply(&entry))?;
+            let had_snapshots = Outline::read(&log.path)?.snapshots().next().is_some();
+            freed += store::remove(&config_dir, &log.path, log.id)?;
+            if had_snapshots {
+                freed += tidy(&config_dir, &state, env);
+            }
+        }
+        let ids: Vec<String> = logs.iter().map(|log| log.id.to_string()).collect();
+        match self.json {
+            true => print(&json!({"removed": ids, "bytes": freed}).to_string())?,
+            false => {
+                ids.iter().try_for_each(|id| print(&format!("{id} is removed")))?;
+                print(&format!("{} freed", bytes(freed)))?;
+            }
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// Snapshots that cannot be let go of now are let go of with the next session that is removed.
+fn tidy(config_dir: &std::path::Path, state: &State, env: &Env) -> u64 {
+    let project =
+        fs_err::canonicalize(&state.start_dir).unwrap_or_else(|_| state.start_dir.clone());
+    collect_snapshots(config_dir, &project, env).unwrap_or_else(|error| {
+        crate::complain(&format!("snapshots of the session are still there: {error}"));
+        0
+    })
+}

@@ -1,0 +1,104 @@
+//! `tiller sessions verify`: whether logs are as they were written.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tiller_engine::store::{self, Damage, Loaded};
+use tiller_protocol::env::Env;
+use tiller_protocol::id::SessionId;
+
+use crate::exit::Exit;
+use crate::inspect::find;
+use crate::text::print;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Verify {
+    /// The session; without it, all of this directory
+    session: Option<String>,
+
+    /// Check those of all directories
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
+        let mut sound = true;
+        let mut documents = Vec::new();
+        for (id, log) in self.logs(env)? {
+            // A session that is running may be in the middle of a line.
+            let loaded = store::load(&log, |_| {})?;
+            sound &= loaded.damage.is_empty();
+            match self.json {
+                true => documents.push(to_json(id, &loaded)),
+                false => print(&to_text(id, &loaded))?,
+            }
+        }
+        if self.json {
+            print(&serde_json::to_string_pretty(&documents)?)?;
+        }
+        Ok(if sound { Exit::Success } else { Exit::Failure })
+    }
+
+    fn logs(&self, env: &Env) -> anyhow::Result<Vec<(SessionId, PathBuf)>> {
+        if let Some(session) = &self.session {
+            let log = find::find(session, env)?;
+            return Ok(vec![(log.id, log.path)]);
+        }
+        let config_dir = tiller_config::config_dir(env);
+        let files = match self.all {
+            true => store::everywhere(&config_dir),
+            false => store::all(&config_dir, &fs_err::canonicalize(&env.cwd)?),
+        };
+        Ok(files.into_iter().map(|file| (file.id, file.log)).collect())
+    }
+}
+
+fn to_text(id: SessionId, loaded: &Loaded) -> String {
+    let mut text = match (loaded.damage.as_slice(), loaded.unhashed) {
+        ([], 0) => format!("{id}  sound: {} records, each proven by its hash", loaded.proven),
+        ([], unhashed) => format!(
+            "{id}  sound: {} records proven by their hash, {unhashed} of an older version without one",
+            loaded.proven
+        ),
+        (damage, _) => format!("{id}  damaged: {} of {} records are proven", loaded.proven, {
+            let lost = damage.iter().filter(|damage| loses_something(damage)).count() as u64;
+            loaded.entries + lost
+        }),
+    };
+    for damage in &loaded.damage {
+        text.push_str(&format!("\n  {}", told(damage)));
+    }
+    text
+}
+
+/// Damage in the words of somebody who only looks.
+fn told(damage: &Damage) -> String {
+    match damage {
+        Damage::TornTail { bytes } => format!("the last line is incomplete ({bytes} bytes)"),
+        Damage::Unreadable { line } => format!("line {line} cannot be read"),
+        Damage::Altered { line } => format!("line {line} was changed after it was written"),
+        Damage::Repeated { line } => format!("line {line} repeats an earlier one"),
+        Damage::BrokenChain { line } => format!("line {line} does not continue the line before it"),
+    }
+}
+
+fn loses_something(damage: &Damage) -> bool {
+    !matches!(damage, Damage::Repeated { .. } | Damage::BrokenChain { .. })
+}
+
+fn to_json(id: SessionId, loaded: &Loaded) -> Value {
+    json!({
+        "sessionId": id,
+        "sound": loaded.damage.is_empty(),
+        "records": loaded.entries,
+        "proven": loaded.proven,
+        "withoutHash": loaded.unhashed,
+        "ofOtherPrograms": loaded.foreign,
+        "damage": loaded.damage.iter().map(told).collect::<Vec<_>>(),
+    })
+}

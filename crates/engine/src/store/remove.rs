@@ -1,0 +1,40 @@
+//! Removing a session with everything that belongs to it.
+
+use std::path::Path;
+
+use tiller_protocol::id::SessionId;
+use tiller_tools::todo_file;
+
+use super::{LogWriter, StoreError};
+
+/// Removes a session: its log, what lies beside it and its todo list. Returns the bytes that were freed.
+///
+/// # Errors
+/// When it is in use, or a file cannot be removed.
+pub fn remove(config_dir: &Path, log: &Path, id: SessionId) -> Result<u64, StoreError> {
+    // Nobody can open it any more while it is being removed.
+    let _held = LogWriter::open(log, &id.to_string())?;
+    let beside = log.with_extension("");
+    let mut freed = fs_err::metadata(log)?.len() + length(&beside);
+    if beside.is_dir() {
+        fs_err::remove_dir_all(&beside)?;
+    }
+    let todos = todo_file::path(config_dir, id);
+    if let Ok(metadata) = fs_err::metadata(&todos) {
+        freed += metadata.len();
+        fs_err::remove_file(&todos)?;
+    }
+    // The log goes last: as long as it is there, the rest can be found.
+    fs_err::remove_file(log)?;
+    Ok(freed)
+}
+
+fn length(dir: &Path) -> u64 {
+    let Ok(entries) = fs_err::read_dir(dir) else { return 0 };
+    let lengths = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => length(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    lengths.sum()
+}
