@@ -107,6 +107,10 @@ impl Past {
     }
 
     fn result(&mut self, result: &CallResult) {
+        if let Some(task) = started_task(result) {
+            // An agent can be continued, and begins anew then.
+            self.tasks.insert(task.to_owned(), TaskPast::default());
+        }
         if let Some(task) = ended_task(result) {
             self.tasks.entry(task.to_owned()).or_default().known_to_have_ended = true;
         }
@@ -161,6 +165,16 @@ impl Past {
         let told = self.told.entry(kind.to_owned()).or_default();
         let last = if REMEMBERED.contains(&kind) { content.clone() } else { Value::Null };
         *told = Told { times: told.times + 1, turn, last };
+    }
+
+    /// The same after the conversation was folded: what the model no longer sees may be told anew, what is a matter of
+    /// counting goes on.
+    #[must_use]
+    pub fn after_compaction(&self) -> Self {
+        let mut past = Self { instructions: BTreeSet::new(), texts: Texts::default(), ..self.clone() };
+        past.told.retain(|kind, _| !OUT_OF_SIGHT.contains(&kind.as_str()));
+        past.plan = PlanPast::default();
+        past
     }
 
     /// Turns since a kind was last told; absent when it never was.
@@ -230,6 +244,13 @@ impl Past {
         self.tasks.get(task).is_some_and(known)
     }
 
+    /// The highest number that a background command has had.
+    #[must_use]
+    pub fn last_command(&self) -> u32 {
+        let numbers = self.tasks.keys().filter_map(|task| task.strip_prefix("bash_")?.parse().ok());
+        numbers.max().unwrap_or_default()
+    }
+
     /// Turns since progress of a background task was last told.
     #[must_use]
     pub fn turns_since_progress(&self, task: &str) -> Option<u32> {
@@ -246,11 +267,25 @@ impl Past {
 /// Kinds whose last content decides whether there is something new to tell.
 const REMEMBERED: [&str; 3] = ["collab_notification", "opened_file_in_ide", "output_style"];
 
+/// Kinds that say something about the present, which is lost when the conversation is folded.
+const OUT_OF_SIGHT: [&str; 4] = ["nested_memory", "opened_file_in_ide", "output_style", "ultramemory"];
+
+/// The background task that a call has started.
+fn started_task(result: &CallResult) -> Option<&str> {
+    let detail = &result.detail;
+    match result.tool.as_str() {
+        "Bash" => detail["backgroundTaskId"].as_str(),
+        "Task" if detail["status"] == "async_launched" => detail["agentId"].as_str(),
+        _ => None,
+    }
+}
+
 /// The background task that the model has ended with a call, or has seen to be over.
 fn ended_task(result: &CallResult) -> Option<&str> {
     match result.tool.as_str() {
         "KillShell" => result.detail["shell_id"].as_str(),
         "BashOutput" if result.detail["running"] == false => result.detail["id"].as_str(),
+        "TaskOutput" if result.detail["running"] == false => result.detail["task_id"].as_str(),
         _ => None,
     }
 }

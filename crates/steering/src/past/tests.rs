@@ -177,8 +177,32 @@ fn what_the_model_found_out_about_tasks_need_not_be_told() {
     result("BashOutput", json!({"id": "bash_1", "running": false}));
     result("BashOutput", json!({"id": "bash_2", "running": true}));
     result("KillShell", json!({"shell_id": "bash_3"}));
+    result("TaskOutput", json!({"task_id": "a1", "running": false}));
     let knows = |task: &str| story.past.knows_end(task, "killed");
-    assert!(knows("bash_1") && !knows("bash_2") && knows("bash_3"));
+    assert!(knows("bash_1") && !knows("bash_2") && knows("bash_3") && knows("a1"));
+    assert_eq!(story.past.last_command(), 3);
+}
+
+#[test]
+fn a_task_that_begins_anew_can_end_anew() {
+    let mut story = Story::default().attach(json!({"type": "task_status", "taskId": "a1", "status": "completed"}));
+    assert!(story.past.knows_end("a1", "completed"));
+    for (tool, detail) in [
+        ("Task", json!({"status": "async_launched", "agentId": "a1"})),
+        ("Bash", json!({"stdout": "", "backgroundTaskId": "bash_12"})),
+    ] {
+        story.push(Body::Result(CallResult {
+            call: CallId::from("t"),
+            tool: tool.to_owned(),
+            content: Vec::new(),
+            is_error: false,
+            cause: Cause::Call,
+            detail,
+            effects: Vec::new(),
+        }));
+    }
+    assert!(!story.past.knows_end("a1", "completed"));
+    assert_eq!(story.past.last_command(), 12);
 }
 
 #[test]
@@ -221,4 +245,24 @@ fn texts_of_files_are_those_that_the_model_saw_completely() {
     assert_eq!(text("/written").as_deref(), Some("written"));
     assert_eq!(text("/mentioned").as_deref(), Some("mentioned"));
     assert_eq!(text("/part"), None);
+}
+
+#[test]
+fn after_a_fold_the_present_may_be_told_anew_and_counts_go_on() {
+    let story = Story::default()
+        .prompt()
+        .attach(json!({"type": "nested_memory", "path": "/p/sub/AGENTS.md"}))
+        .attach(json!({"type": "output_style", "style": "terse"}))
+        .attach(json!({"type": "plan_mode"}))
+        .attach(json!({"type": "todo_reminder"}))
+        .attach(json!({"type": "collab_notification", "newest": "7"}))
+        .attach(json!({"type": "task_status", "taskId": "bash_1", "status": "failed"}));
+    let past = story.past.after_compaction();
+    assert!(story.past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
+    assert!(!past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
+    assert_eq!((past.times("output_style"), past.last("output_style")), (0, &Value::Null));
+    assert_eq!((past.plan_reminders(), past.turns_since_plan_reminder()), (0, None));
+    assert_eq!(past.times("todo_reminder"), 1);
+    assert_eq!(past.last("collab_notification")["newest"], "7");
+    assert!(past.knows_end("bash_1", "failed"));
 }
