@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::DEADLINE;
+use crate::harness::{DEADLINE, eventually};
 
 /// The browser reads commands from descriptor 3 and writes answers to descriptor 4.
 const LAUNCH: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
@@ -118,6 +118,10 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
+        // The page hears of it on another way than what it is asked.
+        let there =
+            format!("innerWidth === {width} && matchMedia('(prefers-color-scheme: {scheme})').matches");
+        eventually("the page has its new look", || self.eval(&there) == true);
     }
 
     /// Presses a key.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::Reply;
 
-use crate::harness::{Run, World};
+use crate::harness::{Run, World, held_by_namespaces};
 
 fn request(world: &World) -> Value {
     world.server.messages().pop().unwrap().body().clone()
@@ -52,6 +52,9 @@ fn the_model_comes_from_the_highest_layer() {
 
 #[test]
 fn rules_of_all_files_count() {
+    if !held_by_namespaces() {
+        return;
+    }
     let world =
         World::new().file(".tiller/settings.json", r#"{"permissions": {"allow": ["Bash(touch:*)"]}}"#).file(
             ".claude/settings.local.json",
@@ -136,6 +139,9 @@ fn further_directories_come_from_settings_too() {
 
 #[test]
 fn what_is_not_understood_is_said_and_the_rest_counts() {
+    if !held_by_namespaces() {
+        return;
+    }
     let world = World::new().file(
         ".tiller/settings.json",
         "{\n  \"modle\": 1,\n  \"fallbackModel\": [],\n  \"permissions\": {\"allow\": [\"Bash(touch one)\", \"Bash(\"]}\n}",

@@ -59,6 +59,17 @@ impl World {
         fs_err::write(path, content).unwrap();
     }
 
+    /// Writes a program of the project. Another process does it: as long as a child of another test has inherited a file
+    /// that is open for writing, it cannot be run.
+    pub(crate) fn program(self, name: &str, content: &str) -> Self {
+        self.write(name, "");
+        let script = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let path = self.path(name);
+        let written = Command::new("sh").args(["-c", script]).arg(path).arg(content).status().unwrap();
+        assert!(written.success());
+        self
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs_err::read_to_string(self.path(name)).unwrap()
     }
@@ -210,7 +221,8 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 /// A number of seconds that no other process sleeps for, so that a command can be recognised by it.
 pub(crate) fn marker() -> String {
     static GIVEN: AtomicU32 = AtomicU32::new(100_000);
-    format!("{}.{}", GIVEN.fetch_add(1, Ordering::Relaxed), std::process::id())
+    // As many digits for every process: no marker is the beginning of another one.
+    format!("{}.{:010}", GIVEN.fetch_add(1, Ordering::Relaxed), std::process::id())
 }
 
 /// Processes whose command line contains the marker.
@@ -263,4 +275,19 @@ pub(crate) fn result_text(request: &Value, call: &str) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// Whether commands are held by namespaces here. Where they are not, tests of what only these can do are left out: that
+/// is said past the capture of output, which would hide it, and is a failure if `TILLER_REQUIRE_NAMESPACES` is set.
+pub(crate) fn held_by_namespaces() -> bool {
+    let support = tiller_sandbox::probe();
+    let held = support.level == tiller_sandbox::Level::Namespaces;
+    if !held {
+        let reasons = support.reasons.join("; ");
+        let required = std::env::var_os("TILLER_REQUIRE_NAMESPACES").is_some();
+        assert!(!required, "namespaces are required, and there are none: {reasons}");
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        _ = writeln!(std::io::stderr(), "{test} skipped: namespaces cannot hold commands here: {reasons}");
+    }
+    held
 }

@@ -136,12 +136,7 @@ fn examples(language: &str) -> Vec<String> {
 
 #[test]
 fn the_documented_examples_do_what_is_said_of_them() {
-    let world = World::new().file(".tiller/no-force-push.sh", &examples("sh")[0]);
-    fs_err::set_permissions(
-        world.path(".tiller/no-force-push.sh"),
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+    let world = World::new().program(".tiller/no-force-push.sh", &examples("sh")[0]);
     let said = |settings: &str, event: &str, args: &[&str]| {
         let (run, report) = test(&world, &[&[event, "--settings", settings][..], args].concat());
         assert!(!run.stderr.contains("warning"), "{run:#?}");

@@ -11,6 +11,10 @@ use crate::harness::{World, eventually, marker, processes_with, result_text};
 
 const SESSION: &str = "6f1c1a52-9f5e-4c9e-8e5b-3d4f0a6b7c8d";
 const POINTS: u64 = 200;
+/// So many of the kills have to come before the turn has ended.
+const CUT: u64 = 150;
+/// Moments that are tried at most until that is so.
+const MOST_POINTS: u64 = 2_000;
 const WORKERS: usize = 4;
 
 /// A call of the script: its id, its tool and its input.
@@ -123,7 +127,7 @@ impl Extent {
     }
 }
 
-/// Kills and resumes; says whether there was a turn to kill.
+/// Kills and resumes; says whether the kill came before the end of the turn.
 fn check(seed: u64, extent: &Extent) -> bool {
     let world = world();
     kill_at(&world, &extent.moment(seed));
@@ -151,12 +155,14 @@ fn check(seed: u64, extent: &Extent) -> bool {
 fn killed_at_any_moment_a_session_goes_on() {
     let extent = Extent::measured();
     let (next, cut) = (AtomicU64::new(0), AtomicU64::new(0));
+    // Some kills come too late, on a busy machine more of them: they do not count.
+    let enough = || cut.load(Ordering::Relaxed) >= CUT;
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= POINTS {
+                    if seed >= POINTS && (enough() || seed >= MOST_POINTS) {
                         return;
                     }
                     cut.fetch_add(u64::from(check(seed, &extent)), Ordering::Relaxed);
@@ -164,8 +170,7 @@ fn killed_at_any_moment_a_session_goes_on() {
             });
         }
     });
-    let cut = cut.into_inner();
-    assert!(cut > POINTS * 3 / 4, "only {cut} of {POINTS} kills came before the turn had ended");
+    assert!(enough(), "only {cut:?} of {MOST_POINTS} kills came before the turn had ended");
 }
 
 // LOG-04: what a crash of the machine may leave behind is a log cut at any byte.

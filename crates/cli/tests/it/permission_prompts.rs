@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::{Captured, Matcher, Reply};
 
-use crate::harness::{World, result_text};
+use crate::harness::{World, held_by_namespaces, result_text};
 use crate::live::Live;
 
 /// A session that asks the host, with a command that needs permission under way.
@@ -21,6 +21,9 @@ fn told(world: &World) -> String {
 
 #[test]
 fn the_question_says_what_would_run() {
+    if !held_by_namespaces() {
+        return;
+    }
     let world = World::new();
     let mut live = asking(&world);
     let question = live.question();
@@ -42,6 +45,9 @@ fn the_question_says_what_would_run() {
 
 #[test]
 fn the_host_may_change_the_input() {
+    if !held_by_namespaces() {
+        return;
+    }
     let world = World::new();
     let mut live = asking(&world);
     let question = live.question();
@@ -156,6 +162,9 @@ fn an_interrupt_withdraws_the_question() {
 // PERM-03: what a rule forbids is not asked about; what a rule allows is not either.
 #[test]
 fn rules_come_before_questions() {
+    if !held_by_namespaces() {
+        return;
+    }
     let world = World::new();
     world.server.replies([
         Reply::new().tool_with_id("no", "Bash", json!({"command": "touch forbidden"})),
@@ -227,6 +236,9 @@ fn yes(question: &Value, updates: &Value) -> Value {
 // RULE-04, PERM-09: the suggestion that is sent back is remembered, for this session and the next.
 #[test]
 fn a_suggestion_that_is_sent_back_is_remembered() {
+    if !held_by_namespaces() {
+        return;
+    }
     let world = World::new();
     let mut live = asking(&world);
     let question = live.question();
@@ -321,6 +333,9 @@ fn a_mode_in_an_answer_is_told() {
 // PERM-20: bypass is settled at start, whichever way it is asked for.
 #[test]
 fn bypass_by_an_answer_needs_leave_from_the_start() {
+    if !held_by_namespaces() {
+        return;
+    }
     let bypass = json!([{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}]);
     let disabled = r#"{"permissions": {"disableBypassPermissionsMode": true}}"#;
     let available = "--allow-dangerously-skip-permissions";
@@ -349,6 +364,9 @@ fn bypass_by_an_answer_needs_leave_from_the_start() {
 // An answer that says something else than permissions is a yes, and nothing more.
 #[test]
 fn changes_that_are_not_understood_are_told() {
+    if !held_by_namespaces() {
+        return;
+    }
     let rules = json!([{"toolName": "Bash"}]);
     for bad in [
         json!([{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}, {"type": "grantAll"}]),
@@ -373,6 +391,9 @@ fn changes_that_are_not_understood_are_told() {
 // PERM-12
 #[test]
 fn a_rule_in_words_is_compared_by_the_small_model() {
+    if !held_by_namespaces() {
+        return;
+    }
     let rule = r#"{"permissions": {"allow": ["Bash(prompt: make empty files)"], "deny": ["Bash(prompt: delete anything)"]}}"#;
     let world = World::new().file(".tiller/settings.json", rule);
     let small = world.server.conversation(Matcher::system_contains("You compare one shell command"));

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tiller_testkit::Reply;
 
-use crate::harness::World;
+use crate::harness::{World, held_by_namespaces};
 
 const LOOSE: &str =
     r#"{"permissions": {"allow": ["Bash(touch:*)"], "deny": ["WebFetch"]}, "env": {"A": "b"}}"#;
@@ -51,6 +51,9 @@ fn a_run_can_give_trust_on_its_way() {
 
 #[test]
 fn a_headless_run_follows_the_project_unless_told_not_to() {
+    if !held_by_namespaces() {
+        return;
+    }
     for (args, done) in [
         (&[][..], true),
         (&["--setting-sources", "user,project"], true),
