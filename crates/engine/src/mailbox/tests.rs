@@ -1,6 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use tempfile::TempDir;
+use tiller_steering::source::Unread;
 
 use super::*;
 
