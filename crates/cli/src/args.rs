@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
-use tiller_config::Sources;
+use tiller_config::{ProjectTrust, Sources};
 use tiller_model::Effort;
 use tiller_protocol::id::SessionId;
 use tiller_protocol::mode::Mode;
@@ -20,6 +20,7 @@ pub(crate) const VERSION: &str = concat!("2.1.300 (Tiller ", env!("CARGO_PKG_VER
 const AFTER_HELP: &str = "\
 Commands:
   tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
+  tiller                 Work together at the terminal
   tiller -p PROMPT       Do one task and print the answer
   tiller agents list     See which agents work can be delegated to
   tiller config          Look at settings and change them
@@ -61,6 +62,10 @@ pub(crate) struct Args {
     /// How to read: plain text, or JSON lines that may keep coming while the agent works
     #[arg(long, value_enum, default_value_t = InputFormat::Text)]
     pub(crate) input_format: InputFormat,
+
+    /// At a terminal: line by line, without a live area, for screen readers
+    #[arg(long)]
+    pub(crate) plain: bool,
 
     /// Say on standard error what is going on
     #[arg(long)]
@@ -217,6 +222,10 @@ pub(crate) struct Args {
     /// Where the debug log goes
     #[arg(long, value_name = "FILE")]
     pub(crate) debug_file: Option<PathBuf>,
+
+    /// Set when a person sits at a terminal: how far they trust the project.
+    #[arg(skip)]
+    pub(crate) at_terminal: Option<ProjectTrust>,
 
     /// Print the version
     #[arg(short = 'v', long, action = clap::ArgAction::Version)]

@@ -9,6 +9,7 @@ mod exit;
 mod headless;
 mod hooks;
 mod inspect;
+mod interactive;
 mod logging;
 mod message;
 mod permissions;
@@ -96,6 +97,9 @@ fn run() -> anyhow::Result<Exit> {
 
 async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
     let streaming = args.input_format == InputFormat::StreamJson;
+    if !args.print && !streaming && interactive::is_possible(&args) {
+        return interactive::run(args, env).await;
+    }
     if !args.print && !streaming {
         anyhow::bail!(
             "say what to do with -p \"...\", or try `tiller demo`; `tiller --help` lists the options"

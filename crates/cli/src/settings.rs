@@ -19,13 +19,9 @@ use crate::{complain, trust};
 
 /// The settings of this run. The caller of a headless run has chosen the directory, so its files count.
 pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
-    let sources = args.setting_sources.unwrap_or_default();
-    let request = CommandLine {
-        flags: flags(args)?,
-        settings: args.settings.clone(),
-        sources: if args.no_project_settings { sources.without_project() } else { sources },
-    };
-    let settings = Resolved::load(&Places::of(env), &request, env, ProjectTrust::Full)?;
+    let request = request(args)?;
+    let trust = args.at_terminal.unwrap_or(ProjectTrust::Full);
+    let settings = Resolved::load(&Places::of(env), &request, env, trust)?;
     for warning in &settings.warnings {
         complain(&format!("warning: {warning}"));
     }
@@ -39,6 +35,16 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Resolved> {
         &settings.permissions.default_mode,
     );
     Ok(settings)
+}
+
+/// What the command line says about settings.
+pub(crate) fn request(args: &Args) -> anyhow::Result<CommandLine> {
+    let sources = args.setting_sources.unwrap_or_default();
+    Ok(CommandLine {
+        flags: flags(args)?,
+        settings: args.settings.clone(),
+        sources: if args.no_project_settings { sources.without_project() } else { sources },
+    })
 }
 
 /// The variables that commands see: those of this process, and those that settings add.
@@ -158,6 +164,7 @@ fn parsed(list: &str, rules: &[Sourced<String>], doubts: &mut Vec<String>) -> an
         match value.parse::<Rule>() {
             Ok(rule) => {
                 doubts.extend(doubt(&rule, origin, &tools));
+                doubts.extend(idle(list, &rule, origin));
                 understood.push(rule.from_origin(spoken_by(origin)));
             }
             Err(error) if is_option(origin) => return Err(error.into()),
@@ -168,6 +175,13 @@ fn parsed(list: &str, rules: &[Sourced<String>], doubts: &mut Vec<String>) -> an
         }
     }
     Ok(understood)
+}
+
+/// What is to be said of a rule against something that does not do what it seems to.
+fn idle(list: &str, rule: &Rule, origin: &Origin) -> Option<String> {
+    let doubt = rule.doubt().filter(|_| list != "allow")?;
+    let place = if is_option(origin) { String::new() } else { format!("{origin}: ") };
+    Some(format!("{place}permissions.{list}: {doubt}"))
 }
 
 /// What `web.allowedDomains` says, as rules.

@@ -99,7 +99,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         limits,
         agents,
         streaming_tools: settings.streaming_tool_execution.value,
-        stream_events: args.include_partial_messages,
+        stream_events: args.include_partial_messages || args.at_terminal.is_some(),
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
@@ -185,7 +185,7 @@ fn tools(args: &Args, rules: &Rules, agents: Vec<AgentLine>) -> anyhow::Result<R
 /// Whether somebody can answer permission questions.
 fn interactive(args: &Args) -> anyhow::Result<bool> {
     match args.permission_prompt_tool.as_deref() {
-        None => Ok(false),
+        None => Ok(args.at_terminal.is_some()),
         Some("stdio") if args.input_format == InputFormat::StreamJson => Ok(true),
         Some("stdio") => bail!("--permission-prompt-tool stdio needs --input-format stream-json"),
         Some(tool) => bail!("--permission-prompt-tool: {tool} is not available; only stdio is"),

@@ -3,7 +3,12 @@
 //! It folds the entries and events of a session into a screen and turns keys into commands. Everything outside the
 //! protocol is asked of the [`host::Host`] that the program implements.
 
+pub mod app;
+pub(crate) mod cell;
+pub mod diff;
+pub mod host;
 pub mod markdown;
+mod run;
 pub mod screen;
 pub mod text;
 pub mod theme;
@@ -11,3 +16,7 @@ pub mod view;
 pub mod input;
 pub mod keys;
 pub mod menu;
+pub mod dialog;
+
+pub use run::{Manner, Start, Surface, TuiError, ask_trust, choose, run};
+pub mod panel;

@@ -52,7 +52,8 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     crate::runtime()?.block_on(run(env))
 }
 
-async fn run(env: &Env) -> anyhow::Result<Exit> {
+/// Plays the demo to its end.
+pub(crate) async fn run(env: &Env) -> anyhow::Result<Exit> {
     let scene = Scene::build(env)?;
     let mut narrator = Narrator::new();
     narrator.opening(&scene, PROMPT)?;

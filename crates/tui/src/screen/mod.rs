@@ -84,8 +84,11 @@ impl Screen {
         self.size
     }
 
-    /// The bytes that add finished lines and turn the live area into `live`. Finished lines have to fit the width.
+    /// The bytes that add finished lines and turn the live area into `live`. Finished lines that have become too long are
+    /// wrapped, rows of the live area are cut.
     pub fn draw(&mut self, finished: &[Line<'_>], live: &View) -> String {
+        let finished: Vec<Line<'static>> =
+            finished.iter().flat_map(|line| text::wrap(line, self.size.width, 0)).collect();
         let (rows, cursor) = self.clipped(live);
         if finished.is_empty() && rows == self.rows && self.stands(cursor) {
             return String::new();
@@ -94,7 +97,7 @@ impl Screen {
         if finished.is_empty() && rows.len() == self.rows.len() {
             self.rewrite(&mut out, &rows);
         } else {
-            self.replace(&mut out, finished, &rows);
+            self.replace(&mut out, &finished, &rows);
         }
         self.rows = rows;
         self.place(&mut out, cursor);
@@ -131,7 +134,7 @@ impl Screen {
     }
 
     /// Writes everything from the first row of the live area on. The terminal scrolls as far as it has to.
-    fn replace(&mut self, out: &mut String, finished: &[Line<'_>], rows: &[Row]) {
+    fn replace(&mut self, out: &mut String, finished: &[Line<'static>], rows: &[Row]) {
         let width = self.size.width;
         let finished_rows = finished.iter().map(|line| Row::new(line, width));
         let mut written = 0_usize;

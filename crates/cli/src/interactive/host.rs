@@ -1,0 +1,167 @@
+//! The world beside the session, as the front end sees it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use tiller_config::config_dir;
+use tiller_engine::store;
+use tiller_protocol::entry::Level;
+use tiller_protocol::env::Env;
+use tiller_protocol::id::SessionId;
+use tiller_tui::host::{Host, Later, PastSession, Reply, Request};
+use tokio::process::Command;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::task::TaskTracker;
+
+use super::{before, editor, files, history};
+
+/// Characters of the output of a command line of the user's own that are kept.
+const OUTPUT: usize = 30_000;
+/// The file that notes go to.
+const NOTES: &str = "AGENTS.md";
+
+/// What the front end asks, done with real files and processes.
+pub(super) struct World {
+    env: Env,
+    session: SessionId,
+    tasks: TaskTracker,
+}
+
+impl World {
+    pub(super) fn new(env: Env, session: SessionId) -> Arc<Self> {
+        Arc::new(Self { env, session, tasks: TaskTracker::new() })
+    }
+
+    /// Waits for what is under way.
+    pub(super) async fn end(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Host for World {
+    fn ask(&self, request: Request, replies: UnboundedSender<Reply>) {
+        let (env, session) = (self.env.clone(), self.session);
+        self.tasks.spawn(async move {
+            if let Some(reply) = answer(request, &env, session).await {
+                // A front end that has ended needs no answer.
+                let _ = replies.send(reply);
+            }
+        });
+    }
+
+    fn edit(&self, text: String) -> Later<Result<String, String>> {
+        let env = self.env.clone();
+        Box::pin(async move { editor::edit_text(&env, &text).await })
+    }
+
+    fn edit_file(&self, path: PathBuf) -> Later<Result<String, String>> {
+        let env = self.env.clone();
+        Box::pin(async move {
+            editor::edit(&env, &path).await?;
+            fs_err::read_to_string(&path).map_err(|error| error.to_string())
+        })
+    }
+
+    fn sleep(&self) {
+        // The whole job, as the terminal would do it. If that is not possible, nothing happens.
+        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+    }
+}
+
+async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply> {
+    match request {
+        Request::Files => Some(Reply::Files(files::list(&env.cwd).await)),
+        Request::Remember(past) => {
+            let kept = history::append(&config_dir(env), &past);
+            kept.err().map(|error| told(Level::Warning, format!("the history could not be kept: {error}")))
+        }
+        Request::Sessions => Some(Reply::Sessions(sessions(env, session))),
+        Request::Shell(command) => Some(shell(&command, env).await),
+        Request::Note(text) => Some(note(&text, &env.cwd)),
+        Request::LoadImage(image) => {
+            let problem = "Images cannot be attached yet; the agent can read the file by its path.".to_owned();
+            Some(Reply::Image { number: image.number, block: Err(problem) })
+        }
+        Request::ReadClipboard => None,
+        Request::Report(words) => Some(report(&words, env).await),
+        Request::Keep { key, value } => {
+            let words = ["config", "set", &key, &value, "--user"].map(str::to_owned);
+            match report(&words, env).await {
+                Reply::Told(level, text) => Some(Reply::Told(level, text)),
+                _ => None,
+            }
+        }
+        Request::StatusLine(_) => None,
+    }
+}
+
+fn told(level: Level, text: String) -> Reply {
+    Reply::Told(level, text)
+}
+
+fn sessions(env: &Env, current: SessionId) -> Vec<PastSession> {
+    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
+    let others = store::list(&config_dir(env), &project)
+        .into_iter()
+        .filter(|session| session.id != current && !session.title.is_empty());
+    others
+        .map(|session| PastSession {
+            when: before::ago(&session, env.now()),
+            title: session.title,
+            id: session.id,
+        })
+        .collect()
+}
+
+/// A command line that the user runs themselves: nothing holds it.
+async fn shell(command: &str, env: &Env) -> Reply {
+    let mut process = Command::new("bash");
+    process.args(["-c", command]).current_dir(&env.cwd).stdin(Stdio::null()).kill_on_drop(true);
+    match process.output().await {
+        Ok(output) => {
+            let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.push_str(&String::from_utf8_lossy(&output.stderr));
+            let output_text = text.chars().take(OUTPUT).collect();
+            Reply::Ran { command: command.to_owned(), output: output_text, code: output.status.code() }
+        }
+        Err(error) => told(Level::Error, format!("the command could not be started: {error}")),
+    }
+}
+
+/// Adds a line to the project's instructions.
+fn note(text: &str, dir: &Path) -> Reply {
+    let path = dir.join(NOTES);
+    let before = match fs_err::read_to_string(&path) {
+        Ok(before) => before,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return told(Level::Error, format!("the note could not be kept: {error}")),
+    };
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    let line = format!("{gap}- {}\n", text.trim().replace('\n', "\n  "));
+    let file = fs_err::OpenOptions::new().create(true).append(true).open(&path);
+    match file.and_then(|mut file| file.write_all(line.as_bytes())) {
+        Ok(()) => told(Level::Info, format!("Noted in {NOTES}; the agent reads it in its next session.")),
+        Err(error) => told(Level::Error, format!("the note could not be kept: {error}")),
+    }
+}
+
+/// What another command of this program prints.
+async fn report(words: &[String], env: &Env) -> Reply {
+    let Ok(program) = std::env::current_exe() else {
+        return told(Level::Error, "the program does not find itself".to_owned());
+    };
+    let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::null()).output().await;
+    match output {
+        Ok(output) if output.status.success() => {
+            Reply::Text(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+        }
+        Ok(output) => {
+            let printed = [output.stdout, output.stderr].concat();
+            told(Level::Warning, String::from_utf8_lossy(&printed).trim().to_owned())
+        }
+        Err(error) => told(Level::Error, format!("tiller {} could not be started: {error}", words.join(" "))),
+    }
+}

@@ -1,0 +1,82 @@
+//! How the terminal is used: by what it is, by what the environment says, by settings.
+
+use std::sync::Arc;
+
+use tiller_protocol::env::Env;
+use tiller_tui::app::Options;
+use tiller_tui::keys::Keymap;
+use tiller_tui::screen::Wrapping;
+use tiller_tui::theme::Palette;
+use tiller_tui::{Manner, Surface};
+
+use crate::args::Args;
+
+/// How questions are shown before there are settings.
+pub(super) fn manner(args: &Args, env: &Env) -> Manner {
+    Manner { surface: surface(args, env), palette: palette(env), keys: Arc::new(Keymap::default()) }
+}
+
+/// What the user has chosen.
+pub(super) fn options(_: &Args, _: &Env, manner: &Manner) -> anyhow::Result<Options> {
+    Ok(Options {
+        palette: manner.palette,
+        vim: false,
+        keys: Arc::clone(&manner.keys),
+        status_command: false,
+    })
+}
+
+fn surface(args: &Args, env: &Env) -> Surface {
+    let is_dumb = env.var("TERM").is_none_or(|term| term == "dumb");
+    if args.plain || is_dumb { Surface::Plain } else { Surface::Live(wrapping(env)) }
+}
+
+/// Few terminals leave long rows alone, and these can be told by their variables.
+fn wrapping(env: &Env) -> Wrapping {
+    let term = env.var("TERM").unwrap_or_default();
+    let is_screen = term.starts_with("screen") && env.var("TMUX").is_none();
+    if term == "linux" || is_screen || env.var("XTERM_VERSION").is_some() {
+        Wrapping::Never
+    } else {
+        Wrapping::Anew
+    }
+}
+
+fn palette(env: &Env) -> Palette {
+    if env.var("NO_COLOR").is_some() {
+        return Palette::Plain;
+    }
+    // Some terminals tell their colours as numbers: text, then background.
+    let background = env.var("COLORFGBG").and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
+    match background {
+        Some(7 | 9..=15) => Palette::Light,
+        _ => Palette::Dark,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world;
+
+    fn env(vars: &[(&str, &str)]) -> Env {
+        let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Env { vars: Arc::new(vars), ..world::env().unwrap() }
+    }
+
+    #[test]
+    fn colours_follow_the_terminal() {
+        assert_eq!(palette(&env(&[])), Palette::Dark);
+        assert_eq!(palette(&env(&[("COLORFGBG", "0;15")])), Palette::Light);
+        assert_eq!(palette(&env(&[("COLORFGBG", "15;0")])), Palette::Dark);
+        assert_eq!(palette(&env(&[("NO_COLOR", "1"), ("COLORFGBG", "0;15")])), Palette::Plain);
+    }
+
+    #[test]
+    fn terminals_that_cut_are_known() {
+        assert_eq!(wrapping(&env(&[("TERM", "xterm-256color")])), Wrapping::Anew);
+        assert_eq!(wrapping(&env(&[("TERM", "xterm"), ("XTERM_VERSION", "XTerm(390)")])), Wrapping::Never);
+        assert_eq!(wrapping(&env(&[("TERM", "screen-256color"), ("TMUX", "x")])), Wrapping::Anew);
+        assert_eq!(wrapping(&env(&[("TERM", "screen")])), Wrapping::Never);
+    }
+}

@@ -1,0 +1,147 @@
+//! Working together at a terminal: a session with a front end that people see.
+
+mod before;
+mod editor;
+mod files;
+mod history;
+mod host;
+mod look;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tiller_config::{ProjectTrust, config_dir};
+use tiller_engine::{Session, Start, store};
+use tiller_model::Catalog;
+use tiller_protocol::entry::Entry;
+use tiller_protocol::env::Env;
+use tiller_protocol::id::SessionId;
+use tiller_tui::app::{Exit as Left, Info};
+
+use crate::args::Args;
+use crate::exit::Exit;
+use crate::setup::{self, Parts};
+use crate::doctor::confinement::means;
+use crate::{demo, explain};
+use before::Before;
+use host::World;
+
+/// Whether somebody sits at a terminal.
+pub(crate) fn is_possible(args: &Args) -> bool {
+    args.plain || (std::io::stdin().is_terminal() && std::io::stdout().is_terminal())
+}
+
+/// Works with the user until they leave.
+pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
+    let manner = look::manner(&args, &env);
+    let Some(trust) = before::trust(&args, &env, &manner).await? else { return Ok(Exit::Success) };
+    args.at_terminal = Some(trust);
+    match before::session(&mut args, &env, &manner).await? {
+        Before::GoOn => {}
+        Before::Leave => return Ok(Exit::Success),
+    }
+    let mut start = None;
+    let mut prompt = args.prompt.clone();
+    loop {
+        let parts = match setup::build(&args, &env) {
+            Ok(parts) => parts,
+            Err(error) if before::is_missing_key(&error) => {
+                let wants_demo = before::without_key(&explain(&error), &manner).await?;
+                return if wants_demo { demo::run(&env).await } else { Ok(Exit::Failure) };
+            }
+            Err(error) => return Err(error),
+        };
+        let (left, id) = work(parts, start.take(), prompt.take(), &args, &env, &manner).await?;
+        start = match left {
+            Left::Cleared => Some(Start::Cleared),
+            Left::Resume(id) => Some(Start::Resume(id)),
+            Left::Quit => {
+                farewell(id, args.no_session_persistence);
+                return Ok(Exit::Success);
+            }
+            Left::Lost => anyhow::bail!("the session ended unexpectedly; `tiller --resume {id}` continues it"),
+        };
+    }
+}
+
+/// One session, from its start until it is left.
+async fn work(
+    parts: Parts,
+    start: Option<Start>,
+    prompt: Option<String>,
+    args: &Args,
+    env: &Env,
+    manner: &tiller_tui::Manner,
+) -> anyhow::Result<(Left, SessionId)> {
+    let Parts { mut setup, facts, .. } = parts;
+    if let Some(start) = start {
+        setup.start = start;
+    }
+    let past = past(&setup.start, env);
+    let config_dir = config_dir(env);
+    let window = Catalog::shipped()?.info(&facts.model).context_window;
+    let options = look::options(args, env, manner)?;
+    let session = Session::start(setup)?;
+    let (id, world) = (session.id, World::new(env.clone(), session.id));
+    let info = Info {
+        id,
+        cwd: env.cwd.clone(),
+        model: facts.model,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        confinement: confinement(),
+        context_window: Some(window),
+        advice: advice(args),
+    };
+    let start = tiller_tui::Start {
+        commands: session.commands,
+        events: session.events,
+        past,
+        info,
+        options,
+        history: history::load(&config_dir),
+        prompt,
+        host: Arc::clone(&world) as Arc<dyn tiller_tui::host::Host>,
+        surface: manner.surface,
+    };
+    let left = tiller_tui::run(start).await?;
+    world.end().await;
+    Ok((left, id))
+}
+
+/// The entries of the session that is continued.
+fn past(start: &Start, env: &Env) -> Vec<Arc<Entry>> {
+    let (Start::Resume(id) | Start::Fork { from: id, .. }) = start else { return Vec::new() };
+    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
+    let mut entries = Vec::new();
+    // What is wrong with the log, opening the session says.
+    if let Ok(found) = store::find(&config_dir(env), &project, *id) {
+        let _ = store::load(&found.paths.log, |entry| entries.push(Arc::new(entry)));
+    }
+    entries
+}
+
+fn confinement() -> String {
+    let level = tiller_sandbox::probe().level;
+    format!("held by {}", means(level))
+}
+
+fn advice(args: &Args) -> Vec<String> {
+    let restricted = args.at_terminal == Some(ProjectTrust::Restricted);
+    restricted
+        .then(|| "This project is not trusted: what its settings would run or loosen is left out.".to_owned())
+        .into_iter()
+        .collect()
+}
+
+/// How to come back.
+fn farewell(id: SessionId, is_gone: bool) {
+    if !is_gone {
+        let _ = crate::text::print(&format!("tiller --resume {id} continues this session"));
+    }
+}
+
+/// A file of the user's in the configuration directory.
+fn own_file(config_dir: &std::path::Path, name: &str) -> PathBuf {
+    config_dir.join(name)
+}

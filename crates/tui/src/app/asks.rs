@@ -1,0 +1,159 @@
+//! Questions: those of the session, and those of the program itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+use tiller_protocol::ask::Ask;
+use tiller_protocol::command::Command;
+use tiller_protocol::entry::Level;
+use tiller_protocol::id::{AskId, SessionId};
+
+use super::{App, Effect, Exit};
+use crate::dialog::{Attention, Choice, ChoiceOption, ChoiceOutcome, PendingOutcome, Render};
+use crate::host::{PastSession, Request};
+use crate::theme::{Palette, Theme};
+use crate::view::View;
+
+/// After a pause of this length the next key is meant for the question on the screen.
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// A question of the program itself.
+pub(super) struct Overlay {
+    choice: Choice,
+    subject: Subject,
+}
+
+enum Subject {
+    Session(Vec<SessionId>),
+    Palette,
+}
+
+impl App {
+    /// Whether the user is asked something.
+    pub(super) fn is_asking(&self) -> bool {
+        self.overlay.is_some() || !self.pending.is_empty()
+    }
+
+    pub(super) fn asked(&mut self, id: AskId, ask: Ask) -> Vec<Effect> {
+        let typing = self.last_key_at.is_some_and(|at| self.now.saturating_sub(at) < PAUSE);
+        let attention = if typing && !self.input.is_empty() { Attention::Typing } else { Attention::Free };
+        let why = match &ask {
+            Ask::Permission(ask) => format!("Tiller asks: {}", ask.tool),
+            Ask::Question(_) => "Tiller has a question".to_owned(),
+            Ask::Plan(_) => "Tiller has a plan".to_owned(),
+            Ask::Hook(_) => String::new(),
+        };
+        if self.pending.push(id, ask, None, attention) { vec![Effect::Signal(why)] } else { Vec::new() }
+    }
+
+    /// When keys become answers to a question that came while the user was writing.
+    pub(super) fn settles_at(&self) -> Option<Duration> {
+        self.pending.is_guarded().then(|| self.last_key_at.unwrap_or_default() + PAUSE)
+    }
+
+    /// Gives a key to the question on the screen; none if it is not for it.
+    pub(super) fn press_in_dialog(&mut self, key: KeyEvent) -> Option<Vec<Effect>> {
+        if self.overlay.is_some() {
+            return Some(self.press_in_overlay(key));
+        }
+        match self.pending.handle(key) {
+            PendingOutcome::Elsewhere => None,
+            PendingOutcome::Handled | PendingOutcome::Ignored => Some(Vec::new()),
+            PendingOutcome::Answered(id, answer) => Some(vec![Effect::Send(Command::Answer(id, answer))]),
+            PendingOutcome::EditPlan(id, path) => Some(vec![Effect::EditPlan(id, path)]),
+        }
+    }
+
+    /// The plan was edited: what its file holds now is what gets approved.
+    pub fn on_plan_edited(&mut self, id: AskId, plan: Result<String, String>) {
+        match plan {
+            Ok(plan) => self.pending.plan_edited(id, plan),
+            Err(problem) => self.tell(Level::Error, &problem),
+        }
+    }
+
+    fn press_in_overlay(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(overlay) = &mut self.overlay else { return Vec::new() };
+        match overlay.choice.handle(key) {
+            ChoiceOutcome::Chosen(index) => {
+                let subject = self.overlay.take().map(|overlay| overlay.subject);
+                subject.map(|subject| self.chosen(&subject, index)).unwrap_or_default()
+            }
+            ChoiceOutcome::Cancelled => {
+                self.overlay = None;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn chosen(&mut self, subject: &Subject, index: usize) -> Vec<Effect> {
+        match subject {
+            Subject::Session(ids) => match ids.get(index) {
+                Some(id) if *id == self.info.id => Vec::new(),
+                Some(id) => self.quit(Exit::Resume(*id)),
+                None => Vec::new(),
+            },
+            Subject::Palette => match Palette::ALL.get(index) {
+                Some(palette) => self.set_palette(*palette),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    pub(super) fn choose_session(&mut self, sessions: Vec<PastSession>) -> Vec<Effect> {
+        if sessions.is_empty() {
+            self.tell(Level::Info, "There is no other session of this project yet.");
+            return Vec::new();
+        }
+        let option = |session: &PastSession| ChoiceOption {
+            label: if session.title.is_empty() { session.id.to_string() } else { session.title.clone() },
+            detail: session.when.clone(),
+        };
+        let choice = self.choice("Continue which session?", sessions.iter().map(option).collect());
+        self.overlay =
+            Some(Overlay { choice, subject: Subject::Session(sessions.iter().map(|session| session.id).collect()) });
+        Vec::new()
+    }
+
+    pub(super) fn choose_palette(&mut self) -> Vec<Effect> {
+        let options = Palette::ALL.iter().map(|palette| ChoiceOption::plain(palette.name())).collect();
+        let current = Palette::ALL.iter().position(|palette| *palette == self.look.theme.palette).unwrap_or(0);
+        let choice = self.choice("Which colours?", options).marking(current);
+        self.overlay = Some(Overlay { choice, subject: Subject::Palette });
+        Vec::new()
+    }
+
+    fn choice(&self, title: &str, options: Vec<ChoiceOption>) -> Choice {
+        let body: Render = Arc::new(|_, _| Vec::<Line<'static>>::new());
+        Choice::new(title, body, options, Arc::clone(&self.keys))
+    }
+
+    pub(super) fn set_palette(&mut self, palette: Palette) -> Vec<Effect> {
+        self.look.theme = Theme::new(palette);
+        let keep = Request::Keep { key: "tui.theme".to_owned(), value: palette.name().to_owned() };
+        vec![Effect::Ask(keep), Effect::Redraw]
+    }
+
+    /// What is asked, as a whole; empty if nothing is.
+    pub(crate) fn question(&self, columns: u16) -> View {
+        self.dialog_view(columns, u16::MAX).unwrap_or_default()
+    }
+
+    /// The user has seen the question: what comes now is meant for it.
+    pub(crate) fn settle(&mut self) {
+        self.pending.settle();
+    }
+
+    pub(super) fn dialog_view(&self, columns: u16, height: u16) -> Option<View> {
+        let theme = &self.look.theme;
+        match &self.overlay {
+            Some(overlay) => Some(overlay.choice.view(columns, height, theme)),
+            None if self.pending.is_empty() => None,
+            None => Some(self.pending.view(columns, height, theme)),
+        }
+    }
+}
+

@@ -1,0 +1,102 @@
+//! Slash commands: a table, from which completion and help are made.
+
+mod report;
+mod run;
+
+use std::sync::Arc;
+
+use crate::menu::Candidate;
+pub(super) use run::Verb;
+
+/// A command as data.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) hint: &'static str,
+    pub(super) help: &'static str,
+    pub(super) verb: Verb,
+}
+
+/// Every command, in the order of the help.
+pub(super) const TABLE: &[Row] = &[
+    row("help", "", "What one can do here: commands and keys", Verb::Help),
+    row("clear", "", "Begin anew with an empty conversation", Verb::Clear),
+    row("resume", "", "Go on with another session of this project", Verb::Resume),
+    row("plan", "[what]", "Plan mode: look, think, change nothing", Verb::Plan),
+    row("model", "[name]", "The model, or another one from now on", Verb::Model),
+    row("context", "", "What fills the context", Verb::Context),
+    row("cost", "", "What the session has cost", Verb::Cost),
+    row("steering", "", "What Tiller itself has told the model", Verb::Steering),
+    row("todos", "", "The todo list", Verb::Todos),
+    row("tasks", "[stop ID]", "What runs in the background", Verb::Tasks),
+    row("agents", "", "Sub-agents at work", Verb::Agents),
+    row("permissions", "", "What is allowed, asked and refused, and by which file", Verb::Permissions),
+    row("hooks", "", "The hooks that count", Verb::Hooks),
+    row("config", "", "The settings that count, and where they come from", Verb::Config),
+    row("memory", "", "How the agent's instructions are kept", Verb::Memory),
+    row("init", "", "Let the agent write instructions for this project", Verb::Init),
+    row("export", "[file]", "Write the session to a page", Verb::Export),
+    row("status", "", "This session: id, model, mode, confinement", Verb::Status),
+    row("doctor", "", "How Tiller stands on this machine", Verb::Doctor),
+    row("theme", "[name]", "Colours: dark, light or none", Verb::Theme),
+    row("vim", "", "Vim keys on or off", Verb::Vim),
+    row("exit", "", "Leave", Verb::Exit),
+];
+
+const fn row(name: &'static str, hint: &'static str, help: &'static str, verb: Verb) -> Row {
+    Row { name, hint, help, verb }
+}
+
+/// The commands for the menu of the input.
+pub(super) fn candidates() -> Arc<[Candidate]> {
+    let candidate = |row: &Row| Candidate {
+        text: row.name.to_owned(),
+        hint: row.hint.to_owned(),
+        help: row.help.to_owned(),
+        source: String::new(),
+    };
+    TABLE.iter().map(candidate).collect()
+}
+
+/// The command that a text is, and what follows its name.
+pub(super) fn recognise(text: &str) -> Option<(&'static str, &str)> {
+    let (name, rest) = split(text)?;
+    let row = TABLE.iter().find(|row| row.name == name)?;
+    Some((row.name, rest))
+}
+
+/// What to say about a text that looks like a command and is none.
+pub(super) fn unknown(text: &str) -> Option<String> {
+    let (name, _) = split(text)?;
+    // Paths begin with a slash, too.
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    is_name.then(|| format!("There is no command /{name}; /help lists them. To send it to the agent, put a space before it."))
+}
+
+fn split(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('/')?;
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    Some((name, rest.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_from_paths_and_typing_errors() {
+        assert_eq!(recognise("/plan fix it"), Some(("plan", "fix it")));
+        assert_eq!(recognise("/exit"), Some(("exit", "")));
+        assert_eq!(recognise("plan"), None);
+        assert!(unknown("/hepl").is_some());
+        assert_eq!(unknown("/etc/passwd is odd"), None);
+        assert_eq!(unknown(" /hepl"), None);
+    }
+
+    #[test]
+    fn every_command_has_help_and_a_name_of_its_own() {
+        for (at, row) in TABLE.iter().enumerate() {
+            assert!(!row.help.is_empty() && !row.help.ends_with('.'), "{}", row.name);
+            assert!(TABLE[..at].iter().all(|other| other.name != row.name), "{}", row.name);
+        }
+    }
+}

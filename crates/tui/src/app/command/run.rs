@@ -1,0 +1,167 @@
+//! What commands do.
+
+use ratatui::text::Line;
+use tiller_protocol::command::{Command, TaskState};
+use tiller_protocol::entry::{Delivery, Level};
+use tiller_protocol::mode::Mode;
+
+use super::super::{App, Effect, Exit};
+use super::{TABLE, report};
+use crate::cell;
+use crate::host::Request;
+use crate::keys::{help_entry, help_lines};
+use crate::theme::Palette;
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::app) enum Verb {
+    Help,
+    Clear,
+    Resume,
+    Plan,
+    Model,
+    Context,
+    Cost,
+    Steering,
+    Todos,
+    Tasks,
+    Agents,
+    Permissions,
+    Hooks,
+    Config,
+    Memory,
+    Init,
+    Export,
+    Status,
+    Doctor,
+    Theme,
+    Vim,
+    Exit,
+}
+
+const INIT: &str = include_str!("init.md");
+const MEMORY: &str = include_str!("memory.md");
+
+impl App {
+    /// Runs a command of the table.
+    pub(in crate::app) fn run_command(&mut self, name: &str, rest: &str) -> Vec<Effect> {
+        let Some(row) = TABLE.iter().find(|row| row.name == name) else { return Vec::new() };
+        match row.verb {
+            Verb::Help => self.show(Self::help),
+            Verb::Clear => self.quit(Exit::Cleared),
+            Verb::Resume => vec![Effect::Ask(Request::Sessions)],
+            Verb::Plan => self.plan(rest),
+            Verb::Model => self.choose_model(rest),
+            Verb::Context => self.show(report::context),
+            Verb::Cost => self.show(report::cost),
+            Verb::Steering => self.show(report::steering),
+            Verb::Todos => self.show_todos(),
+            Verb::Tasks => self.tasks(rest),
+            Verb::Agents => self.show(report::agents),
+            Verb::Permissions => ask(&["permissions", "list"]),
+            Verb::Hooks => ask(&["hooks", "list"]),
+            Verb::Config => ask(&["config", "list"]),
+            Verb::Memory => self.say(MEMORY),
+            Verb::Init => vec![self.send(INIT.trim(), &[], Delivery::Queue)],
+            Verb::Export => self.export(rest),
+            Verb::Status => self.show(report::status),
+            Verb::Doctor => ask(&["doctor"]),
+            Verb::Theme => self.theme(rest),
+            Verb::Vim => self.toggle_vim(),
+            Verb::Exit => self.quit(Exit::Quit),
+        }
+    }
+
+    /// Puts what a report says into the transcript.
+    fn show(&mut self, report: impl FnOnce(&Self) -> Vec<Line<'static>>) -> Vec<Effect> {
+        let mut rows = vec![Line::default()];
+        rows.extend(report(self));
+        self.put(rows);
+        Vec::new()
+    }
+
+    fn say(&mut self, text: &str) -> Vec<Effect> {
+        self.tell(Level::Info, text.trim());
+        Vec::new()
+    }
+
+    fn help(&self) -> Vec<Line<'static>> {
+        let theme = &self.look.theme;
+        let columns = self.look.size.width;
+        let named = |row: &super::Row| format!("/{} {}", row.name, row.hint).trim_end().to_owned();
+        let widest = TABLE.iter().map(|row| crate::text::width(&named(row))).max().unwrap_or(0);
+        let mut rows = vec![Line::styled("Commands", theme.strong)];
+        for row in TABLE {
+            rows.extend(help_entry(&named(row), row.help, widest, columns, theme));
+        }
+        rows.push(Line::default());
+        rows.extend(help_lines(&self.keys, columns, theme));
+        rows
+    }
+
+    fn plan(&mut self, what: &str) -> Vec<Effect> {
+        let mut effects = vec![Effect::Send(Command::SetMode(Mode::Plan))];
+        if !what.is_empty() {
+            effects.push(self.send(what, &[], Delivery::Steer));
+        }
+        effects
+    }
+
+    fn choose_model(&mut self, name: &str) -> Vec<Effect> {
+        if name.is_empty() {
+            let text = format!(
+                "The model is {}. /model NAME takes another one: sonnet, opus, haiku, fable, opusplan, or a full id.",
+                self.model()
+            );
+            return self.say(&text);
+        }
+        name.clone_into(&mut self.info.model);
+        self.tell(Level::Info, &format!("The model is {name} from now on."));
+        vec![Effect::Send(Command::SetModel(name.to_owned()))]
+    }
+
+    fn show_todos(&mut self) -> Vec<Effect> {
+        if self.state.todos.is_empty() {
+            return self.say("The todo list is empty.");
+        }
+        self.show(|app| cell::todos(&app.state.todos, usize::MAX, &app.look.paper()))
+    }
+
+    fn tasks(&mut self, rest: &str) -> Vec<Effect> {
+        if let Some(id) = rest.strip_prefix("stop ").map(str::trim) {
+            let runs = self.live.tasks.get(id).is_some_and(|task| task.state == TaskState::Running);
+            if !runs {
+                self.tell(Level::Warning, &format!("Nothing named {id} runs in the background; /tasks lists what does."));
+                return Vec::new();
+            }
+            return vec![Effect::Send(Command::StopTask(id.to_owned()))];
+        }
+        self.show(report::tasks)
+    }
+
+    fn export(&mut self, file: &str) -> Vec<Effect> {
+        let id = self.info.id.to_string();
+        let file = if file.is_empty() { format!("tiller-{id}.html") } else { file.to_owned() };
+        self.tell(Level::Info, &format!("The session is written to {file}"));
+        ask(&["inspect", &id, "--html", &file])
+    }
+
+    fn theme(&mut self, name: &str) -> Vec<Effect> {
+        match Palette::named(name) {
+            Some(palette) => self.set_palette(palette),
+            None if name.is_empty() => self.choose_palette(),
+            None => self.say("There are the themes dark, light and no-color."),
+        }
+    }
+
+    fn toggle_vim(&mut self) -> Vec<Effect> {
+        self.vim = !self.vim;
+        self.input.set_vim(self.vim);
+        self.tell(Level::Info, if self.vim { "Vim keys are on." } else { "Vim keys are off." });
+        vec![Effect::Ask(Request::Keep { key: "tui.vim".to_owned(), value: self.vim.to_string() })]
+    }
+}
+
+fn ask(words: &[&str]) -> Vec<Effect> {
+    vec![Effect::Ask(Request::Report(words.iter().map(|&word| word.to_owned()).collect()))]
+}

@@ -1,0 +1,154 @@
+//! Entries as cells of the transcript.
+
+use std::sync::Arc;
+
+use tiller_protocol::entry::{AssistantBlock, Attachment, Body, CallResult, Entry, Level, Origin, TurnEnd};
+
+use super::live::Block;
+use super::{App, Effect};
+use crate::cell::{self, Call, Took};
+
+/// Additions of Tiller's that `/steering` lists.
+const ADDITIONS: usize = 50;
+
+impl App {
+    /// Takes an entry that was appended, or one of the past.
+    pub(super) fn appended(&mut self, entry: &Arc<Entry>) -> Vec<Effect> {
+        self.state.apply(entry);
+        if let Some(addition) = self.ledger.apply(entry) {
+            self.additions.push_back(addition);
+            if self.additions.len() > ADDITIONS {
+                self.additions.pop_front();
+            }
+        }
+        match &entry.body {
+            Body::User(message) if message.is_hidden() => {}
+            Body::User(message) => {
+                let remark = (message.origin == Origin::Queued).then_some("was queued");
+                let rows = cell::prompt(&cell::content_text(&message.content), remark, &self.look.paper());
+                self.put(rows);
+            }
+            Body::Attachment(attachment) => self.attached(attachment),
+            Body::Assistant(block) => self.said(block),
+            Body::Response(response) => {
+                if let Some(turn) = &mut self.live.turn {
+                    turn.tokens += response.usage.output_tokens;
+                    turn.streamed = 0;
+                }
+            }
+            Body::Result(result) => self.answered(result),
+            Body::Notice(notice) => {
+                let rows = cell::notice(notice, &self.look.paper());
+                self.put(rows);
+            }
+            Body::Hook(record) => {
+                let rows = cell::hook(record, &self.look.paper());
+                self.put(rows);
+            }
+            Body::Orphaned(_) => {
+                self.close_answers();
+                self.tell(Level::Info, "What was written above is discarded; the model is asked again.");
+            }
+            Body::TurnEnded(end) => return self.turn_ended(end),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Input that was sent while the agent worked has reached the model.
+    fn attached(&mut self, attachment: &Attachment) {
+        if attachment.queued_id().is_none() {
+            return;
+        }
+        let blocks = attachment.attachment["prompt"].as_array().cloned().unwrap_or_default();
+        let blocks: Vec<_> = blocks.iter().map(tiller_protocol::block::RawBlock::from_value).collect();
+        let rows = cell::prompt(&cell::content_text(&blocks), Some("steered: delivered now"), &self.look.paper());
+        self.put(rows);
+    }
+
+    fn said(&mut self, block: &AssistantBlock) {
+        if let Some(call) = block.block.as_tool_use() {
+            self.live.take_block(|block| matches!(block, Block::Call { .. }));
+            self.live.calls.insert(call.id.clone(), Call::from(call));
+            return;
+        }
+        if block.block.is_thinking() {
+            self.live.take_block(|block| matches!(block, Block::Thinking(_)));
+            let thoughts = block.block.to_value();
+            let rows = cell::thinking(thoughts["thinking"].as_str().unwrap_or_default(), &self.look.paper());
+            self.put(rows);
+            return;
+        }
+        let Some(text) = block.block.as_text() else { return };
+        if block.api_error.is_some() {
+            self.close_answers();
+            let rows = cell::failure(&text, &self.look.paper());
+            self.put(rows);
+            return;
+        }
+        let streamed = self.live.take_block(|block| matches!(block, Block::Text(_)));
+        let rows = match streamed {
+            Some(Block::Text(mut answer)) => {
+                answer.complete_with(&text);
+                answer.finish(&self.look.paper())
+            }
+            _ if text.trim().is_empty() => Vec::new(),
+            _ => cell::answer(&text, &self.look.paper()),
+        };
+        self.finished.extend(rows);
+        self.release();
+    }
+
+    fn answered(&mut self, result: &CallResult) {
+        self.live.running.shift_remove(&result.call);
+        let call = self.live.calls.remove(&result.call);
+        let call = call.unwrap_or_else(|| Call { tool: result.tool.clone(), input: serde_json::Value::Null });
+        let rows = cell::finished(&call, result, &self.look.paper());
+        self.put(rows);
+        self.last_result = Some((call, result.clone()));
+    }
+
+    fn turn_ended(&mut self, end: &TurnEnd) -> Vec<Effect> {
+        self.close_answers();
+        let Some(turn) = self.live.turn.take() else { return Vec::new() };
+        self.live.running.clear();
+        self.live.retry = None;
+        self.live.stopping = false;
+        let time = self.now.saturating_sub(turn.since);
+        let usd = (!self.state.spent.unpriced).then_some(self.state.spent.usd - turn.usd_before);
+        let took = Took { time, tokens: turn.tokens, usd };
+        let rows = cell::turn_end(&end.outcome, took, &self.look.paper());
+        self.put(rows);
+        self.finish_notice(time)
+    }
+
+    /// Nothing more comes of answers that were begun.
+    pub(super) fn close_answers(&mut self) {
+        let paper = self.look.paper();
+        let rows: Vec<_> = self.live.answers().flat_map(|answer| answer.finish(&paper)).collect();
+        self.finished.extend(rows);
+        self.live.blocks.clear();
+        self.release();
+    }
+
+    /// Gives out the parts of answers that are complete.
+    pub(super) fn give_out(&mut self) {
+        let paper = self.look.paper();
+        // A later block waits until the one before it is an entry.
+        let rows = self.live.answers().next().map(|answer| answer.complete(&paper));
+        self.finished.extend(rows.unwrap_or_default());
+    }
+
+    /// Adds rows to the transcript, after the answer that is being written.
+    pub(super) fn put(&mut self, rows: Vec<ratatui::text::Line<'static>>) {
+        let answer_is_open = self.live.answers().next().is_some_and(|answer| answer.has_begun());
+        if answer_is_open { self.held.extend(rows) } else { self.finished.extend(rows) }
+    }
+
+    fn release(&mut self) {
+        let answer_is_open = self.live.answers().next().is_some_and(|answer| answer.has_begun());
+        if !answer_is_open {
+            self.finished.append(&mut self.held);
+        }
+    }
+}

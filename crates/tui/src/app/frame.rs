@@ -1,0 +1,193 @@
+//! The live area from top to bottom: what is being written, what runs, what waits, the input, the status.
+
+use ratatui::text::{Line, Span};
+use tiller_protocol::effect::TodoStatus;
+use tiller_protocol::mode::Mode;
+
+use super::live::{Agent, Block};
+use super::{App, queue};
+use crate::cell::{self, amount, elapsed};
+use crate::keys::Action;
+use crate::text::{fit, fit_line, paragraphs};
+use crate::view::View;
+
+/// Rows that stay free above the live area, so that the transcript remains in sight.
+const FREE_ROWS: usize = 2;
+/// Rows of output that a running call shows.
+const OUTPUT_ROWS: usize = 5;
+/// Rows of the todo list.
+const TODO_ROWS: usize = 8;
+/// Rows that the input takes at most, as a share of the screen.
+const INPUT_SHARE: u16 = 2;
+
+/// What turns while the agent works.
+const SPINNER: [&str; 4] = ["◐ ", "◓ ", "◑ ", "◒ "];
+const SPINNER_MS: u128 = 125;
+
+impl App {
+    /// The live area.
+    #[must_use]
+    pub fn view(&self) -> View {
+        let height = usize::from(self.look.size.height);
+        let foot = self.foot();
+        let room = height.saturating_sub(foot.lines.len() + FREE_ROWS);
+        let mut view = View::of(tail(self.above(), room));
+        view.push(foot);
+        view
+    }
+
+    /// What stands above the input; its end matters most.
+    fn above(&self) -> Vec<Line<'static>> {
+        let paper = self.look.paper();
+        let mut rows = self.writing();
+        rows.extend(self.running());
+        rows.extend(self.live.agents.values().map(|agent| self.agent(agent)));
+        rows.extend(self.work());
+        let todos = &self.state.todos;
+        let unfinished = todos.iter().any(|todo| todo.status != TodoStatus::Completed);
+        if unfinished && !self.todos_hidden {
+            rows.push(Line::default());
+            rows.extend(cell::todos(todos, TODO_ROWS, &paper));
+        }
+        rows.extend(queue::rows(self.state.queue.iter(), self.live.turn.is_some(), &paper));
+        rows
+    }
+
+    /// The end of what the model is writing.
+    fn writing(&self) -> Vec<Line<'static>> {
+        let paper = self.look.paper();
+        let mut rows = Vec::new();
+        for block in self.live.blocks.values() {
+            match block {
+                Block::Text(answer) => rows.extend(answer.pending(&paper)),
+                Block::Thinking(thoughts) => {
+                    let shown = paragraphs(last_lines(thoughts), paper.columns, self.look.theme.comment);
+                    rows.extend(tail(shown, OUTPUT_ROWS));
+                }
+                Block::Call { tool, bytes } => {
+                    let text = format!("  {tool}: writes its input, {bytes} bytes");
+                    rows.push(Line::styled(text, self.look.theme.dim));
+                }
+            }
+        }
+        tail(rows, usize::from(self.look.size.height / 2))
+    }
+
+    fn running(&self) -> Vec<Line<'static>> {
+        let paper = self.look.paper();
+        let mut rows = Vec::new();
+        for (id, running) in &self.live.running {
+            let Some(call) = self.live.calls.get(id) else { continue };
+            let time = elapsed(self.now.saturating_sub(running.since));
+            rows.push(cell::running(call, self.spinner(), &time, &paper));
+            let output = paragraphs(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
+            let bar = Span::styled("  │ ", paper.theme.dim);
+            rows.extend(crate::text::prefixed(tail(output, OUTPUT_ROWS), &bar, &bar));
+        }
+        rows
+    }
+
+    fn agent(&self, agent: &Agent) -> Line<'static> {
+        let theme = &self.look.theme;
+        let time = elapsed(self.now.saturating_sub(agent.since));
+        let deep = if agent.info.parent.is_some() { "    └ " } else { "  └ " };
+        let line = Line::from(vec![
+            Span::styled(deep, theme.dim),
+            Span::styled(agent.info.kind.clone(), theme.strong),
+            Span::raw(format!(" {}", agent.info.description)),
+            Span::styled(
+                format!(" · {time} · {} calls · {} tokens  {}", agent.calls, amount(agent.tokens), agent.activity),
+                theme.dim,
+            ),
+        ]);
+        fit_line(line, usize::from(self.look.size.width))
+    }
+
+    /// That work is under way, for how long, and how to stop it.
+    fn work(&self) -> Vec<Line<'static>> {
+        let theme = &self.look.theme;
+        let columns = usize::from(self.look.size.width);
+        let line = |text: String, style| fit_line(Line::from(vec![Span::styled(self.spinner(), theme.accent), Span::styled(text, style)]), columns);
+        if self.closing.is_some() {
+            return vec![line("Ending the session".to_owned(), theme.dim)];
+        }
+        let Some(turn) = &self.live.turn else { return Vec::new() };
+        if let Some(retry) = &self.live.retry {
+            let left = elapsed(retry.at.saturating_sub(self.now));
+            let text = format!("Asks again in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
+            return vec![Line::default(), line(text, theme.warning)];
+        }
+        let doing = match (self.live.stopping, self.is_asking(), self.live.running.is_empty()) {
+            (true, _, _) => "Stopping",
+            (_, true, _) => "Waiting for you",
+            (_, _, false) => "Running",
+            _ if self.live.blocks.is_empty() => "Waiting for the model",
+            _ => "Writing",
+        };
+        let tokens = turn.tokens + (turn.streamed / 4) as u64;
+        let mut text = format!("{doing} · {}", elapsed(self.now.saturating_sub(turn.since)));
+        if tokens > 0 {
+            text.push_str(&format!(" · {} tokens", amount(tokens)));
+        }
+        text.push_str(&format!(" · {} stops", self.keys.hint(Action::Interrupt)));
+        if !self.live.running.is_empty() {
+            text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
+        }
+        vec![Line::default(), line(text, theme.dim)]
+    }
+
+    fn spinner(&self) -> &'static str {
+        SPINNER[usize::try_from(self.now.as_millis() / SPINNER_MS).unwrap_or(0) % SPINNER.len()]
+    }
+
+    /// The question or the input, and below it the status.
+    fn foot(&self) -> View {
+        let (columns, height) = (self.look.size.width, self.look.size.height);
+        let theme = &self.look.theme;
+        if let Some(view) = self.dialog_view(columns, height.saturating_sub(1)) {
+            let mut foot = view;
+            foot.push(View::of(vec![self.status()]));
+            return foot;
+        }
+        let hint = if self.live.turn.is_some() { "Enter steers, Tab queues" } else { "What shall be done? /help lists commands" };
+        let room = (height / INPUT_SHARE).max(1);
+        let mut foot = View::of(vec![self.rule()]);
+        foot.push(self.input.view(columns, room, hint, theme));
+        foot.push(View::of(vec![self.rule()]));
+        if let Some(menu) = self.input.menu_view(columns, (height / 3).max(3), theme) {
+            foot.push(View::of(menu.lines));
+        } else {
+            foot.push(View::of(vec![self.status()]));
+        }
+        foot
+    }
+
+    /// The line around the input; in plan mode it says so.
+    fn rule(&self) -> Line<'static> {
+        let columns = usize::from(self.look.size.width);
+        let style = match self.state.mode {
+            Mode::Plan => self.look.theme.plan,
+            Mode::BypassPermissions => self.look.theme.error,
+            Mode::AcceptEdits => self.look.theme.edits,
+            Mode::Default | Mode::DontAsk | Mode::Delegate => self.look.theme.dim,
+        };
+        let name = if self.state.mode == Mode::Plan { "── plan mode " } else { "" };
+        let name = fit(name, columns);
+        let rest = columns.saturating_sub(crate::text::width(&name));
+        Line::styled(format!("{name}{}", "─".repeat(rest)), style)
+    }
+}
+
+fn tail(mut rows: Vec<Line<'static>>, most: usize) -> Vec<Line<'static>> {
+    rows.split_off(rows.len().saturating_sub(most))
+}
+
+/// The end of a text: more could not be shown, and need not be wrapped.
+fn last_lines(text: &str) -> &str {
+    const BYTES: usize = 4_000;
+    let mut start = text.len().saturating_sub(BYTES);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}

@@ -1,0 +1,403 @@
+//! The front end as a machine without IO: events, keys and replies in; effects and a picture out.
+
+mod asks;
+mod command;
+mod conversation;
+mod frame;
+mod live;
+mod look;
+mod press;
+mod queue;
+mod status;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratatui::text::Line;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::{Command, Event};
+use tiller_protocol::entry::{CallResult, Entry, Level};
+use tiller_protocol::id::{AskId, SessionId};
+use tiller_protocol::ledger::{Addition, Ledger};
+use tiller_protocol::state::State;
+
+use crate::cell::{self, Call};
+use crate::dialog::Pending;
+use crate::host::{Reply, Request};
+use crate::input::{Input, Past};
+use crate::keys::Keymap;
+use crate::screen::Size;
+use crate::theme::{Palette, Theme};
+use asks::Overlay;
+use live::{Live, Retry, Turn};
+use look::Look;
+
+/// A turn that took longer than this is worth a signal when it ends.
+const LONG_TURN: Duration = Duration::from_secs(20);
+/// How long a question that is answered by pressing the same key again stays open.
+const AGAIN: Duration = Duration::from_secs(2);
+/// How often a picture of work under way changes by itself.
+const TICK: Duration = Duration::from_millis(125);
+/// Rows of an earlier conversation that are shown when it is continued.
+const PAST_ROWS: usize = 300;
+
+/// What is known of a session when it begins.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// The session.
+    pub id: SessionId,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// The model, as it is called.
+    pub model: String,
+    /// Tiller's version.
+    pub version: String,
+    /// How commands are held, in a few words.
+    pub confinement: String,
+    /// How many tokens the model can take, if that is known.
+    pub context_window: Option<u64>,
+    /// What the user should know before anything else, e.g. that there is no key.
+    pub advice: Vec<String>,
+}
+
+/// What the user has chosen.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The colours.
+    pub palette: Palette,
+    /// Whether Vim keys are on.
+    pub vim: bool,
+    /// The keys.
+    pub keys: Arc<Keymap>,
+    /// A command prints the status line.
+    pub status_command: bool,
+}
+
+/// What the machine wants done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Tell the session.
+    Send(Command),
+    /// Ask the host.
+    Ask(Request),
+    /// Get the user's attention, and say why.
+    Signal(String),
+    /// Name the window.
+    Title(String),
+    /// Let the user edit what is in the input.
+    EditInput(String),
+    /// Let the user edit the plan that waits for approval.
+    EditPlan(AskId, PathBuf),
+    /// Draw everything anew.
+    Redraw,
+    /// Put the process to sleep.
+    Suspend,
+    /// It is over.
+    Exit(Exit),
+}
+
+/// How the front end was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The user has left.
+    Quit,
+    /// The user begins anew.
+    Cleared,
+    /// The user goes on with another session.
+    Resume(SessionId),
+    /// The session ended by itself.
+    Lost,
+}
+
+/// The front end.
+pub struct App {
+    pub(crate) info: Info,
+    pub(crate) state: State,
+    pub(crate) ledger: Ledger,
+    additions: VecDeque<Addition>,
+    pub(crate) look: Look,
+    pub(crate) input: Input,
+    keys: Arc<Keymap>,
+    live: Live,
+    /// Rows for the scrollback.
+    finished: Vec<Line<'static>>,
+    /// Rows that wait until the answer before them is complete.
+    held: Vec<Line<'static>>,
+    /// What the session asks.
+    pending: Pending,
+    /// What the program itself asks.
+    overlay: Option<Overlay>,
+    last_key_at: Option<Duration>,
+    images: HashMap<usize, RawBlock>,
+    /// What commands of the user's own printed since the last prompt.
+    shell_notes: Vec<String>,
+    last_result: Option<(Call, CallResult)>,
+    /// Passing remarks below the input, and until when they stay.
+    hint: Option<(String, Duration)>,
+    quit_asked_at: Option<Duration>,
+    closing: Option<Exit>,
+    vim: bool,
+    todos_hidden: bool,
+    status_command: bool,
+    status_text: Option<String>,
+    files_asked: bool,
+    title: String,
+    now: Duration,
+}
+
+impl App {
+    /// A front end for a session with this past.
+    #[must_use]
+    pub fn new(info: Info, options: Options, history: Vec<Past>, past: &[Arc<Entry>], size: Size) -> Self {
+        let look = Look { size, theme: Theme::new(options.palette), cwd: info.cwd.clone() };
+        let mut input = Input::new(Arc::clone(&options.keys), history);
+        input.set_vim(options.vim);
+        input.set_commands(command::candidates());
+        input.resize(size.width);
+        let pending = Pending::new(Arc::clone(&options.keys));
+        let mut app = Self {
+            state: State::default(),
+            ledger: Ledger::default(),
+            additions: VecDeque::new(),
+            look,
+            input,
+            keys: options.keys,
+            live: Live::default(),
+            finished: Vec::new(),
+            held: Vec::new(),
+            pending,
+            overlay: None,
+            last_key_at: None,
+            images: HashMap::new(),
+            shell_notes: Vec::new(),
+            last_result: None,
+            hint: None,
+            quit_asked_at: None,
+            closing: None,
+            vim: options.vim,
+            todos_hidden: false,
+            status_command: options.status_command,
+            status_text: None,
+            files_asked: false,
+            title: String::new(),
+            now: Duration::ZERO,
+            info,
+        };
+        app.begin(past);
+        app
+    }
+
+    fn begin(&mut self, past: &[Arc<Entry>]) {
+        for entry in past {
+            self.appended(entry);
+        }
+        // An earlier run was left in the middle: what it had begun is not under way any more.
+        self.live = Live::default();
+        let shown = std::mem::take(&mut self.finished);
+        let left_out = shown.len().saturating_sub(PAST_ROWS);
+        let cwd = self.info.cwd.display().to_string();
+        let facts = cell::Facts {
+            version: &self.info.version,
+            model: &self.info.model,
+            cwd: &cwd,
+            confinement: &self.info.confinement,
+        };
+        self.finished = cell::welcome(&facts, &self.info.advice, &self.look.paper());
+        if left_out > 0 {
+            self.tell(Level::Info, &format!("{left_out} earlier lines are not shown; /export has them all."));
+        }
+        self.finished.extend(shown.into_iter().skip(left_out));
+    }
+
+    /// The time that has passed since the start.
+    pub fn at(&mut self, now: Duration) {
+        self.now = now;
+        if self.hint.as_ref().is_some_and(|(_, until)| *until <= now) {
+            self.hint = None;
+        }
+        if self.settles_at().is_some_and(|at| at <= now) {
+            self.pending.settle();
+        }
+    }
+
+    /// When the picture changes by itself, if nothing else happens.
+    #[must_use]
+    pub fn wakes_at(&self) -> Option<Duration> {
+        let tick = self.is_working().then(|| self.now + TICK);
+        let hint = self.hint.as_ref().map(|(_, until)| *until);
+        [tick, hint, self.settles_at()].into_iter().flatten().min()
+    }
+
+    /// Whether a turn is under way.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.live.turn.is_some() || self.closing.is_some()
+    }
+
+    /// The rows that are finished and have not been taken yet.
+    pub fn take_finished(&mut self) -> Vec<Line<'static>> {
+        self.give_out();
+        std::mem::take(&mut self.finished)
+    }
+
+    /// The terminal has another size.
+    pub fn resize(&mut self, size: Size) {
+        self.look.size = size;
+        self.input.resize(size.width);
+    }
+
+    /// The session tells something.
+    pub fn on_event(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = self.event(event);
+        effects.extend(self.retitle());
+        effects
+    }
+
+    fn event(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Appended(entry) => return self.appended(&entry),
+            Event::TurnStarted => self.begin_turn(),
+            Event::StepStarted { .. } => {
+                self.close_answers();
+                self.live.retry = None;
+            }
+            Event::Stream(json) => self.live.stream(&json),
+            Event::CallStarted(call) => self.live.start_call(call, self.now),
+            Event::CallStopped(call) => {
+                self.live.running.shift_remove(&call);
+            }
+            Event::Progress { call, data } => self.live.progress(&call, &data),
+            Event::Retrying { attempt, max, delay, error, .. } => {
+                self.live.retry = Some(Retry { at: self.now + delay, attempt, max, error });
+            }
+            Event::AgentStarted(info) => self.live.start_agent(info, self.now),
+            Event::Agent(id, event) => {
+                let paper = self.look.paper();
+                let title = |call: &Call| {
+                    let (tool, object) = cell::title(call, &paper);
+                    format!("{tool} {object}")
+                };
+                self.live.agent_news(&id, &event, title);
+            }
+            Event::AgentEnded { id, .. } => {
+                self.live.agents.shift_remove(&id);
+            }
+            Event::TaskChanged(task) => self.live.task_changed(task),
+            Event::Asked(id, ask) => return self.asked(id, ask),
+            Event::Resolved(id) => self.pending.resolve(id),
+            Event::Rejected(problem) => self.tell(Level::Error, &problem),
+            Event::Idle => return self.idle(),
+            Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
+            Event::HookStarted { .. } => {}
+        }
+        Vec::new()
+    }
+
+    fn begin_turn(&mut self) {
+        self.live.turn =
+            Some(Turn { since: self.now, tokens: 0, streamed: 0, usd_before: self.state.spent.usd });
+    }
+
+    fn idle(&mut self) -> Vec<Effect> {
+        self.live.turn = None;
+        self.live.stopping = false;
+        self.close_answers();
+        self.refresh_status()
+    }
+
+    fn finish_notice(&self, took: Duration) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if took >= LONG_TURN {
+            effects.push(Effect::Signal(format!("Tiller has finished after {}", cell::elapsed(took))));
+        }
+        effects
+    }
+
+    /// The host answers.
+    pub fn on_reply(&mut self, reply: Reply) -> Vec<Effect> {
+        match reply {
+            Reply::Files(files) => self.input.set_files(files.into()),
+            Reply::Sessions(sessions) => return self.choose_session(sessions),
+            Reply::Ran { command, output, code } => self.ran(&command, &output, code),
+            Reply::Image { number, block: Ok(block) } => {
+                self.images.insert(number, block);
+            }
+            Reply::Image { number, block: Err(problem) } => {
+                self.input.image_failed(number);
+                self.tell(Level::Warning, &problem);
+            }
+            Reply::Clipboard(path) => {
+                let image = self.input.attach(path);
+                return vec![Effect::Ask(Request::LoadImage(image))];
+            }
+            Reply::Text(text) => self.print(&text),
+            Reply::Told(level, text) => self.tell(level, &text),
+            Reply::StatusLine(text) => self.status_text = Some(text).filter(|text| !text.trim().is_empty()),
+        }
+        Vec::new()
+    }
+
+    /// What the user ran is shown, and told to the model with the next prompt.
+    fn ran(&mut self, command: &str, output: &str, code: Option<i32>) {
+        let failed = code != Some(0);
+        let level = if failed { Level::Warning } else { Level::Info };
+        let ended = match code {
+            Some(0) => String::new(),
+            Some(code) => format!("\n(exit code {code})"),
+            None => "\n(it was ended by a signal)".to_owned(),
+        };
+        self.tell(level, &format!("! {command}\n{}{ended}", output.trim_end()));
+        self.shell_notes.push(format!("I ran `{command}` in the terminal. It printed:\n{}{ended}", output.trim_end()));
+    }
+
+    /// Says something in the transcript.
+    pub(crate) fn tell(&mut self, level: Level, text: &str) {
+        let rows = cell::told(level, text, &self.look.paper());
+        self.put(rows);
+    }
+
+    /// Shows a text of several lines in the transcript.
+    fn print(&mut self, text: &str) {
+        let mut rows = vec![Line::default()];
+        rows.extend(crate::text::paragraphs(text, self.look.size.width, self.look.theme.text));
+        self.put(rows);
+    }
+
+    fn remark(&mut self, text: impl Into<String>) {
+        self.hint = Some((text.into(), self.now + AGAIN));
+    }
+
+    fn retitle(&mut self) -> Option<Effect> {
+        let sign = match (self.is_asking(), self.live.turn.is_some()) {
+            (true, _) => "? ",
+            (false, true) => "● ",
+            (false, false) => "",
+        };
+        let place = self.info.cwd.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let title = format!("{sign}tiller {place}");
+        (title != self.title).then(|| {
+            self.title.clone_from(&title);
+            Effect::Title(title)
+        })
+    }
+
+    fn refresh_status(&self) -> Vec<Effect> {
+        if !self.status_command {
+            return Vec::new();
+        }
+        let facts = serde_json::json!({
+            "sessionId": self.info.id, "cwd": self.state.cwd, "model": self.model(), "mode": self.state.mode,
+            "costUsd": self.state.spent.usd, "contextTokens": self.state.last_usage.map(|usage| usage.total()),
+        });
+        vec![Effect::Ask(Request::StatusLine(facts.to_string()))]
+    }
+
+    fn model(&self) -> &str {
+        self.state.model.as_deref().unwrap_or(&self.info.model)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Calls of tools: what is done, and what came of it.
+
+mod bash;
+mod file;
+mod other;
+mod search;
+mod task;
+
+use ratatui::text::{Line, Span};
+use serde_json::Value;
+use tiller_protocol::block::ToolUse;
+use tiller_protocol::entry::{CallResult, Cause};
+
+use super::{Detail, Paper, bounded};
+use crate::text::{clean, fit, paragraphs};
+
+/// Rows of a text that are shown at its beginning, and at its end.
+const FIRST_ROWS: usize = 3;
+const LAST_ROWS: usize = 5;
+
+/// A call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) tool: String,
+    pub(crate) input: Value,
+}
+
+impl From<ToolUse> for Call {
+    fn from(call: ToolUse) -> Self {
+        Self { tool: call.name, input: call.input }
+    }
+}
+
+impl Call {
+    fn text(&self, field: &str) -> &str {
+        self.input.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// What a call does, on one line: the tool and its object.
+pub(crate) fn title(call: &Call, paper: &Paper<'_>) -> (String, String) {
+    let object = match call.tool.as_str() {
+        "Bash" => bash::object(call),
+        "Read" | "Edit" | "Write" | "NotebookEdit" => file::object(call, paper),
+        "Grep" | "Glob" => search::object(call, paper),
+        "Task" => task::object(call),
+        _ => other::object(call),
+    };
+    (call.tool.clone(), object)
+}
+
+/// A call that runs.
+pub(crate) fn running(call: &Call, mark: &'static str, remark: &str, paper: &Paper<'_>) -> Line<'static> {
+    heading(call, Span::styled(mark, paper.theme.accent), remark, paper)
+}
+
+/// A call with its result.
+pub(crate) fn finished(call: &Call, result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'static>> {
+    // The list itself is shown above the input.
+    if call.tool == "TodoWrite" && !result.is_error && paper.detail == Detail::Brief {
+        return Vec::new();
+    }
+    let (style, remark) = match result.cause {
+        Cause::Call if result.is_error => (paper.theme.error, ""),
+        Cause::Call => (paper.theme.ok, ""),
+        Cause::Interrupted => (paper.theme.warning, "stopped"),
+        _ => (paper.theme.warning, "not run"),
+    };
+    let mut rows = vec![Line::default(), heading(call, Span::styled("● ", style), remark, paper)];
+    if result.cause == Cause::Call {
+        rows.extend(paper.below(body(call, result, &paper.narrower(4))));
+    }
+    rows
+}
+
+fn body(call: &Call, result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'static>> {
+    if result.is_error && call.tool != "Bash" {
+        return text_rows(&result.text(), paper.theme.error, paper);
+    }
+    match call.tool.as_str() {
+        "Bash" => bash::body(call, result, paper),
+        "Read" => file::read(result, paper),
+        "Edit" | "Write" => file::changed(result, paper),
+        "Grep" | "Glob" => search::body(result, paper),
+        "Task" => task::body(result, paper),
+        _ => text_rows(&result.text(), paper.theme.dim, paper),
+    }
+}
+
+fn heading(call: &Call, mark: Span<'static>, remark: &str, paper: &Paper<'_>) -> Line<'static> {
+    let (tool, object) = title(call, paper);
+    let remark = if remark.is_empty() { String::new() } else { format!("  {remark}") };
+    let taken = crate::text::width(&tool) + crate::text::width(&remark) + 3;
+    let object = fit(&one_line(&object), usize::from(paper.columns).saturating_sub(taken));
+    Line::from(vec![
+        mark,
+        Span::styled(tool, paper.theme.strong),
+        Span::raw(format!(" {object}")),
+        Span::styled(remark, paper.theme.dim),
+    ])
+}
+
+fn one_line(text: &str) -> String {
+    let text = clean(text.trim());
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
+/// A text, shortened unless everything is wanted.
+fn text_rows(text: &str, style: ratatui::style::Style, paper: &Paper<'_>) -> Vec<Line<'static>> {
+    let rows = paragraphs(text.trim_end(), paper.columns, style);
+    if paper.detail == Detail::Full { rows } else { bounded(rows, FIRST_ROWS, LAST_ROWS, paper.theme) }
+}
+
+fn count(number: u64, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}

@@ -1,0 +1,32 @@
+//! What the user said.
+
+use ratatui::text::{Line, Span};
+use tiller_protocol::block::RawBlock;
+
+use super::Paper;
+use crate::text::{clean, prefixed, wrap};
+
+/// Rows of a prompt that are shown; the user knows what they wrote.
+const MOST_ROWS: usize = 30;
+
+/// The text of a message; what is not text is named.
+pub(crate) fn content_text(content: &[RawBlock]) -> String {
+    let shown = |block: &RawBlock| block.as_text().unwrap_or_else(|| format!("[{}]", block.kind()));
+    content.iter().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+/// A prompt, or input that was delivered later.
+pub(crate) fn prompt(text: &str, remark: Option<&str>, paper: &Paper<'_>) -> Vec<Line<'static>> {
+    let text = clean(text.trim_end());
+    let columns = paper.columns.saturating_sub(2).max(8);
+    let lines = text.lines().map(|line| Line::styled(line.to_owned(), paper.theme.user));
+    let rows: Vec<Line<'static>> = lines.flat_map(|line| wrap(&line, columns, 0)).collect();
+    let mut rows = super::bounded(rows, MOST_ROWS, 3, paper.theme);
+    if let (Some(remark), Some(last)) = (remark, rows.last_mut()) {
+        last.spans.push(Span::styled(format!("  {remark}"), paper.theme.dim));
+    }
+    let mut shown = vec![Line::default()];
+    let rows = rows.into_iter().map(|row| crate::text::fit_line(row, usize::from(columns))).collect();
+    shown.extend(prefixed(rows, &Span::styled("> ", paper.theme.accent), &Span::raw("  ")));
+    shown
+}

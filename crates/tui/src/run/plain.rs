@@ -1,0 +1,170 @@
+//! Line by line: nothing is ever redrawn, so that screen readers and simple terminals can follow.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tiller_protocol::command::Command;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::{Start, TuiError, first};
+use crate::app::{App, Effect, Exit, Options};
+use crate::host::{Host, Reply};
+use crate::screen::Size;
+use crate::theme::Palette;
+
+/// Columns if the terminal does not tell.
+const COLUMNS: u16 = 80;
+/// A question is printed as a whole.
+const ROWS: u16 = 1_000;
+
+struct Plain {
+    app: App,
+    commands: mpsc::Sender<Command>,
+    host: Arc<dyn Host>,
+    replies: mpsc::UnboundedSender<Reply>,
+    begun: Instant,
+    /// The question that was printed last.
+    asked: String,
+    width: u16,
+    /// Whether the sign that input is awaited stands there.
+    prompted: bool,
+    /// Whether no more input will come.
+    ended: bool,
+    exit: Option<Exit>,
+}
+
+/// Runs the front end line by line.
+pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
+    let width = crossterm::terminal::size().map_or(COLUMNS, |(width, _)| width).max(20);
+    let options = Options { palette: Palette::Plain, vim: false, ..start.options };
+    let app = App::new(start.info, options, start.history, &start.past, Size { width, height: ROWS });
+    let (replies, mut answers) = mpsc::unbounded_channel();
+    let mut plain = Plain {
+        app,
+        commands: start.commands,
+        host: start.host,
+        replies,
+        begun: Instant::now(),
+        asked: String::new(),
+        width,
+        prompted: false,
+        ended: false,
+        exit: None,
+    };
+    let mut events = start.events;
+    let mut lines = lines();
+    if let Some(prompt) = start.prompt {
+        plain.send(first(&prompt)).await;
+    }
+    loop {
+        plain.app.at(plain.begun.elapsed());
+        plain.print()?;
+        if let Some(exit) = plain.exit.take() {
+            return Ok(exit);
+        }
+        let effects = tokio::select! {
+            line = lines.recv(), if !plain.ended => match line {
+                Some(line) => plain.on_line(&line),
+                None => plain.end(),
+            },
+            event = events.recv() => match event {
+                Some(event) => plain.app.on_event(event),
+                None => vec![Effect::Exit(Exit::Lost)],
+            },
+            Some(reply) = answers.recv() => plain.app.on_reply(reply),
+        };
+        plain.carry_out(effects).await;
+    }
+}
+
+impl Plain {
+    /// What a line means: an answer if something is asked, input otherwise.
+    fn on_line(&mut self, line: &str) -> Vec<Effect> {
+        let line = line.trim_end();
+        if !self.app.question(self.width).lines.is_empty() {
+            return self.answer(line);
+        }
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        let mut effects = self.app.on_paste(line);
+        effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+        effects
+    }
+
+    /// A number chooses; anything else is typed.
+    fn answer(&mut self, line: &str) -> Vec<Effect> {
+        self.app.settle();
+        let mut effects = Vec::new();
+        for letter in line.chars() {
+            effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+        }
+        let is_choice = line.len() == 1 && line.chars().all(|letter| letter.is_ascii_digit());
+        if !is_choice {
+            effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+        }
+        effects
+    }
+
+    /// Nobody will write any more: what was said is done, what is asked is refused.
+    fn end(&mut self) -> Vec<Effect> {
+        self.ended = true;
+        self.app.end_of_input()
+    }
+
+    /// Prints what is finished, and a question once.
+    fn print(&mut self) -> Result<(), TuiError> {
+        let mut out = std::io::stdout().lock();
+        for row in self.app.take_finished() {
+            writeln!(out, "{}", row.to_string().trim_end())?;
+        }
+        let question: Vec<String> =
+            self.app.question(self.width).lines.iter().map(|row| row.to_string().trim_end().to_owned()).collect();
+        let question = question.join("\n");
+        if question != self.asked {
+            if !question.is_empty() {
+                writeln!(out, "\n{question}\nType the number of a choice:")?;
+            }
+            self.asked = question;
+        }
+        let waits = !self.app.is_working() && self.asked.is_empty() && !self.ended;
+        if waits && !self.prompted {
+            write!(out, "\n> ")?;
+        }
+        self.prompted = waits;
+        out.flush()?;
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send(command) => self.send(command).await,
+                Effect::Ask(request) => self.host.ask(request, self.replies.clone()),
+                Effect::EditInput(text) => self.app.on_edited(Ok(text)),
+                Effect::Exit(exit) => self.exit = Some(exit),
+                Effect::EditPlan(..) | Effect::Signal(_) | Effect::Title(_) | Effect::Redraw | Effect::Suspend => {}
+            }
+        }
+    }
+
+    async fn send(&self, command: Command) {
+        // A session that has ended takes no commands; its last event is on the way.
+        let _ = self.commands.send(command).await;
+    }
+}
+
+/// Lines of standard input. The thread ends with the input or with the process.
+fn lines() -> mpsc::UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}

@@ -1,0 +1,127 @@
+//! A question before there is a session: trust, which session to continue, what to do without a key.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+use crossterm::event::{Event as Input, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use futures::StreamExt;
+
+use super::terminal::Terminal;
+use super::{Surface, TuiError};
+use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Render, Trust, TrustOutcome, TrustQuestion};
+use crate::keys::Keymap;
+use crate::text::paragraphs;
+use crate::theme::{Palette, Theme};
+use crate::view::View;
+
+/// Columns if the terminal does not tell.
+const COLUMNS: u16 = 80;
+
+/// How a question is shown.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// How the terminal is used.
+    pub surface: Surface,
+    /// The colours.
+    pub palette: Palette,
+    /// The keys.
+    pub keys: Arc<Keymap>,
+}
+
+/// Lets the user choose. Gives the number of the option, or nothing if the user would rather not.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub async fn choose(
+    title: &str,
+    body: &str,
+    options: Vec<ChoiceOption>,
+    manner: &Manner,
+) -> Result<Option<usize>, TuiError> {
+    let body = body.to_owned();
+    let render: Render = Arc::new(move |columns, theme| paragraphs(&body, columns, theme.text));
+    let mut choice = Choice::new(title, render, options, Arc::clone(&manner.keys));
+    let answer = |outcome| match outcome {
+        ChoiceOutcome::Chosen(index) => Some(Some(index)),
+        ChoiceOutcome::Cancelled => Some(None),
+        _ => None,
+    };
+    ask(manner, &mut choice, |choice, key| answer(choice.handle(key)), Choice::view, None).await
+}
+
+/// Asks whether a project is trusted.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub async fn ask_trust(question: TrustQuestion, manner: &Manner) -> Result<TrustOutcome, TuiError> {
+    let mut trust = Trust::new(question, Arc::clone(&manner.keys));
+    let settled = |outcome| match outcome {
+        TrustOutcome::Handled | TrustOutcome::Ignored => None,
+        outcome => Some(outcome),
+    };
+    ask(manner, &mut trust, |trust, key| settled(trust.handle(key)), Trust::view, TrustOutcome::Leave).await
+}
+
+async fn ask<D, A>(
+    manner: &Manner,
+    dialog: &mut D,
+    mut handle: impl FnMut(&mut D, KeyEvent) -> Option<A>,
+    view: impl Fn(&D, u16, u16, &Theme) -> View,
+    otherwise: A,
+) -> Result<A, TuiError> {
+    let theme = Theme::new(manner.palette);
+    let Surface::Live(wrapping) = manner.surface else {
+        return ask_by_line(dialog, handle, view, otherwise);
+    };
+    let mut terminal = Terminal::open(wrapping)?;
+    let mut keys = EventStream::new();
+    let answer = loop {
+        let size = terminal.size();
+        terminal.show(&view(dialog, size.width, size.height.saturating_sub(1), &theme))?;
+        match keys.next().await {
+            Some(Ok(Input::Key(key))) if key.kind != KeyEventKind::Release => {
+                if let Some(answer) = handle(dialog, key) {
+                    break answer;
+                }
+            }
+            Some(Ok(Input::Resize(..))) => {
+                drop(keys);
+                terminal.adapt()?;
+                keys = EventStream::new();
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(error.into()),
+            // The terminal is gone.
+            None => break otherwise,
+        }
+    };
+    terminal.end()?;
+    Ok(answer)
+}
+
+/// Prints the question and reads a line.
+fn ask_by_line<D, A>(
+    dialog: &mut D,
+    mut handle: impl FnMut(&mut D, KeyEvent) -> Option<A>,
+    view: impl Fn(&D, u16, u16, &Theme) -> View,
+    otherwise: A,
+) -> Result<A, TuiError> {
+    let width = crossterm::terminal::size().map_or(COLUMNS, |(width, _)| width).max(20);
+    let mut out = std::io::stdout().lock();
+    for row in view(dialog, width, u16::MAX, &Theme::new(Palette::Plain)).lines {
+        writeln!(out, "{}", row.to_string().trim_end())?;
+    }
+    loop {
+        write!(out, "Type the number of a choice: ")?;
+        out.flush()?;
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line)? == 0 {
+            return Ok(otherwise);
+        }
+        for letter in line.trim().chars() {
+            if let Some(answer) = handle(dialog, KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)) {
+                return Ok(answer);
+            }
+        }
+    }
+}
