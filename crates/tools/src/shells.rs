@@ -200,9 +200,10 @@ impl Shells {
         let shell = Arc::new(Shell {
             info: Mutex::new(info.clone()),
             held,
+            // What a command printed before it was moved, whoever hears of that can read.
+            known_unread: Mutex::new(output.total()),
             output,
             stdin: tokio::sync::Mutex::new(stdin),
-            known_unread: Mutex::new(0),
             stop,
             ended: CancellationToken::new(),
         });

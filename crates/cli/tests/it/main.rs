@@ -7,11 +7,13 @@
     reason = "a broken set-up should stop the test"
 )]
 
+mod background;
 mod browser;
 mod harness;
 mod inspect_session;
 mod live;
 
+mod agents_command;
 mod args;
 mod config;
 mod confinement;
@@ -19,6 +21,7 @@ mod control;
 mod demo;
 mod diagnostics;
 mod doctor;
+mod editors;
 mod faults;
 mod headless_contract;
 mod hooks;
@@ -28,15 +31,18 @@ mod inspect;
 mod inspect_page;
 mod interrupt;
 mod kill;
+mod messages;
 mod network;
 mod output;
 mod parallel;
 mod permission_prompts;
 mod permissions_command;
 mod requests;
+mod rewind;
 mod resume;
 mod sandbox_command;
 mod secrets;
+mod sessions_command;
 mod steering;
 mod stream_input;
 mod telemetry;

@@ -24,7 +24,8 @@ impl Task {
     /// Lets a running call wait no longer for its command, which goes on.
     pub(super) fn move_to_background(&mut self, call: &CallId) {
         if !self.services.shells.move_to_background(call) {
-            let problem = format!("{call} cannot go on in the background: it waits for no command that could");
+            let problem =
+                format!("{call} cannot go on in the background: it waits for no command that could");
             self.journal.tell(Event::Rejected(problem));
         }
     }
@@ -62,9 +63,8 @@ impl Task {
         ended.retain(|task| matches!(task.status.as_str(), "completed" | "failed"));
         // Even if it could not be told for some reason, an end is no reason to begin again and again.
         self.woken_by.retain(|id| ended.iter().any(|task| task.id == *id));
-        let is_news = |task: &TaskFact| {
-            !past.knows_end(&task.id, &task.status) && !self.woken_by.contains(&task.id)
-        };
+        let is_news =
+            |task: &TaskFact| !past.knows_end(&task.id, &task.status) && !self.woken_by.contains(&task.id);
         let news: Vec<String> = ended.into_iter().filter(is_news).map(|task| task.id).collect();
         if news.is_empty() {
             return None;

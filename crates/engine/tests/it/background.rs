@@ -37,7 +37,9 @@ async fn submit(watch: &mut Watch, text: &str) {
 
 /// Waits until a background task is in this state.
 async fn until_task(watch: &mut Watch, id: &str, state: TaskState) -> BackgroundTask {
-    watch.until(|event| matches!(event, Event::TaskChanged(task) if task.id == id && task.state == state)).await;
+    watch
+        .until(|event| matches!(event, Event::TaskChanged(task) if task.id == id && task.state == state))
+        .await;
     match watch.seen.last() {
         Some(Event::TaskChanged(task)) => task.clone(),
         other => panic!("{other:?}"),
@@ -84,7 +86,10 @@ async fn a_running_command_is_moved_out_of_the_way_of_a_correction() {
     let moved = watch.result("b");
     assert!(!moved.is_error && moved.text().contains("goes on as bash_1"), "{}", moved.text());
     let request = last_request(&lab);
-    assert!(request.contains("rather use the other one") && request.contains("goes on as bash_1"), "{request}");
+    assert!(
+        request.contains("rather use the other one") && request.contains("goes on as bash_1"),
+        "{request}"
+    );
     assert_eq!((told(&watch, "task_status").len(), own_turns(&watch)), (0, 0), "it still runs");
 
     let_go(&lab);
@@ -93,7 +98,7 @@ async fn a_running_command_is_moved_out_of_the_way_of_a_correction() {
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);
     let request = last_request(&lab);
-    assert_eq!(request.matches("Background task bash_1").count(), 1, "{request}");
+    assert_eq!(request.matches("is now: completed").count(), 1, "{request}");
     submit(&mut watch, "and?").await;
     let [status] = told(&watch, "task_status").try_into().unwrap();
     assert_eq!((&status["taskId"], &status["status"]), (&json!("bash_1"), &json!("completed")));
@@ -106,7 +111,12 @@ async fn a_running_command_is_moved_out_of_the_way_of_a_correction() {
 #[tokio::test]
 async fn an_idle_session_goes_on_by_itself_when_its_commands_have_ended() {
     let lab = Lab::new();
-    lab.server.replies([in_background(&waiting(3)), Reply::text("started"), Reply::text("it failed"), Reply::text("yes")]);
+    lab.server.replies([
+        in_background(&waiting(3)),
+        Reply::text("started"),
+        Reply::text("it failed"),
+        Reply::text("yes"),
+    ]);
     let mut watch = lab.turn(setup(&lab), "go").await;
     watch.until(|event| matches!(event, Event::Idle)).await;
     let_go(&lab);
@@ -164,7 +174,9 @@ async fn a_task_that_the_user_stops_ends_and_starts_no_turn() {
     lab.server.replies([in_background(&command), Reply::text("started"), Reply::text("I see")]);
     let mut watch = lab.turn(setup(&lab), "go").await;
     watch.send(Command::StopTask("bash_7".to_owned())).await;
-    watch.until(|event| matches!(event, Event::Rejected(why) if why.contains("no background task bash_7"))).await;
+    watch
+        .until(|event| matches!(event, Event::Rejected(why) if why.contains("no background task bash_7")))
+        .await;
     watch.send(Command::StopTask("bash_1".to_owned())).await;
     until_task(&mut watch, "bash_1", TaskState::Stopped).await;
     if let Ok(pid) = fs_err::read_to_string(lab.project().join("pid")) {
@@ -179,11 +191,16 @@ async fn a_task_that_the_user_stops_ends_and_starts_no_turn() {
 #[tokio::test]
 async fn what_waits_for_no_command_cannot_be_moved() {
     let lab = Lab::new();
-    lab.server.replies([Reply::new().tool_with_id("p", "Probe", json!({"wait": "gate"})), Reply::text("done")]);
+    lab.server
+        .replies([Reply::new().tool_with_id("p", "Probe", json!({"wait": "gate"})), Reply::text("done")]);
     let mut watch = lab.begin(setup(&lab), "go").await;
     watch.until_started("p").await;
     watch.send(Command::Background(CallId::from("p"))).await;
-    watch.until(|event| matches!(event, Event::Rejected(why) if why.contains("cannot go on in the background"))).await;
+    watch
+        .until(
+            |event| matches!(event, Event::Rejected(why) if why.contains("cannot go on in the background")),
+        )
+        .await;
     lab.gates.open("gate");
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);
