@@ -1,6 +1,7 @@
 //! What the model is told: prompts, context, attachments and the composition of requests.
 
 pub mod attachment;
+pub mod compaction;
 mod conversation;
 mod disarm;
 pub mod file_state;

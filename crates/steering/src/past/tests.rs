@@ -185,7 +185,8 @@ fn what_the_model_found_out_about_tasks_need_not_be_told() {
 
 #[test]
 fn a_task_that_begins_anew_can_end_anew() {
-    let mut story = Story::default().attach(json!({"type": "task_status", "taskId": "a1", "status": "completed"}));
+    let mut story =
+        Story::default().attach(json!({"type": "task_status", "taskId": "a1", "status": "completed"}));
     assert!(story.past.knows_end("a1", "completed"));
     for (tool, detail) in [
         ("Task", json!({"status": "async_launched", "agentId": "a1"})),

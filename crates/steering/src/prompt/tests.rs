@@ -40,6 +40,7 @@ fn inputs<'a>(tools: &'a [&'a str]) -> PromptInputs<'a> {
         interactive: true,
         environment: environment(),
         replace: None,
+        persona: None,
         append: None,
         system_context: &[],
     }

@@ -4,9 +4,7 @@ use tiller_protocol::entry::Attachment;
 use tiller_protocol::mode::Mode;
 
 use super::{Cx, Facts, Group, Observation, Source, SourceError};
-use crate::attachment::{
-    PlanFileReference, PlanMode, PlanModeExit, PlanModeReentry, ReminderType, attach,
-};
+use crate::attachment::{PlanFileReference, PlanMode, PlanModeExit, PlanModeReentry, ReminderType, attach};
 
 /// Turns between two reminders.
 const DISTANCE: u32 = 5;
@@ -166,7 +164,8 @@ mod tests {
         assert!(kinds(Mode::Default, None).is_empty());
         let carried = kinds(Mode::Default, Some("# Plan"));
         assert_eq!(carried.len(), 1);
-        let reference = json!({"type": "plan_file_reference", "planFilePath": "/plans/a.md", "planContent": "# Plan"});
+        let reference =
+            json!({"type": "plan_file_reference", "planFilePath": "/plans/a.md", "planContent": "# Plan"});
         assert_eq!(carried[0].1, reference);
         let planning = kinds(Mode::Plan, Some("# Plan"));
         assert_eq!((planning.len(), planning[1].0.as_str()), (2, "plan_mode"));

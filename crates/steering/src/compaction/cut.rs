@@ -1,0 +1,106 @@
+//! Where a conversation may be cut: never between a call and its result, nor in the middle of an answer.
+
+use std::collections::HashMap;
+
+use tiller_protocol::entry::{Body, Entry};
+use tiller_protocol::id::{CallId, EntryId, MessageId};
+
+/// The last place at or before the wanted one at which what follows stands by itself.
+#[must_use]
+pub fn cut_before(entries: &[Entry], wanted: usize) -> usize {
+    let mut open: HashMap<CallId, EntryId> = HashMap::new();
+    let mut answer: Option<&MessageId> = None;
+    let mut place = 0;
+    for (at, entry) in entries.iter().enumerate().take(wanted.saturating_add(1)) {
+        let goes_on = matches!(&entry.body, Body::Assistant(block) if answer == Some(&block.message_id));
+        if open.is_empty() && !goes_on && !belongs_to_what_is_before(entry) {
+            place = at;
+        }
+        match &entry.body {
+            Body::Assistant(block) => {
+                answer = Some(&block.message_id);
+                open.extend(block.block.as_tool_use().map(|call| (call.id, entry.id)));
+            }
+            Body::Result(result) => _ = open.remove(&result.call),
+            Body::Orphaned(orphaned) => open.retain(|_, asked| !orphaned.ids.contains(asked)),
+            _ => {}
+        }
+    }
+    if wanted >= entries.len() && open.is_empty() { entries.len() } else { place }
+}
+
+/// The end of an answer and what hooks or sources add stand behind what they speak of.
+fn belongs_to_what_is_before(entry: &Entry) -> bool {
+    !matches!(entry.body, Body::User(_) | Body::Assistant(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::story::Story;
+    use super::*;
+
+    #[test]
+    fn a_cut_moves_back_to_where_nothing_is_parted() {
+        let story = Story::default()
+            .prompt("go")
+            .call("a", "1", "Read", json!({}))
+            .call("a", "2", "Read", json!({}))
+            .result("1", "Read", "x")
+            .result("2", "Read", "y")
+            .counted("a", 10)
+            .answer("b", "done")
+            .prompt("next");
+        let cuts: Vec<usize> = (0..=9).map(|wanted| cut_before(&story.entries, wanted)).collect();
+        assert_eq!(cuts, [0, 1, 1, 1, 1, 1, 6, 7, 8, 8]);
+    }
+
+    #[test]
+    fn a_call_that_never_gets_an_answer_does_not_hold_the_rest() {
+        let story =
+            Story::default().prompt("go").call("a", "1", "Read", json!({})).orphan_last().prompt("next");
+        assert_eq!(cut_before(&story.entries, 3), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_call_is_parted_from_its_result(steps in prop::collection::vec(0_usize..4, 0..8), wanted in 0_usize..60) {
+            let mut story = Story::default().prompt("go");
+            for (step, calls) in steps.iter().enumerate() {
+                let message = format!("m{step}");
+                let name = |call: usize| format!("{step}-{call}");
+                for call in 0..*calls {
+                    story = story.call(&message, &name(call), "Read", json!({}));
+                }
+                for call in (0..*calls).rev() {
+                    story = story.result(&name(call), "Read", "x");
+                }
+                story = if step % 3 == 0 { story.prompt("more") } else { story.answer(&format!("t{step}"), "x") };
+            }
+            let cut = cut_before(&story.entries, wanted);
+            prop_assert!(cut <= wanted.min(story.entries.len()));
+            let (before, after) = story.entries.split_at(cut);
+            let asked = |entries: &[Entry]| -> Vec<CallId> {
+                entries.iter().filter_map(|entry| match &entry.body {
+                    Body::Assistant(block) => block.block.as_tool_use().map(|call| call.id),
+                    _ => None,
+                }).collect()
+            };
+            let answered = |entries: &[Entry]| -> Vec<CallId> {
+                let mut calls: Vec<CallId> = entries.iter().filter_map(|entry| match &entry.body {
+                    Body::Result(result) => Some(result.call.clone()),
+                    _ => None,
+                }).collect();
+                calls.sort();
+                calls
+            };
+            for part in [before, after] {
+                let mut calls = asked(part);
+                calls.sort();
+                prop_assert_eq!(calls, answered(part));
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! How many tokens a conversation takes: what the provider last counted, and an estimate of what came after.
+
+use serde_json::Value;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::entry::{Body, Entry, Epoch};
+use tiller_protocol::id::{EntryId, MessageId};
+
+/// Tokens that an image or document counts for.
+pub const MEDIA_TOKENS: u64 = 1_600;
+/// Characters per token, as a rule of thumb.
+const CHARACTERS_PER_TOKEN: u64 = 4;
+
+/// An estimate of the tokens of a text.
+#[must_use]
+pub fn text_tokens(text: &str) -> u64 {
+    Size::of_text(text).tokens()
+}
+
+/// What something takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Size {
+    characters: u64,
+    media: u64,
+}
+
+impl Size {
+    fn of_text(text: &str) -> Self {
+        Self { characters: text.chars().count() as u64, media: 0 }
+    }
+
+    pub(super) fn of_blocks<'a>(blocks: impl IntoIterator<Item = &'a RawBlock>) -> Self {
+        blocks.into_iter().map(|block| Self::of_value(&block.to_value())).fold(Self::default(), Self::plus)
+    }
+
+    fn of_value(block: &Value) -> Self {
+        match block["type"].as_str() {
+            Some("text") => Self::of_text(block["text"].as_str().unwrap_or_default()),
+            Some("image" | "document") => Self { characters: 0, media: 1 },
+            _ => Self::of_text(&block.to_string()),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { characters: self.characters + other.characters, media: self.media + other.media }
+    }
+
+    pub(super) fn tokens(self) -> u64 {
+        self.characters.div_ceil(CHARACTERS_PER_TOKEN) + self.media * MEDIA_TOKENS
+    }
+}
+
+/// How full the context is: a fold of entries that stays small.
+#[derive(Clone, Debug, Default)]
+pub struct Gauge {
+    /// What the provider counted with the last answer.
+    reported: Option<u64>,
+    head: Size,
+    /// What came after, or all of it if nothing was counted yet.
+    since: Vec<Piece>,
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    entry: EntryId,
+    answer: Option<MessageId>,
+    size: Size,
+}
+
+impl Gauge {
+    /// Folds one more entry in.
+    pub fn push(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::User(message) => self.add(entry.id, None, Size::of_blocks(&message.content)),
+            Body::Attachment(attachment) => self.add(entry.id, None, Size::of_blocks(&attachment.rendered)),
+            Body::Result(result) => self.add(entry.id, None, Size::of_blocks(&result.content)),
+            Body::Assistant(block) if block.api_error.is_none() => {
+                self.add(entry.id, Some(block.message_id.clone()), Size::of_blocks([&block.block]));
+            }
+            Body::Response(response) if !response.side && response.agent.is_none() => {
+                self.counted(&response.message_id, response.usage.total());
+            }
+            Body::Orphaned(orphaned) => self.since.retain(|piece| !orphaned.ids.contains(&piece.entry)),
+            Body::Epoch(epoch) => self.head = head(epoch),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, entry: EntryId, answer: Option<MessageId>, size: Size) {
+        self.since.push(Piece { entry, answer, size });
+    }
+
+    /// The provider has counted what led to an answer, and the answer. Results of calls that were quicker than the end
+    /// of the answer are not among it.
+    fn counted(&mut self, answer: &MessageId, tokens: u64) {
+        if tokens == 0 {
+            return;
+        }
+        self.reported = Some(tokens);
+        let begins = self.since.iter().position(|piece| piece.answer.as_ref() == Some(answer));
+        self.since.drain(..begins.unwrap_or(self.since.len()));
+        self.since.retain(|piece| piece.answer.is_none());
+    }
+
+    /// What was said so far is no longer sent.
+    pub fn cut(&mut self) {
+        self.reported = None;
+        self.since.clear();
+    }
+
+    /// An estimate of the tokens of the next request.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        let since = self.since.iter().map(|piece| piece.size).fold(Size::default(), Size::plus);
+        match self.reported {
+            Some(reported) => reported + since.tokens(),
+            None => self.head.plus(since).tokens(),
+        }
+    }
+}
+
+fn head(epoch: &Epoch) -> Size {
+    let texts = [epoch.system.get(), epoch.tools.get(), epoch.user_context.as_deref().unwrap_or_default()];
+    texts.into_iter().map(Size::of_text).fold(Size::default(), Size::plus)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::story::Story;
+    use super::*;
+
+    fn gauge(story: &Story) -> u64 {
+        let mut gauge = Gauge::default();
+        story.entries.iter().for_each(|entry| gauge.push(entry));
+        gauge.tokens()
+    }
+
+    #[test]
+    fn what_was_not_counted_is_estimated() {
+        let story = Story::default().prompt("eight ch").image();
+        assert_eq!(gauge(&story), 2 + MEDIA_TOKENS);
+        let story = story.answer("a", "hello").counted("a", 5_000);
+        assert_eq!(gauge(&story), 5_000);
+        assert_eq!(gauge(&story.clone().prompt("four")), 5_001);
+        assert_eq!(gauge(&story.answer("b", "four")), 5_001);
+    }
+
+    #[test]
+    fn a_result_that_came_before_the_end_of_the_answer_is_not_forgotten() {
+        let early = Story::default()
+            .prompt("go")
+            .call("a", "1", "Read", json!({}))
+            .result("1", "Read", &"x".repeat(400))
+            .counted("a", 1_000);
+        assert_eq!(gauge(&early), 1_100);
+    }
+
+    #[test]
+    fn after_a_cut_only_what_follows_counts() {
+        let mut gauge = Gauge::default();
+        let story = Story::default().prompt("go").answer("a", "x").counted("a", 9_000);
+        story.entries.iter().for_each(|entry| gauge.push(entry));
+        gauge.cut();
+        assert_eq!(gauge.tokens(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn more_text_never_takes_less(texts in prop::collection::vec(".{0,40}", 0..8)) {
+            let mut story = Story::default();
+            let mut before = 0;
+            for text in texts {
+                story = story.prompt(&text);
+                let now = gauge(&story);
+                prop_assert!(now >= before);
+                before = now;
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Making room: what of a conversation is folded into a summary, what is carried over as it is, and what comes back.
+//!
+//! Everything here is a function of entries and figures. Whoever runs a session asks the model for the summary and
+//! appends what is made of it; nothing is ever deleted from the log.
+
+mod carry;
+mod cut;
+mod estimate;
+mod light;
+mod restore;
+mod summary;
+mod threshold;
+mod transcript;
+
+pub use carry::{CARRIED_TOKENS, Carried, carry};
+pub use cut::cut_before;
+pub use estimate::{Gauge, MEDIA_TOKENS, text_tokens};
+pub use light::{Clearing, Light, PlanReads, replacement};
+pub use restore::{Candidate, Restored, SkillsAndTasks, files_to_restore, restore};
+pub use summary::{Part, Trigger, request, summary_text};
+pub use threshold::{Automatic, Fullness, Percent, Window};
+pub use transcript::{chunks, transcript};
+
+#[cfg(test)]
+mod story;

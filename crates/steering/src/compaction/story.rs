@@ -1,0 +1,129 @@
+//! A conversation written down entry by entry, for tests.
+
+use serde_json::{Value, json};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint};
+use tiller_protocol::entry::{
+    AssistantBlock, Attachment, Body, CallResult, Cause, Entry, Origin, Orphaned, Response, UserMessage,
+};
+use tiller_protocol::id::{CallId, EntryId, MessageId};
+use tiller_protocol::usage::{StopReason, Usage};
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Story {
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Story {
+    fn push(mut self, body: Body) -> Self {
+        let seq = self.entries.len() as u64 + 1;
+        let id = EntryId(uuid::Uuid::from_u128(u128::from(seq)));
+        self.entries.push(Entry { seq, id, parent: None, at: Default::default(), agent: None, body });
+        self
+    }
+
+    pub(super) fn prompt(self, text: &str) -> Self {
+        self.push(Body::User(UserMessage::prompt(text)))
+    }
+
+    pub(super) fn hidden(self, text: &str) -> Self {
+        let content = vec![RawBlock::text(text)];
+        self.push(Body::User(UserMessage { content, origin: Origin::Harness }))
+    }
+
+    pub(super) fn image(self) -> Self {
+        let content =
+            vec![RawBlock::from_value(&json!({"type": "image", "source": {"data": "x".repeat(9_000)}}))];
+        self.push(Body::User(UserMessage { content, origin: Origin::Typed }))
+    }
+
+    pub(super) fn attach(self, content: Value, rendered: &str) -> Self {
+        let rendered = vec![RawBlock::text(rendered)];
+        self.push(Body::Attachment(Attachment::new(content, "s", "w".to_owned(), rendered)))
+    }
+
+    /// What the user sent while the agent was working.
+    pub(super) fn queued(self, text: &str) -> Self {
+        let id = EntryId::default().to_string();
+        let prompt = json!([{"type": "text", "text": text}]);
+        let rendered = format!("<system-reminder>\nThe user sent: {text}\n</system-reminder>");
+        self.attach(json!({"type": "queued_command", "id": id, "prompt": prompt}), &rendered)
+    }
+
+    fn block(self, message: &str, block: &Value) -> Self {
+        self.push(Body::Assistant(AssistantBlock {
+            message_id: MessageId::from(message),
+            model: "m".to_owned(),
+            block: RawBlock::from_value(block),
+            invalid_input: None,
+            api_error: None,
+            aborted: false,
+        }))
+    }
+
+    pub(super) fn answer(self, message: &str, text: &str) -> Self {
+        self.block(message, &json!({"type": "text", "text": text}))
+    }
+
+    pub(super) fn thinking(self, message: &str, text: &str) -> Self {
+        self.block(message, &json!({"type": "thinking", "thinking": text, "signature": "s"}))
+    }
+
+    pub(super) fn call(self, message: &str, id: &str, tool: &str, input: Value) -> Self {
+        self.block(message, &json!({"type": "tool_use", "id": id, "name": tool, "input": input}))
+    }
+
+    pub(super) fn result(self, call: &str, tool: &str, text: &str) -> Self {
+        self.resulted(call, tool, text, Vec::new())
+    }
+
+    fn resulted(self, call: &str, tool: &str, text: &str, effects: Vec<Effect>) -> Self {
+        self.push(Body::Result(CallResult {
+            call: CallId::from(call),
+            tool: tool.to_owned(),
+            content: vec![RawBlock::text(text)],
+            is_error: false,
+            cause: Cause::Call,
+            detail: Value::Null,
+            effects,
+        }))
+    }
+
+    /// A step that reads a file.
+    pub(super) fn read(self, call: &str, path: &str, text: &str) -> Self {
+        let seen = FileSeen {
+            path: path.into(),
+            fingerprint: Fingerprint(text.len().to_string()),
+            mtime_ms: 1,
+            lines: None,
+        };
+        self.call(&format!("m{call}"), call, "Read", json!({"file_path": path})).resulted(
+            call,
+            "Read",
+            text,
+            vec![Effect::FileSeen(seen)],
+        )
+    }
+
+    /// The end of an answer, with what the provider has counted.
+    pub(super) fn counted(self, message: &str, tokens: u64) -> Self {
+        self.push(Body::Response(Response {
+            message_id: MessageId::from(message),
+            model: "m".to_owned(),
+            usage: Usage { input_tokens: tokens, ..Usage::default() },
+            stop_reason: StopReason::EndTurn,
+            stop_details: None,
+            cost_usd: None,
+            duration_ms: 0,
+            request_id: None,
+            side: false,
+            agent: None,
+        }))
+    }
+
+    /// What was appended last must never be sent again.
+    pub(super) fn orphan_last(self) -> Self {
+        let ids = self.entries.last().map(|entry| entry.id).into_iter().collect();
+        self.push(Body::Orphaned(Orphaned { ids, cause: Cause::ModelFallback }))
+    }
+}
