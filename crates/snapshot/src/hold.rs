@@ -52,6 +52,13 @@ impl Held {
     }
 }
 
+impl Drop for Held {
+    /// Closing the file would not do: a process that is just being started may have inherited it.
+    fn drop(&mut self) {
+        _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// An error of the system with the path it is about.
 pub(crate) fn named(path: &Path, errno: Errno) -> std::io::Error {
     let error = std::io::Error::from(errno);
