@@ -177,6 +177,12 @@ fn made() -> MutexGuard<'static, BTreeMap<PathBuf, Placeholder>> {
 mod tests {
     use super::*;
 
+    /// Held by each of these tests: whoever tidies up does so for all of this process.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn make(paths: &[PathBuf]) -> Placeholders {
         let dirs: Vec<_> = paths.iter().cloned().map(MountPoint::dir).collect();
         Placeholders::make(&dirs)
@@ -184,6 +190,7 @@ mod tests {
 
     #[test]
     fn they_stay_as_long_as_one_command_needs_them() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         fs_err::create_dir(dir.path().join("there")).unwrap();
         let paths = ["missing", "there", "no/parent"].map(|name| dir.path().join(name));
@@ -200,6 +207,7 @@ mod tests {
 
     #[test]
     fn they_stay_as_long_as_another_tiller_needs_them() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         let path = [dir.path().join("missing")];
         fs_err::create_dir(&path[0]).unwrap();
@@ -211,6 +219,8 @@ mod tests {
         tidy_up();
         assert!(path[0].is_dir());
         let ours = make(&path);
+        // Not only closed: a process that another test is just starting may have inherited it.
+        flock(&others, FlockOperation::Unlock).unwrap();
         drop((others, ours));
         tidy_up();
         assert!(!path[0].exists());
@@ -218,13 +228,17 @@ mod tests {
 
     #[test]
     fn what_a_crash_left_behind_is_removed_and_what_is_in_use_is_not() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         let paths = ["left", "filled"].map(|name| dir.path().join(name));
         if fsetxattr(fs_err::File::open(dir.path()).unwrap(), MARK, b"1", XattrFlags::empty()).is_err() {
             return;
         }
         drop(make(&paths));
-        made().retain(|path, _| !paths.contains(path));
+        for path in &paths {
+            let crashed = made().remove(path).unwrap();
+            flock(&crashed.file, FlockOperation::Unlock).unwrap();
+        }
         fs_err::write(paths[1].join("settings.json"), "{}").unwrap();
         drop(make(&paths));
         tidy_up();
@@ -233,6 +247,7 @@ mod tests {
 
     #[test]
     fn files_say_what_they_are_to_say_and_go_unless_somebody_replaced_them() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         let [alone, theirs, replaced] = ["alone", "theirs", "replaced"].map(|name| dir.path().join(name));
         fs_err::write(&theirs, "own").unwrap();
@@ -252,6 +267,7 @@ mod tests {
 
     #[test]
     fn directories_in_each_other_all_go() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         let paths = ["a", "a/b", "a/b/c"].map(|name| dir.path().join(name));
         drop(make(&paths));
