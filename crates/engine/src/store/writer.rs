@@ -94,3 +94,10 @@ impl LogWriter {
         Ok(())
     }
 }
+
+impl Drop for LogWriter {
+    /// Closing the file would not do: a process that is just being started may have inherited it.
+    fn drop(&mut self) {
+        _ = flock(&*self.file, FlockOperation::Unlock);
+    }
+}
