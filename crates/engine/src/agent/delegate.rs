@@ -204,7 +204,7 @@ fn report(info: &AgentInfo, finished: &Finished, left: Option<String>, took_ms: 
         Some(trouble) if words.trim().is_empty() => ("failed", trouble),
         Some(trouble) => ("failed", format!("{trouble}\nIts last words:\n{words}")),
     };
-    for more in left {
+    if let Some(more) = left {
         text.push_str("\n\n");
         text.push_str(&more);
     }

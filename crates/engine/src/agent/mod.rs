@@ -8,6 +8,7 @@ mod worktree;
 use std::sync::Arc;
 
 use tiller_config::AgentDefinition;
+use tiller_tools::AgentLine;
 use tokio::sync::Semaphore;
 
 pub(crate) use book::Book;
@@ -41,10 +42,33 @@ pub(crate) struct Agents {
     template: Template,
 }
 
+/// What the model is told of agents that it can call upon.
+#[must_use]
+pub fn agent_lines(agents: &[AgentDefinition]) -> Vec<AgentLine> {
+    let line = |agent: &AgentDefinition| AgentLine {
+        name: agent.name.clone(),
+        when_to_use: agent.when_to_use.clone(),
+        knows_conversation: agent.fork_context,
+        tools: agent.tools.clone(),
+        without: agent.disallowed_tools.clone(),
+    };
+    agents.iter().map(line).collect()
+}
+
 impl Agents {
     pub(crate) fn new(definitions: Vec<AgentDefinition>, limits: AgentLimits, template: Template) -> Self {
         let slots = Arc::new(Semaphore::new(limits.at_once.clamp(1, Semaphore::MAX_PERMITS)));
         Self { definitions, limits, slots, book: Book::default(), template }
+    }
+
+    /// The same with other definitions, before any of them was called upon.
+    pub(crate) fn redefined(&self, definitions: Vec<AgentDefinition>) -> Self {
+        Self::new(definitions, self.limits, self.template.clone())
+    }
+
+    /// What they are.
+    pub(crate) fn definitions(&self) -> &[AgentDefinition] {
+        &self.definitions
     }
 
     /// The names by which they are called upon.

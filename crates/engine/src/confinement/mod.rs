@@ -224,6 +224,11 @@ impl Confiner {
         if profile != Profile::Full {
             confinement.protected.extend(self.own.iter().cloned());
         }
+        if policy.fence.is_some() {
+            // What the agent was given a copy of may itself lie in a temporary directory.
+            confinement.writable = Confinement::new(profile, Vec::new()).writable;
+            confinement.protected.extend(policy.readable.iter().cloned());
+        }
         if profile == Profile::Workspace && (self.layers.are_there() || !only_looks(permit)) {
             confinement.layers = self.layers.dir();
         } else {
