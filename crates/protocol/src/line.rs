@@ -186,14 +186,18 @@ pub fn read(text: &str) -> Result<Entry, LineError> {
     })
 }
 
-/// The name of the session's plan files, if a line carries it.
+/// The name of the session's plan files, if a line carries it. The effect that gives a name is no such line: a fork
+/// has that of the session it comes from.
 #[must_use]
 pub fn slug(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Slug {
+        #[serde(rename = "type")]
+        kind: String,
         slug: Option<String>,
     }
-    serde_json::from_str::<Slug>(text).ok()?.slug
+    let line: Slug = serde_json::from_str(text).ok()?;
+    line.slug.filter(|_| line.kind != "effect")
 }
 
 fn read_body(kind: &str, text: &str) -> Result<Body, serde_json::Error> {

@@ -43,13 +43,20 @@ fn state(watch: &Watch) -> State {
 static MEASURED: Mutex<Vec<(ThreadId, String, String)>> = Mutex::new(Vec::new());
 
 /// Takes measurements down instead of writing them to a debug log.
-struct Measurements;
+pub(crate) struct Measurements;
 
 impl Measurements {
     /// Has to be there before the first mode is changed: whether a measurement is wanted is decided once.
-    fn begin() {
+    pub(crate) fn begin() {
         static BEGUN: Once = Once::new();
         BEGUN.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
+    }
+
+    /// The last value of a field in this test.
+    pub(crate) fn last(field: &str) -> Option<String> {
+        let measured = MEASURED.lock().unwrap();
+        let mut own = measured.iter().filter(|(thread, name, _)| *thread == current().id() && name == field);
+        own.next_back().map(|(_, _, value)| value.clone())
     }
 
     /// The modes that the key led to in this test.
