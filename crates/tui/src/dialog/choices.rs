@@ -6,7 +6,7 @@ use crossterm::event::KeyEvent;
 use ratatui::text::{Line, Span};
 
 use crate::keys::{Action, Chord, Context, Keymap};
-use crate::text::{prefixed, wrap};
+use crate::text::{fit_line, prefixed, wrap};
 use crate::theme::Theme;
 
 /// What became of a key.
@@ -79,7 +79,7 @@ impl Choices {
         columns: u16,
         theme: &Theme,
     ) -> (Vec<Line<'static>>, Range<usize>) {
-        let mut rows = Vec::new();
+        let mut rows: Vec<Line<'static>> = Vec::new();
         let mut focus = 0..0;
         for (index, entry) in entries.into_iter().enumerate() {
             let start = rows.len();
@@ -96,6 +96,7 @@ impl Choices {
                 focus = start..rows.len();
             }
         }
+        let rows = rows.into_iter().map(|row| fit_line(row, columns.into())).collect();
         (rows, focus)
     }
 }

@@ -157,12 +157,11 @@ impl Pending {
         let Some((_, dialog)) = self.queue.front() else { return View::default() };
         let mut notes = Vec::new();
         if self.queue.len() > 1 {
-            notes.push(format!("1 of {} questions", self.queue.len()));
+            notes.push(format!("1 of {}", self.queue.len()));
         }
         match self.guard {
             Guard::Off => {}
-            Guard::Typing => notes
-                .push(format!("you are writing: pause or press {} to answer", self.keys.hint(Action::Next))),
+            Guard::Typing => notes.push("you are writing; pause to answer".to_owned()),
             Guard::Answered => notes.push("the next question".to_owned()),
         }
         if notes.is_empty() || height < 4 {
@@ -174,8 +173,9 @@ impl Pending {
     }
 }
 
-/// Keys that nobody presses in the middle of a word, and that answer nothing.
+/// Keys that answer nothing and cannot be meant for the input: whoever presses one has seen the question.
 fn looks_around(keys: &Keymap, key: &KeyEvent) -> bool {
     let action = keys.action(Context::Dialog, key);
-    matches!(action, Some(Action::Next | Action::Previous | Action::PageDown | Action::PageUp))
+    let moves = matches!(action, Some(Action::Next | Action::Previous | Action::PageDown | Action::PageUp));
+    moves && keys.action(Context::Input, key).is_none()
 }

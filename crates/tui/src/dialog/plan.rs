@@ -34,7 +34,11 @@ impl PlanApproval {
     #[must_use]
     pub fn new(ask: PlanAsk, keys: Arc<Keymap>) -> Self {
         let body = plan_body(&ask.plan);
-        let choices = Choices::new(ask.modes.len() + 1);
+        let mut choices = Choices::new(ask.modes.len() + 1);
+        // To switch all questions off takes more than one Enter.
+        choices.mark(
+            ask.modes.iter().position(|mode| *mode != Mode::BypassPermissions).unwrap_or(ask.modes.len()),
+        );
         Self { ask, body, choices, feedback: None, scroll: Scroll::default(), keys }
     }
 
@@ -42,7 +46,7 @@ impl PlanApproval {
     pub fn edited(&mut self, plan: String) {
         self.body = plan_body(&plan);
         self.ask.plan = plan;
-        self.scroll.to_start();
+        self.scroll.rewind();
     }
 
     /// Takes a key.
@@ -132,11 +136,11 @@ impl PlanApproval {
         match &self.feedback {
             Some(_) => format!("{} send · {} back", keys(Action::Submit), keys(Action::Cancel)),
             None => format!(
-                "{} choose · {} read on · {} edit the plan · {} no",
+                "{} choose · {} edit · {} no · {} read on",
                 keys(Action::Accept),
-                keys(Action::PageDown),
                 keys(Action::EditPlan),
-                keys(Action::Cancel)
+                keys(Action::Cancel),
+                keys(Action::PageDown)
             ),
         }
     }

@@ -79,7 +79,7 @@ impl Scroll {
         self.top = if down { (self.top + 1).min(self.furthest.get()) } else { self.top.saturating_sub(1) };
     }
 
-    pub(crate) fn to_start(&mut self) {
+    pub(crate) fn rewind(&mut self) {
         self.top = 0;
     }
 
@@ -151,6 +151,7 @@ impl Sheet {
             lines.push(Line::styled(fit(&self.hint, columns.into()), theme.dim));
         }
         lines.truncate(height.into());
+        let lines = lines.into_iter().map(|line| fit_line(line, columns.into())).collect();
         let row = |row: u16| u16::try_from(above).unwrap_or(u16::MAX).saturating_add(row);
         let shift = u16::try_from(first).unwrap_or(u16::MAX);
         let cursor = self.cursor.filter(|(_, at)| *at >= shift).map(|(column, at)| (column, row(at - shift)));

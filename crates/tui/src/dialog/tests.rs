@@ -58,7 +58,7 @@ fn edit() -> PermissionAsk {
             "new_string": "fn main() {\n    hello(\"漢字\");\n}\n",
         }),
         reason: "Edits are confirmed in mode default.".to_owned(),
-        blocked_path: Some("/work/src/main.rs".into()),
+        blocked_path: Some("/work/link".into()),
         suggestions: vec![Update::SetMode { mode: Mode::AcceptEdits, destination: Destination::Session }],
         would_cover: Vec::new(),
         agent: Some(Asker { id: AgentId::from("a1"), kind: "Explore".to_owned() }),
@@ -112,7 +112,7 @@ fn refused(feedback: Option<&str>, then: Then) -> Outcome {
     Outcome::Answered(Answer::Refuse { feedback: feedback.map(str::to_owned), then })
 }
 
-// PERM-21
+// PERM-16
 #[test]
 fn permission_is_given_once_or_from_now_on_or_not() {
     assert_eq!(asked(command(), &[ENTER]), allowed(Vec::new()));
@@ -148,7 +148,7 @@ fn a_refusal_can_say_what_to_do_instead() {
     assert_eq!(asked(command(), &[UP, ENTER, ESC, UP, UP, UP, ENTER]), allowed(Vec::new()));
 }
 
-// PLAN-18
+// PLAN-16
 #[test]
 fn a_plan_is_approved_in_one_of_the_offered_modes() {
     let approve = |pressed: &[KeyCode]| {
@@ -156,17 +156,19 @@ fn a_plan_is_approved_in_one_of_the_offered_modes() {
         press(pressed, |key| dialog.handle(key))
     };
     let approved = |mode| Outcome::Answered(Answer::Plan { mode });
-    assert_eq!(approve(&[ENTER]), approved(Mode::BypassPermissions));
+    assert_eq!(approve(&[ENTER]), approved(Mode::AcceptEdits), "not the one that asks nothing any more");
+    assert_eq!(approve(&[UP, ENTER]), approved(Mode::BypassPermissions));
     assert_eq!(approve(&[KeyCode::Char('2')]), approved(Mode::AcceptEdits));
-    assert_eq!(approve(&[DOWN, DOWN, ENTER]), approved(Mode::Default));
+    assert_eq!(approve(&[DOWN, ENTER]), approved(Mode::Default));
     assert_eq!(approve(&[KeyCode::Char('e')]), Outcome::EditPlan(plan().path));
     assert_eq!(approve(&[ESC]), refused(None, Then::EndTurn));
-    assert_eq!(approve(&[UP, ENTER, ENTER]), refused(None, Then::EndTurn));
+    assert_eq!(approve(&[KeyCode::Char('4'), ENTER]), refused(None, Then::EndTurn));
     let with_feedback: Vec<KeyCode> =
-        [UP, ENTER].into_iter().chain(typed("smaller")).chain([ENTER]).collect();
+        [UP, UP, ENTER].into_iter().chain(typed("smaller")).chain([ENTER]).collect();
     assert_eq!(approve(&with_feedback), refused(Some("smaller"), Then::GoOn));
 }
 
+// PLAN-06
 #[test]
 fn plan_mode_is_entered_only_with_a_yes() {
     let ask = PermissionAsk {
@@ -250,17 +252,18 @@ fn pending(attention: Attention) -> Pending {
 #[test]
 fn keys_that_were_on_their_way_answer_nothing() {
     let mut pending = pending(Attention::Typing);
-    for code in [KeyCode::Char('1'), ENTER, KeyCode::Tab, ESC, KeyCode::Char('y')] {
+    for code in [KeyCode::Char('1'), ENTER, KeyCode::Tab, ESC, DOWN, KeyCode::Char('y')] {
         assert_eq!(pending.handle(key(code)), PendingOutcome::Elsewhere, "{code:?}");
     }
     assert!(pending.is_guarded());
     assert!(!pending.paste("x"));
-    assert_eq!(pending.handle(key(DOWN)), PendingOutcome::Handled, "whoever looks around has seen it");
+    let outcome = pending.handle(key(KeyCode::PageDown));
+    assert_eq!(outcome, PendingOutcome::Handled, "whoever looks around has seen it");
     assert!(!pending.is_guarded());
     assert!(matches!(pending.handle(key(ENTER)), PendingOutcome::Answered(id, _) if id == ask_id(1)));
     assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Handled, "pressed twice, but only meant once");
     pending.settle();
-    let approved = Answer::Plan { mode: Mode::BypassPermissions };
+    let approved = Answer::Plan { mode: Mode::AcceptEdits };
     assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Answered(ask_id(2), approved));
     assert!(pending.is_empty());
     assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Elsewhere);
@@ -317,7 +320,7 @@ fn pictures_of_plans_and_questions() {
     insta::assert_snapshot!("plan_approval", pictures(24, |c, h, theme| approval.view(c, h, theme)));
     let long = PlanAsk { plan: "- a step\n".repeat(60), ..plan() };
     let mut approval = PlanApproval::new(long, keys());
-    approval.view(80, 20, &Theme::new(crate::theme::Palette::Dark));
+    let _measured = approval.view(80, 20, &Theme::new(crate::theme::Palette::Dark));
     approval.handle(key(KeyCode::PageDown));
     insta::assert_snapshot!("plan_scrolled", pictures(20, |c, h, theme| approval.view(c, h, theme)));
     let dialog = questions(vec![question("store", false), question("targets", true)]);

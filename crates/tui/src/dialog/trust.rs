@@ -54,7 +54,7 @@ impl Trust {
             option("No, work without these settings", "what they forbid is still forbidden"),
             option("Leave", ""),
         ];
-        let choice = Choice::new("Do you trust the files of this project?", body, options, keys);
+        let choice = Choice::new("Do you trust this project?", body, options, keys);
         Self { choice: choice.in_tone(Tone::Warning).marking(1) }
     }
 

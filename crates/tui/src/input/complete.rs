@@ -160,16 +160,19 @@ impl Input {
 fn word(text: &str, cursor: usize, purpose: Purpose) -> Option<Word> {
     if purpose == Purpose::Prompt && text.starts_with('/') {
         let end = text.find(char::is_whitespace).unwrap_or(text.len());
-        let inside = (1..=end).contains(&cursor);
-        return inside.then_some(Word { kind: Kind::Command, range: 1..end, cursor });
+        if (1..=end).contains(&cursor) {
+            return Some(Word { kind: Kind::Command, range: 1..end, cursor });
+        }
     }
     let at = text[..cursor].rfind('@')?;
     let begins = text[..at].chars().next_back().is_none_or(may_precede);
     let start = at + 1;
     let quoted = text[start..].starts_with('"');
-    let ends = |letter: char| if quoted { matches!(letter, '\n') } else { letter.is_whitespace() };
-    let inside = !text[start..cursor].contains(ends)
-        && !(quoted && text[start + 1..cursor.max(start + 1)].contains('"'));
+    let inside = if quoted {
+        !text[start + 1..cursor.max(start + 1)].contains(['"', '\n'])
+    } else {
+        !text[start..cursor].contains(char::is_whitespace)
+    };
     let stop = text[start..].find(char::is_whitespace).map_or(text.len(), |end| start + end).max(cursor);
     // The lines that are wanted of a file stay when its name is completed, and are not completed themselves.
     let end = text[start..stop].find("#L").map_or(stop, |lines| start + lines);

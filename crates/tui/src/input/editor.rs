@@ -1,6 +1,6 @@
 //! A text field of several lines: keys to edits.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
@@ -14,6 +14,8 @@ use super::undo::Stroke;
 use crate::input::grapheme::{as_mark, cleaned, next, previous};
 use crate::keys::{Action, Chord, Context, Keymap};
 
+/// Texts of more bytes are not shown in full: laying them out would take longer than a key should.
+const HUGE: usize = 100_000;
 /// The width that is assumed as long as nobody has said another.
 const COLUMNS: u16 = 80;
 
@@ -69,7 +71,9 @@ impl Editor {
     /// Replaces the whole text, so that undo brings the old one back.
     pub(crate) fn set(&mut self, text: &str) {
         self.rest();
-        self.buffer.set(&cleaned(text));
+        let text = cleaned(text);
+        let text = if text.len() > HUGE { self.folds.paste(&text) } else { text };
+        self.buffer.set(&text);
     }
 
     /// The same text again, marks included.
@@ -117,7 +121,7 @@ impl Editor {
     /// Inserts what was pasted. Returns the images that it consists of, if it is a list of such files.
     pub(crate) fn paste(&mut self, text: &str) -> Vec<Image> {
         match dragged_images(text) {
-            Some(paths) => paths.iter().map(|path| self.attach(path.clone())).collect(),
+            Some(paths) => paths.iter().map(|path| self.attach(path)).collect(),
             None => {
                 self.rest();
                 let text = self.folds.paste(text);
@@ -128,9 +132,9 @@ impl Editor {
     }
 
     /// Inserts the label of an image.
-    pub(crate) fn attach(&mut self, path: PathBuf) -> Image {
+    pub(crate) fn attach(&mut self, path: &Path) -> Image {
         self.rest();
-        let (mark, image) = self.folds.image(&path);
+        let (mark, image) = self.folds.image(path);
         self.buffer.insert(&mark, Stroke::Whole);
         image
     }
@@ -273,7 +277,9 @@ impl Editor {
         if let Some(at) = found {
             let range = at..next(text, at);
             let full = self.folds.expanded(&text[range.clone()]);
-            self.replace(range, &full);
+            if full.len() <= HUGE {
+                self.replace(range, &full);
+            }
         }
     }
 }

@@ -106,15 +106,23 @@ fn pieces(line: &str, start: usize, folds: &Folds, columns: usize) -> Vec<Piece>
     pieces
 }
 
-/// Rows break behind blanks where possible, never before a blank that fits.
+/// Where to break a row that has no room for a piece: behind a blank or beside a wide sign, otherwise at its end.
+fn break_before(row: &[Piece], piece: &Piece) -> usize {
+    let is_blank = |piece: &Piece| piece.shown == " " && !piece.label;
+    let may_break = |at: &usize| {
+        let (left, right) = (&row[*at - 1], row.get(*at).unwrap_or(piece));
+        is_blank(left) || left.width > 1 || right.width > 1
+    };
+    (1..=row.len()).rev().find(may_break).unwrap_or(row.len())
+}
+
 fn wrap(pieces: Vec<Piece>, start: usize, columns: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut row = Row { start, end: start, ..Row::default() };
     let mut used = 0;
     for piece in pieces {
         if used + piece.width > columns && used > 0 {
-            let behind_blank = row.pieces.iter().rposition(|piece| piece.shown == " " && !piece.label);
-            let at = behind_blank.map_or(row.pieces.len(), |blank| blank + 1);
+            let at = break_before(&row.pieces, &piece);
             let moved = row.pieces.split_off(at);
             let source = moved.first().unwrap_or(&piece).source;
             let inside = row.pieces.last().is_some_and(|last| last.source == source);

@@ -14,7 +14,7 @@ mod undo;
 mod view;
 mod vim;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
@@ -155,7 +155,7 @@ impl Input {
     }
 
     /// Puts an image into the text. The host knows it by its number from now on.
-    pub fn attach(&mut self, path: PathBuf) -> Image {
+    pub fn attach(&mut self, path: &Path) -> Image {
         self.editor.attach(path)
     }
 

@@ -128,9 +128,9 @@ fn enter_sends_and_everything_else_breaks_the_line() {
 fn rows_are_walked_as_they_are_seen_and_then_the_history() {
     let past = |text: &str| Past { purpose: Purpose::Prompt, text: text.to_owned() };
     let mut input = Input::new(Arc::new(Keymap::default()), vec![past("first"), past("second")]);
-    input.resize(13);
+    input.resize(12);
     write(&mut input, "one two three four");
-    assert_eq!(screen(&input, 13, 5).0, ["› one two ", "  three ", "  four"]);
+    assert_eq!(screen(&input, 12, 5).0, ["› one two ", "  three ", "  four"]);
     press(&mut input, "up");
     assert_eq!(shown(&input), "one two thre|e four");
     press(&mut input, "up");
@@ -307,6 +307,7 @@ fn mentions_are_completed_and_keep_their_lines() {
     press(&mut input, "enter");
     assert_eq!(shown(&input), "@\"my docs/a b.md\" |");
     assert_eq!(offering("ada@exam").mentioned(), None);
+    assert_eq!(offering("/model @s").mentioned(), Some("s"));
 }
 
 // TERM-02

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
+use serde_json::Value;
 use tiller_protocol::ask::{Answer, PermissionAsk, Then};
 
 use super::Outcome;
@@ -152,7 +153,11 @@ impl Permission {
         }
         head.extend(paragraphs(&self.ask.reason, columns, theme.dim));
         let path = self.ask.blocked_path.as_ref().map(|path| path.display().to_string());
-        if let Some(path) = path.filter(|path| !self.ask.reason.contains(path.as_str())) {
+        let told = |path: &String| {
+            let own = self.ask.input.get("file_path").and_then(Value::as_str);
+            self.ask.reason.contains(path.as_str()) || own == Some(path.as_str())
+        };
+        if let Some(path) = path.filter(|path| !told(path)) {
             let line = Line::styled(format!("because of {}", clean(&path)), theme.warning);
             head.extend(wrap(&line, columns, 2));
         }

@@ -64,8 +64,9 @@ impl Remember {
     pub(super) fn detail(&self, marked: bool, theme: &Theme) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         if self.can_choose_scope() {
-            let keys = if marked { "   (← → to change)" } else { "" };
-            lines.push(Line::styled(format!("in {}{keys}", SCOPES[self.scope].1), theme.edits));
+            let scope = SCOPES[self.scope].1;
+            let text = if marked { format!("← in {scope} →") } else { format!("in {scope}") };
+            lines.push(Line::styled(text, theme.edits));
         }
         if marked && !self.would_cover.is_empty() {
             lines.push(Line::styled("would have covered as well:", theme.dim));

@@ -12,7 +12,7 @@ use crate::theme::Theme;
 /// The question that the call raises.
 pub(super) fn title(ask: &PermissionAsk) -> String {
     let question = match ask.tool.as_str() {
-        "Bash" if ask.leaves_sandbox => "Run this command again, outside of the sandbox?",
+        "Bash" if ask.leaves_sandbox => "Run again outside of the sandbox?",
         "Bash" => "Run this command?",
         "Write" => "Write this file?",
         "Edit" | "NotebookEdit" => "Change this file?",
@@ -47,8 +47,10 @@ pub(super) fn lines(ask: &PermissionAsk, columns: u16, theme: &Theme) -> Vec<Lin
 
 fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut highlighter = Highlighter::of_language("bash", theme);
-    let rows =
-        clean(text).lines().flat_map(|line| wrap(&highlighter.line(line, theme), columns - 2, 2)).collect();
+    let rows = clean(text)
+        .lines()
+        .flat_map(|line| wrap(&highlighter.line(line, theme), columns.saturating_sub(2).max(1), 2))
+        .collect();
     let mut lines = prefixed(rows, &Span::styled("$ ", theme.accent), &Span::raw("  "));
     if let Some(purpose) = purpose {
         lines.extend(paragraphs(purpose, columns, theme.dim));

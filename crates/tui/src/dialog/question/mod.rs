@@ -70,7 +70,7 @@ impl Questions {
 
     fn turn_to(&mut self, page: usize) {
         self.open = page.min(self.pages.len());
-        self.scroll.to_start();
+        self.scroll.rewind();
         self.review.mark(0);
     }
 

@@ -139,7 +139,7 @@ fn a_whole_insertion_is_undone_at_once() {
     check("|a\nb", "dd", "|b");
     check("|a\nb", "ddu", "|a\nb");
     check("|abc", "xxx2u", "|bc");
-    check("|", "oone␛otwo␛u", "\n|one");
+    check("|", "oone␛otwo␛u", "\non|e");
 }
 
 #[test]
