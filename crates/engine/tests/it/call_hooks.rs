@@ -265,7 +265,7 @@ async fn an_asynchronous_hook_has_one_record() {
     let mut watch = called(&lab, asking(&lab, hooked), says("x")).await;
     watch.close().await;
     let mut ends = ends(&watch);
-    ends.sort_by_key(HookEnd::name);
+    ends.sort_by_key(|end| end.name());
     assert!(
         ends == [HookEnd::Cancelled, HookEnd::Success] || ends == [HookEnd::Cancelled, HookEnd::Cancelled],
         "{ends:?}"

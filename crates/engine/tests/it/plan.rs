@@ -210,11 +210,11 @@ async fn without_a_user_the_plan_is_the_end_of_the_turn() {
     let mut watch = lab.turn(setup, "plan it").await;
     let path = plan_file(&lab, &watch);
     fs_err::write(&path, PLAN).unwrap();
-    lab.server.reply(
-        Reply::new()
-            .tool_with_id("ask", "AskUserQuestion", question())
-            .tool_with_id("enter", "EnterPlanMode", json!({})),
-    );
+    lab.server.reply(Reply::new().tool_with_id("ask", "AskUserQuestion", question()).tool_with_id(
+        "enter",
+        "EnterPlanMode",
+        json!({}),
+    ));
     lab.server.reply(Reply::new().tool_with_id("exit", "ExitPlanMode", json!({})));
     watch.send(Command::Submit(tiller_protocol::command::UserInput::text("go on"))).await;
     watch.until_turn_ends().await;
@@ -233,11 +233,11 @@ async fn two_plans_of_one_response_are_two_questions() {
     lab.server.reply(Reply::text("I look around."));
     let mut watch = lab.turn(planning(&lab), "plan it").await;
     fs_err::write(plan_file(&lab, &watch), PLAN).unwrap();
-    lab.server.reply(
-        Reply::new()
-            .tool_with_id("one", "ExitPlanMode", json!({}))
-            .tool_with_id("two", "ExitPlanMode", json!({"allowedPrompts": [{"tool": "Bash", "prompt": "anything"}]})),
-    );
+    lab.server.reply(Reply::new().tool_with_id("one", "ExitPlanMode", json!({})).tool_with_id(
+        "two",
+        "ExitPlanMode",
+        json!({"allowedPrompts": [{"tool": "Bash", "prompt": "anything"}]}),
+    ));
     watch.send(Command::Submit(tiller_protocol::command::UserInput::text("go on"))).await;
     let (id, ask) = asked_for_plan(&mut watch).await;
     lab.server.reply(Reply::text("done"));
@@ -257,10 +257,8 @@ async fn two_plans_of_one_response_are_two_questions() {
 #[tokio::test]
 async fn a_plan_that_is_not_written_is_not_put_to_the_user() {
     let lab = Lab::new();
-    lab.server.replies([
-        Reply::new().tool_with_id("exit", "ExitPlanMode", json!({})),
-        Reply::text("I forgot."),
-    ]);
+    lab.server
+        .replies([Reply::new().tool_with_id("exit", "ExitPlanMode", json!({})), Reply::text("I forgot.")]);
     let watch = lab.turn(planning(&lab), "plan it").await;
     let result = watch.result("exit");
     let path = plan_file(&lab, &watch).display().to_string();
@@ -278,12 +276,16 @@ async fn plan_mode_is_entered_if_the_user_agrees() {
         lab.server.reply(Reply::new().tool_with_id("enter", "EnterPlanMode", json!({})));
         let mut watch = lab.begin(setup, "a big thing").await;
         let (id, Ask::Permission(ask)) = asked(&mut watch).await else { panic!("another question") };
-        for said in ["Enter plan mode?", "explore", "patterns", "strategy", "approval", "No code is changed"] {
+        for said in ["Enter plan mode?", "explore", "patterns", "strategy", "approval", "No code is changed"]
+        {
             assert!(ask.reason.contains(said), "{said}: {}", ask.reason);
         }
         lab.server.replies([
-            Reply::new().tool_with_id("again", "EnterPlanMode", json!({})).tool_with_id("probe", "Probe",
-                json!({"say": "written", "writes": lab.project().join("f")})),
+            Reply::new().tool_with_id("again", "EnterPlanMode", json!({})).tool_with_id(
+                "probe",
+                "Probe",
+                json!({"say": "written", "writes": lab.project().join("f")}),
+            ),
             Reply::text("done"),
         ]);
         let answer = match agrees {
@@ -303,7 +305,10 @@ async fn plan_mode_is_entered_if_the_user_agrees() {
             json!([[{"type": "setMode", "mode": "plan", "destination": "session"}]])
         );
         let text = watch.result("enter").text();
-        assert!(text.starts_with("Plan mode is on") && text.contains("6. ") && text.contains("read-only"), "{text}");
+        assert!(
+            text.starts_with("Plan mode is on") && text.contains("6. ") && text.contains("read-only"),
+            "{text}"
+        );
         assert!(watch.result("again").text().contains("already"), "{}", watch.result("again").text());
         assert!(watch.result("probe").text().contains("plan mode is active"));
         lab.server.assert_clean();

@@ -55,8 +55,11 @@ async fn planned(lab: &Lab) -> Watch {
     let path = plan_file(lab, &watch);
     lab.server.replies([
         Reply::new().tool_with_id("write", "Write", json!({"file_path": path, "content": PLAN})),
-        Reply::new().tool_with_id("edit", "Edit",
-            json!({"file_path": path, "old_string": "Run", "new_string": "Then run"})),
+        Reply::new().tool_with_id(
+            "edit",
+            "Edit",
+            json!({"file_path": path, "old_string": "Run", "new_string": "Then run"}),
+        ),
         Reply::text("written"),
     ]);
     watch.send(Command::Submit(UserInput::text("write it"))).await;
@@ -149,8 +152,11 @@ async fn a_resumed_session_plans_on_in_its_file() {
     let setup = Setup { start: Start::Resume(id), ..with_dice(planning(&lab), 99) };
     let resumed = Watch { session: Session::start(setup).unwrap(), seen: Vec::new() };
     lab.server.replies([
-        Reply::new().tool_with_id("again", "Edit",
-            json!({"file_path": path, "old_string": "# Plan", "new_string": "# New plan"})),
+        Reply::new().tool_with_id(
+            "again",
+            "Edit",
+            json!({"file_path": path, "old_string": "# Plan", "new_string": "# New plan"}),
+        ),
         Reply::text("done"),
     ]);
     let mut resumed = resumed;
@@ -236,7 +242,10 @@ async fn a_fork_plans_on_in_a_copy() {
     let lines = lines(&fork.session.paths.log);
     let slugs: Vec<&Value> = lines.iter().map(|line| &line["slug"]).filter(|slug| slug.is_string()).collect();
     let assigned = lines.iter().filter(|line| line["type"] != "effect");
-    assert!(assigned.filter_map(|line| line["slug"].as_str()).all(|named| Some(named) == slug.as_deref()), "{slugs:?}");
+    assert!(
+        assigned.filter_map(|line| line["slug"].as_str()).all(|named| Some(named) == slug.as_deref()),
+        "{slugs:?}"
+    );
     let setup = Setup { start: Start::Resume(id), ..with_dice(planning(&lab), 7) };
     let mut resumed = Watch { session: Session::start(setup).unwrap(), seen: Vec::new() };
     resumed.close().await;

@@ -35,7 +35,11 @@ async fn turn(lab: &Lab, watch: &mut Watch) -> Vec<Attachment> {
 fn word(attachment: &Attachment) -> String {
     let told = &attachment.attachment;
     match told["reminderType"].as_str() {
-        Some(kind) => format!("{} {kind}{}", attachment.kind(), if told["planExists"] == true { " (exists)" } else { "" }),
+        Some(kind) => format!(
+            "{} {kind}{}",
+            attachment.kind(),
+            if told["planExists"] == true { " (exists)" } else { "" }
+        ),
         None => attachment.kind().to_owned(),
     }
 }
@@ -47,7 +51,8 @@ async fn the_reminders_of_forty_turns() {
     lab.server.reply(Reply::text("hm"));
     let mut watch = lab.begin(planning(&lab), "plan it").await;
     watch.until_turn_ends().await;
-    let mut told = vec![format!(" 1 plan: {}", attachments(&watch, 0).iter().map(word).collect::<Vec<_>>().join(", "))];
+    let mut told =
+        vec![format!(" 1 plan: {}", attachments(&watch, 0).iter().map(word).collect::<Vec<_>>().join(", "))];
     for number in 2..=40 {
         match number {
             3 => watch.send(Command::SetMode(Mode::Default)).await,
@@ -75,7 +80,8 @@ async fn approved(lab: &Lab, setup: Setup) -> Watch {
     lab.server.reply(Reply::text("I look around."));
     let mut watch = lab.turn(setup, "plan it").await;
     fs_err::write(plan_file(lab, &watch), PLAN).unwrap();
-    lab.server.replies([Reply::new().tool_with_id("exit", "ExitPlanMode", json!({})), Reply::text("I begin.")]);
+    lab.server
+        .replies([Reply::new().tool_with_id("exit", "ExitPlanMode", json!({})), Reply::text("I begin.")]);
     watch.send(Command::Submit(UserInput::text("go on"))).await;
     watch.until(|event| matches!(event, Event::Asked(_, Ask::Plan(_)))).await;
     let Some(Event::Asked(id, _)) = watch.seen.last() else { panic!("no question") };
@@ -115,7 +121,8 @@ async fn a_reminder_that_was_acted_upon_was_the_last() {
     let mut watch = approved(&lab, free(&lab)).await;
     assert_eq!(reminded(&lab, &mut watch, 10).await, [10]);
     let path = plan_file(&lab, &watch);
-    lab.server.replies([Reply::new().tool("Read", json!({"file_path": path})), Reply::text("All of it is done.")]);
+    lab.server
+        .replies([Reply::new().tool("Read", json!({"file_path": path})), Reply::text("All of it is done.")]);
     watch.send(Command::Submit(UserInput::text("and?"))).await;
     watch.until_turn_ends().await;
     assert!(reminded(&lab, &mut watch, 25).await.is_empty());
