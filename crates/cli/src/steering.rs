@@ -29,7 +29,7 @@ pub(crate) fn choice(args: &Args, settings: &Resolved, env: &Env, config_dir: &P
         session_memory: settings.session_memory.value,
         languages: languages(settings),
         // A run for one prompt has begun before an editor could have found it.
-        editors: args.input_format == InputFormat::StreamJson,
+        editors: !args.print || args.input_format == InputFormat::StreamJson,
         ..SteeringChoice::default()
     }
 }
