@@ -90,7 +90,9 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
                 print(&as_line(kept, &plans))?;
             }
         }
-        Action::Show { plan, version } => print(show(wanted(&all, plan.as_deref())?, version, &plans)?.trim_end())?,
+        Action::Show { plan, version } => {
+            print(show(wanted(&all, plan.as_deref())?, version, &plans)?.trim_end())?
+        }
         Action::Diff { plan, from, to } => print(diff(wanted(&all, plan.as_deref())?, from, to)?.trim_end())?,
     }
     Ok(Exit::Success)
@@ -145,12 +147,14 @@ fn diff(kept: &Kept, from: Option<usize>, to: Option<usize>) -> anyhow::Result<S
     let to = to.unwrap_or(kept.versions.len());
     let later = numbered(kept, to)?;
     let differs = |(_, version): &(usize, &(Timestamp, PlanVersion))| version.1.content != later.content;
-    let before = || kept.versions.iter().take(to - 1).enumerate().filter(differs).map(|(at, _)| at + 1).next_back();
+    let before =
+        || kept.versions.iter().take(to - 1).enumerate().filter(differs).map(|(at, _)| at + 1).next_back();
     let Some(from) = from.or_else(before) else {
         return Ok(format!("there is no version of {} before {to} that differs", kept.slug));
     };
     let earlier = numbered(kept, from)?;
-    let name = |number: usize, version: &PlanVersion| format!("version {number} ({})", version.moment.words());
+    let name =
+        |number: usize, version: &PlanVersion| format!("version {number} ({})", version.moment.words());
     Ok(unified_diff(&earlier.content, &later.content, &name(from, earlier), &name(to, later)))
 }
 
@@ -170,9 +174,7 @@ fn as_line(kept: &Kept, plans: &Plans) -> String {
 }
 
 fn as_json(kept: &Kept, plans: &Plans) -> Value {
-    let version = |(at, version): &(Timestamp, PlanVersion)| {
-        json!({"at": at, "moment": version.moment, "characters": version.content.chars().count()})
-    };
+    let version = |(at, version): &(Timestamp, PlanVersion)| json!({"at": at, "moment": version.moment, "characters": version.content.chars().count()});
     let approved = kept.versions.iter().any(|(_, version)| version.moment == PlanMoment::Approved);
     let file = plans.file(&kept.slug);
     json!({

@@ -64,7 +64,9 @@ pub(super) fn yes(pending: Pending, input: Option<Value>, updates: Vec<Update>) 
     let plain = |answer| Yes { answer, edited: None, warning: None };
     match pending {
         Pending::Permission => plain(Answer::Allow { updated_input: input, updates }),
-        Pending::Question => plain(Answer::Question { answers: answers(input.as_ref()).into_iter().collect() }),
+        Pending::Question => {
+            plain(Answer::Question { answers: answers(input.as_ref()).into_iter().collect() })
+        }
         Pending::Plan(ask) => approval(&ask, input.as_ref(), &updates),
     }
 }
@@ -122,11 +124,13 @@ mod tests {
     // PLAN-17
     #[test]
     fn the_mode_of_an_approval_is_the_last_that_is_named_and_else_the_most_careful() {
-        let chosen = |updates: Vec<Update>| {
-            match yes(Pending::Plan(Box::new(ask())), Some(json!({"plan": "# Plan"})), updates) {
-                Yes { answer: Answer::Plan { mode }, edited: None, warning } => (mode, warning.is_some()),
-                Yes { answer, .. } => panic!("{answer:?}"),
-            }
+        let chosen = |updates: Vec<Update>| match yes(
+            Pending::Plan(Box::new(ask())),
+            Some(json!({"plan": "# Plan"})),
+            updates,
+        ) {
+            Yes { answer: Answer::Plan { mode }, edited: None, warning } => (mode, warning.is_some()),
+            Yes { answer, .. } => panic!("{answer:?}"),
         };
         assert_eq!(chosen(Vec::new()), (Mode::Default, false));
         assert_eq!(chosen(vec![mode(Mode::Plan), mode(Mode::AcceptEdits)]), (Mode::AcceptEdits, false));
@@ -140,7 +144,10 @@ mod tests {
         let edited = |input: Value| yes(Pending::Plan(Box::new(ask())), Some(input), Vec::new()).edited;
         assert_eq!(edited(json!({})), None);
         let path = PathBuf::from("/plans/a.md");
-        assert_eq!(edited(json!({"plan": "# Better"})), Some(EditedPlan { path, plan: "# Better".to_owned() }));
+        assert_eq!(
+            edited(json!({"plan": "# Better"})),
+            Some(EditedPlan { path, plan: "# Better".to_owned() })
+        );
     }
 
     #[test]

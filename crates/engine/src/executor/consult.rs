@@ -171,7 +171,8 @@ impl Permission<'_> {
     ) -> Result<(), Verdict> {
         let mode = if ask.modes.contains(&chosen) { chosen } else { Mode::Default };
         if mode != chosen {
-            let content = format!("The mode {chosen} is not available; the plan is carried out in mode {mode}.");
+            let content =
+                format!("The mode {chosen} is not available; the plan is carried out in mode {mode}.");
             let subtype = "permission_update".to_owned();
             self.line.tell(News::Notice(Notice { subtype, level: Level::Warning, content }));
         }
