@@ -13,6 +13,7 @@ mod harness;
 mod inspect_session;
 mod live;
 
+mod agents;
 mod agents_command;
 mod args;
 mod config;
@@ -37,6 +38,8 @@ mod output;
 mod parallel;
 mod permission_prompts;
 mod permissions_command;
+mod plan_hostile;
+mod plan_mode;
 mod requests;
 mod rewind;
 mod resume;
