@@ -191,7 +191,7 @@ impl Run {
             _ => format!(", and no stronger means because {}", probe().reasons.join("; ")),
         };
         complain(&format!("the command is held by {}{why_not_more}", means(level)));
-        for gap in gaps(confinement.profile, level) {
+        for gap in gaps(confinement.profile, level, probe().landlock) {
             complain(&format!("gap: {gap}"));
         }
     }

@@ -27,11 +27,12 @@ pub mod store;
 mod telemetry;
 pub mod undo;
 
-pub use agent::AgentLimits;
+pub use agent::{AgentLimits, agent_lines};
 pub use budget::Limits;
 pub use confinement::SandboxChoice;
 pub use hook::{
-    HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks, matcher_problem,
+    HookPlace, HookSettings, HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks,
+    matcher_problem,
 };
 pub use journal::VERSION;
 pub use language::{LanguageChoice, doubt_about_server};

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 pub use tiller_policy::Profile;
 
+use crate::confine::grants::scopes;
+
 /// Whether a command may talk to other machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
@@ -88,32 +90,47 @@ impl Confinement {
     }
 }
 
-/// What a profile does not promise at this level, for people.
+/// What a profile does not promise at this level with this version of Landlock, for people.
 #[must_use]
-pub fn gaps(profile: Profile, level: Level) -> &'static [&'static str] {
-    match (profile, level) {
-        (Profile::Full, _) => &[],
-        (_, Level::None) => &["nothing is promised"],
+pub fn gaps(profile: Profile, level: Level, landlock: Option<u32>) -> Vec<&'static str> {
+    let always = match (profile, level) {
+        (Profile::Full, _) | (Profile::ReadOnly, Level::Namespaces) => &[],
+        (_, Level::None) => &["nothing is promised"][..],
         (Profile::ReadOnly, Level::Landlock) => READ_ONLY_GAPS,
         (Profile::Workspace, Level::Landlock) => WORKSPACE_GAPS,
-        (Profile::ReadOnly, Level::Namespaces) => &[],
         (Profile::Workspace, Level::Namespaces) => &["unix sockets opened after the command's start"],
-    }
+    };
+    let lacks_scopes = level == Level::Landlock && scopes(landlock.unwrap_or(0)) == 0;
+    let signals = (lacks_scopes && profile != Profile::Full).then_some(SIGNALS);
+    always.iter().copied().chain(signals).collect()
 }
 
 /// Directories for temporary files.
 pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
-const READ_ONLY_GAPS: &[&str] = &[
-    "commands that need to write fail",
-    "names in directories that must not be read can be listed",
-    "before Landlock 6: other processes of the user can be signalled",
-];
+const READ_ONLY_GAPS: &[&str] =
+    &["commands that need to write fail", "names in directories that must not be read can be listed"];
 
 const WORKSPACE_GAPS: &[&str] = &[
     "new entries directly in a working directory or in .git cannot be made if something in it is protected",
     "modes, owners and times of files outside of the working directories",
     "unix sockets that have a path can be reached",
     "names in directories that must not be read can be listed",
-    "before Landlock 6: other processes of the user can be signalled",
 ];
+
+/// What Landlock keeps from version 6 on.
+const SIGNALS: &str = "other processes of the user can be signalled";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_landlock_has_fewer_gaps() {
+        for profile in [Profile::ReadOnly, Profile::Workspace] {
+            let of = |version| gaps(profile, Level::Landlock, version);
+            assert!(of(Some(5)).contains(&SIGNALS) && !of(Some(6)).contains(&SIGNALS));
+            assert!(!gaps(profile, Level::Namespaces, Some(1)).contains(&SIGNALS));
+        }
+    }
+}

@@ -29,7 +29,7 @@ fn name(level: Level) -> &'static str {
 pub(super) fn facts() -> Value {
     let support = probe();
     let profiles =
-        PROFILES.map(|(profile, name)| (name.to_owned(), json!({"gaps": gaps(profile, support.level)})));
+        PROFILES.map(|(profile, name)| (name.to_owned(), json!({"gaps": gaps(profile, support.level, support.landlock)})));
     json!({
         "level": name(support.level),
         "landlock": support.landlock,
@@ -58,7 +58,7 @@ pub(super) fn examine() -> Vec<Finding> {
         ),
     }];
     for (profile, name) in PROFILES {
-        let missing = gaps(profile, support.level);
+        let missing = gaps(profile, support.level, support.landlock);
         findings.push(match missing.is_empty() {
             true => Finding::ok(TOPIC, format!("profile {name} holds without gaps")),
             false => Finding::ok(TOPIC, format!("profile {name} does not cover: {}", missing.join("; "))),

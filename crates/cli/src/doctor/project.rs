@@ -1,6 +1,7 @@
 //! Settings, rules, hooks, and whether the project is trusted.
 
 use tiller_config::{CommandLine, Network, Places, Resolved, SettingsError, Sourced};
+use tiller_engine::HookPlace;
 use tiller_protocol::env::Env;
 use tiller_sandbox::{Level, probe};
 
@@ -26,7 +27,7 @@ pub(super) fn examine(
     );
     findings.push(trusted(env, request));
     findings.extend(rules(resolved));
-    findings.push(hooks(resolved));
+    findings.extend(hooks(env, resolved));
     findings.push(sandbox(resolved));
     findings
 }
@@ -93,7 +94,15 @@ fn sandbox(resolved: &Resolved) -> Finding {
     }
 }
 
-fn hooks(resolved: &Resolved) -> Finding {
+fn hooks(env: &Env, resolved: &Resolved) -> Vec<Finding> {
+    let tools = tiller_tools::built_in().names();
+    let place = HookPlace { project_dir: &env.cwd, vars: &env.vars, tools: &tools };
+    let advice = "correct the settings; `tiller hooks test` tries a hook";
+    let doubts = place.doubts(&resolved.hooks).into_iter().map(|doubt| Finding::warn("hooks", doubt, advice));
+    std::iter::once(counted(resolved)).chain(doubts).collect()
+}
+
+fn counted(resolved: &Resolved) -> Finding {
     let groups = resolved.hooks.values().flatten();
     let count: usize = groups.map(|group| group.value.hooks.len()).sum();
     let events: Vec<String> = resolved.hooks.keys().map(|event| format!("{event:?}")).collect();

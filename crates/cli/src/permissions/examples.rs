@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
-use tiller_config::{RuleTest, Sourced};
+use tiller_config::{Resolved, RuleTest, Sourced};
 use tiller_policy::Behavior;
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
@@ -62,6 +62,14 @@ struct Report {
     passed: usize,
     failed: usize,
     tests: Vec<Outcome>,
+    /// Examples that are none.
+    unusable: Vec<String>,
+}
+
+/// Examples that cannot be read. Nobody must take them for examples that come out as expected.
+fn unusable(settings: &Resolved) -> Vec<String> {
+    let about_tests = settings.warnings.iter().filter(|warning| warning.key.starts_with("permissions.tests"));
+    about_tests.map(ToString::to_string).collect()
 }
 
 impl Test {
@@ -69,7 +77,7 @@ impl Test {
         let settings = self.scope.load(env)?;
         let judge = Judge::new(env, &settings, None, None)?;
         let tests = settings.permissions.tests.iter().map(|test| Outcome::of(&judge, test));
-        let report = Report::new(tests.collect());
+        let report = Report::new(tests.collect(), unusable(&settings));
         print(&if self.json { serde_json::to_string(&report)? } else { report.to_text(self.verbose) })?;
         Ok(if report.failed == 0 { Exit::Success } else { Exit::Failure })
     }
@@ -112,18 +120,21 @@ impl Outcome {
 }
 
 impl Report {
-    fn new(tests: Vec<Outcome>) -> Self {
+    fn new(tests: Vec<Outcome>, unusable: Vec<String>) -> Self {
         let passed = tests.iter().filter(|test| test.passed).count();
-        Self { passed, failed: tests.len() - passed, tests }
+        Self { passed, failed: tests.len() - passed + unusable.len(), tests, unusable }
     }
 
     fn to_text(&self, verbose: bool) -> String {
         let told = self.tests.iter().filter(|test| verbose || !test.passed).map(Outcome::to_text);
+        let unusable = self.unusable.iter().map(|problem| hanging("FAIL   ", problem));
         let sum = match (self.passed, self.failed) {
             (0, 0) => "there are no examples; put some into the settings as permissions.tests".to_owned(),
             (passed, 0) => format!("all {passed} examples come out as expected"),
-            (passed, failed) => format!("{failed} of {} examples come out otherwise", passed + failed),
+            (passed, failed) => {
+                format!("{failed} of {} examples come out otherwise or cannot be read", passed + failed)
+            }
         };
-        told.chain([sum]).collect::<Vec<_>>().join("\n")
+        told.chain(unusable).chain([sum]).collect::<Vec<_>>().join("\n")
     }
 }

@@ -109,6 +109,24 @@ fn trouble_is_told_with_advice() {
 }
 
 #[test]
+fn hooks_that_cannot_run_are_told() {
+    let hook = |command: &str| format!(r#"{{"type": "command", "command": "{command}"}}"#);
+    let settings = format!(
+        r#"{{"hooks": {{"PreToolUse": [{{"matcher": "Bassh", "hooks": [{}, {}]}}], "Stop": [{{"hooks": [{}]}}]}}}}"#,
+        hook("./guard.sh"),
+        hook("sh ./gone.sh"),
+        hook("./plain.sh"),
+    );
+    let world = World::new().file(".tiller/settings.json", &settings).file("plain.sh", "exit 0");
+    let (_, findings) = examined(&world);
+    has(&findings, "hooks", "ok", &["3, at PreToolUse, Stop"]);
+    has(&findings, "hooks", "warn", &["Bassh", "matches nothing"]);
+    has(&findings, "hooks", "warn", &["./guard.sh does not exist"]);
+    has(&findings, "hooks", "warn", &["the script ./gone.sh does not exist"]);
+    has(&findings, "hooks", "warn", &["./plain.sh cannot be run", "chmod +x"]);
+}
+
+#[test]
 fn settings_that_stop_every_session_are_a_failure() {
     for (text, words) in [
         ("{", &[".tiller/settings.json", "line 1"][..]),

@@ -335,6 +335,83 @@ fn examples_beside_the_rules_are_tested() {
     assert!(run.stdout.contains("there are no examples"), "{}", run.stdout);
 }
 
+// RULE-03: nobody must take an example that is none for one that comes out as expected.
+#[test]
+fn examples_that_cannot_be_read_fail() {
+    let broken = EXAMPLES.replace("\"expect\": \"ask\"", "\"expects\": \"ask\"");
+    let world = World::new().file(".tiller/settings.json", &broken);
+    let run = world.run(&["permissions", "test"]);
+    assert_eq!(run.code(), 1);
+    assert!(run.stdout.contains("permissions.tests") && run.stdout.contains("1 of 4"), "{}", run.stdout);
+    let run = world.run(&["permissions", "test", "--json"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&report["passed"], &report["failed"]), (&json!(3), &json!(1)));
+}
+
+/// A rule of the table in the documentation, and calls that it speaks of and does not speak of.
+type Row = (&'static str, &'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]);
+
+const TABLE: &[Row] = &[
+    ("Read", &[("Read", "a")], &[("Edit", "a")]),
+    ("Bash(cargo test)", &[("Bash", "cargo test")], &[("Bash", "cargo test --lib")]),
+    ("Bash(cargo test:*)", &[("Bash", "cargo test --lib")], &[("Bash", "cargo fmt")]),
+    ("Edit(src/**)", &[("Edit", "src/a/b"), ("Write", "src/a")], &[("Edit", "lib/src/a"), ("Read", "src/a")]),
+    ("Edit(./Makefile)", &[("Edit", "Makefile")], &[("Edit", "sub/Makefile")]),
+    ("Read(.env)", &[("Read", ".env"), ("Read", "a/.env")], &[("Read", "a/env")]),
+    ("Edit(*.lock)", &[("Edit", "Cargo.lock"), ("Edit", "a/b.lock")], &[("Edit", "a/lock")]),
+    ("Read(//etc/hosts)", &[("Read", "/etc/hosts")], &[("Read", "etc/hosts"), ("Read", "/etc/passwd")]),
+    ("Read(~/.ssh/**)", &[("Read", "~/.ssh/id")], &[("Read", ".ssh/id")]),
+    ("Edit(/docs/**)", &[("Edit", "docs/a"), ("Edit", "/docs/a")], &[("Edit", "a/docs/b")]),
+    (
+        "WebFetch(domain:docs.rs)",
+        &[("WebFetch", "https://docs.rs/x"), ("WebFetch", "https://static.docs.rs/x")],
+        &[("WebFetch", "https://notdocs.rs/x")],
+    ),
+];
+
+#[test]
+fn the_documented_rules_speak_of_what_they_are_said_to_speak_of() {
+    let world = World::new();
+    let documented = include_str!("../../../../docs/permissions.md");
+    let input = |tool: &str, on: &str| match tool {
+        "Bash" => json!({"command": on}),
+        "WebFetch" => json!({"url": on, "prompt": "p"}),
+        "Write" => json!({"file_path": on, "content": "c"}),
+        "Edit" => json!({"file_path": on, "old_string": "a", "new_string": "b"}),
+        _ => json!({"file_path": on}),
+    };
+    let home = world.home().display().to_string();
+    for (rule, fits, others) in TABLE {
+        assert!(documented.contains(&format!("`{rule}`")), "{rule} is not in the documentation");
+        for ((tool, on), denied) in
+            fits.iter().map(|call| (call, true)).chain(others.iter().map(|call| (call, false)))
+        {
+            let input = input(tool, &on.replacen('~', &home, 1)).to_string();
+            let answer = explain(&world, &["--deny", rule, tool, &input]);
+            assert_eq!(answer["decision"] == "deny", denied, "{rule}: {tool} {on}: {answer}");
+        }
+    }
+}
+
+// A rule against something that can never fit is no protection.
+#[test]
+fn rules_that_fit_nothing_are_told() {
+    for (rule, words) in [
+        ("WebFetch(docs.rs)", "WebFetch(domain:docs.rs)"),
+        ("WebFetch(https://docs.rs/x)", "WebFetch(domain:docs.rs)"),
+        ("Read([a)", "would fit nothing"),
+    ] {
+        let settings = json!({"permissions": {"deny": [rule]}}).to_string();
+        let run = World::new().file(".tiller/settings.json", &settings).run(&["permissions", "list"]);
+        assert!(run.code() != 0 && run.stderr.contains(words), "{rule}: {}", run.stderr);
+    }
+    for (rule, words) in [("Glob(src/**)", "Read(src/**)"), ("TodoWrite(x)", "write TodoWrite")] {
+        let settings = json!({"permissions": {"deny": [rule]}}).to_string();
+        let run = World::new().file(".tiller/settings.json", &settings).run(&["permissions", "list"]).ok();
+        assert!(run.stderr.contains(words), "{rule}: {}", run.stderr);
+    }
+}
+
 // RULE-03
 #[test]
 fn a_difference_fails_and_is_shown() {

@@ -13,6 +13,7 @@ mod background;
 mod case;
 mod combine;
 mod document;
+mod doubt;
 mod execute;
 mod matcher;
 mod not_started;
@@ -51,6 +52,7 @@ pub(crate) use outcome::{
     AsyncResponse, Conclusion, HookRun, Outcome, PermissionAnswer, PreDecision, Verdict,
 };
 
+pub use doubt::HookPlace;
 pub use trial::{HookTrial, ListedHook, TrialReport, TriedHook, TriedRun, list_hooks};
 
 /// What is wrong with a matcher, if it is not one.

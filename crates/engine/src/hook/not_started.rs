@@ -53,13 +53,13 @@ fn missing_script(
     (complaint.contains(script) && !cwd.join(script).exists()).then(|| script.to_owned())
 }
 
-fn is_assignment(word: &str) -> bool {
+pub(super) fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map_or("", |(name, _)| name);
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
 /// The words of a single command, variables put in; nothing for anything less simple.
-fn words(command: &str, value: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+pub(super) fn words(command: &str, value: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

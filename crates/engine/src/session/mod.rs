@@ -4,6 +4,7 @@ mod after_sampling;
 mod commands;
 mod epoch;
 mod hooks;
+mod host_agents;
 mod host_hooks;
 mod open;
 mod permissions;
@@ -209,7 +210,7 @@ struct Fixed {
     fallback_model: Option<String>,
     prompt: PromptChoice,
     /// Who a sub-agent is, in place of what Tiller says of itself.
-    persona: Option<String>,
+    persona: Option<AgentDefinition>,
     /// Whether logs are kept.
     keeps_logs: bool,
     user_context: bool,

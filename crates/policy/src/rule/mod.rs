@@ -63,6 +63,24 @@ pub enum RuleError {
         "\"{0}\" is not a rule: only commands can be described in words, as in Bash(prompt: run the tests)"
     )]
     Words(String),
+    /// It is to speak of hosts, but names none.
+    #[error("\"{rule}\" would fit nothing: hosts are written WebFetch(domain:{meant})")]
+    Host {
+        /// As it was written.
+        rule: String,
+        /// What was probably meant.
+        meant: String,
+    },
+    /// Its pattern is none.
+    #[error(
+        "\"{rule}\" would fit nothing: {why}; patterns are those of .gitignore, as in Read(src/**) or Edit(*.lock)"
+    )]
+    Pattern {
+        /// As it was written.
+        rule: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl FromStr for Rule {
@@ -83,7 +101,8 @@ impl FromStr for Rule {
         match content.and_then(|content| content.strip_prefix("prompt:")) {
             Some(words) if words.trim().is_empty() => return Err(error()),
             Some(_) if tool != COMMANDS => return Err(RuleError::Words(text.to_owned())),
-            _ => {}
+            Some(_) => {}
+            None => content.map_or(Ok(()), |content| understood(tool, content, text))?,
         }
         Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned), origin: Origin::default() })
     }
@@ -96,6 +115,30 @@ impl fmt::Display for Rule {
             Some(content) => write!(f, "{}({content})", self.tool),
         }
     }
+}
+
+/// Whether the content of a rule can be compared with anything.
+fn understood(tool: &str, content: &str, rule: &str) -> Result<(), RuleError> {
+    if tool == FETCHER {
+        let host = content.strip_prefix("domain:").map(str::trim);
+        let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '@', ' ']);
+        if !host.is_some_and(is_host) {
+            return Err(RuleError::Host { rule: rule.to_owned(), meant: host_in(content) });
+        }
+    }
+    if READERS.contains(&tool) || EDITORS.contains(&tool) {
+        pattern::check(content).map_err(|why| RuleError::Pattern { rule: rule.to_owned(), why })?;
+    }
+    Ok(())
+}
+
+/// The host that an address names, as far as there is one.
+fn host_in(content: &str) -> String {
+    let address = content.strip_prefix("domain:").unwrap_or(content).trim();
+    let address = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = address.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default().trim();
+    if host.is_empty() { "example.org".to_owned() } else { host.to_owned() }
 }
 
 /// Rules by behaviour.
@@ -138,6 +181,8 @@ pub(crate) enum Reading {
 
 /// The tool that runs commands.
 const COMMANDS: &str = "Bash";
+/// The tool that fetches pages.
+const FETCHER: &str = "WebFetch";
 /// Tools that read files.
 const READERS: &[&str] = &["Read", "Grep", "Glob", "LS", "NotebookRead"];
 /// Tools that change files.
@@ -149,6 +194,25 @@ impl Rule {
     pub fn from_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
+    }
+
+    /// What is to be said of a rule that forbids nothing, or less than it seems to.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        let content = self.content.as_deref()?;
+        let tool = self.tool.as_str();
+        if tool != "Read" && READERS.contains(&tool) {
+            return Some(format!(
+                "{self} speaks of {tool} alone; Read({content}) speaks of every way to read a file"
+            ));
+        }
+        let compares =
+            [COMMANDS, FETCHER].contains(&tool) || READERS.contains(&tool) || EDITORS.contains(&tool);
+        (!compares).then(|| {
+            format!(
+                "{self} fits nothing, because calls of {tool} are not compared with a content; write {tool}"
+            )
+        })
     }
 
     /// The description of a purpose that commands are compared with by a model, if it is such a rule.
@@ -233,8 +297,35 @@ mod tests {
         ] {
             assert_eq!(rule(text).to_string(), text);
         }
-        for text in ["", "(x)", "Bash(git", "Ba sh", "Bash(prompt: )", "Read(prompt: x)"] {
+        for text in
+            ["", "(x)", "Bash(git", "Ba sh", "Bash(prompt: )", "Read(prompt: x)", "Edit([a)", "Read(a{b)"]
+        {
             assert!(text.parse::<Rule>().is_err(), "{text}");
+        }
+    }
+
+    // A rule that can never fit is an error that says what to write.
+    #[test]
+    fn rules_for_hosts_name_them_as_domains() {
+        for (text, meant) in [
+            ("WebFetch(docs.rs)", "docs.rs"),
+            ("WebFetch(https://docs.rs/tokio?x)", "docs.rs"),
+            ("WebFetch(domain:https://docs.rs)", "docs.rs"),
+            ("WebFetch(domain:)", "example.org"),
+        ] {
+            let error = text.parse::<Rule>().unwrap_err().to_string();
+            assert!(error.contains(&format!("WebFetch(domain:{meant})")), "{text}: {error}");
+        }
+        assert!("WebFetch(domain:*.docs.rs)".parse::<Rule>().is_ok());
+    }
+
+    #[test]
+    fn what_forbids_nothing_is_doubted() {
+        assert!(rule("Glob(src/**)").doubt().unwrap().contains("Read(src/**)"));
+        assert!(rule("TodoWrite(x)").doubt().unwrap().contains("write TodoWrite"));
+        assert!(rule("mcp__srv__tool(x)").doubt().is_some());
+        for fine in ["Glob", "Read(x)", "Bash(x)", "Write(x)", "WebFetch(domain:x.org)", "mcp__srv"] {
+            assert_eq!(rule(fine).doubt(), None, "{fine}");
         }
     }
 

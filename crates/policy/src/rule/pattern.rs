@@ -101,6 +101,12 @@ impl Pattern {
     }
 }
 
+/// What is wrong with a pattern, if it is none.
+pub(crate) fn check(content: &str) -> Result<(), String> {
+    let glob = GlobBuilder::new(content).literal_separator(true).build();
+    glob.map(drop).map_err(|error| error.kind().to_string())
+}
+
 /// Where a pattern starts, and the pattern from there.
 fn bases<'a>(content: &'a str, rule: &Rule, cx: &Context, reading: Reading) -> Vec<(PathBuf, &'a str)> {
     let root = PathBuf::from("/");

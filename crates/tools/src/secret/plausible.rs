@@ -94,10 +94,20 @@ pub(super) fn is_filler(body: &str) -> bool {
 /// Whether the value of something called a password, token, secret or key looks like one: a random string, neither
 /// words nor a number nor a path.
 pub(super) fn is_random(value: &str) -> bool {
+    if value.contains(' ') {
+        return value.len() >= 8 && value.split(' ').any(is_random_word);
+    }
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let least = if value.len() < 16 { 2.5 } else { 3.0 };
     let mixed = alternations(value) >= MIXED || value.bytes().any(is_mark);
     value.len() >= 8 && letters && mixed && !is_words(value) && entropy(value) >= least
+}
+
+/// Whether one of several words is none: a sentence is no credential, a passphrase often has a word with digits in it.
+fn is_random_word(word: &str) -> bool {
+    let word = word.trim_end_matches(['!', '?', '.', ',', ':', ';', '%']);
+    let odd = alternations(word) >= 2 || word.bytes().any(is_mark) && alternations(word) >= 1;
+    word.len() >= 5 && odd && !is_words(word)
 }
 
 /// Characters of generated passwords that names, paths and expressions do not have.
@@ -123,7 +133,40 @@ fn is_words(value: &str) -> bool {
         piece.trim_end_matches(|c: char| c.is_ascii_digit()).bytes().all(|byte| byte.is_ascii_alphabetic())
     };
     let pieces = value.split(['_', '-', '.', '/', ':', '\\', '@', ',', '+', '*']);
-    pieces.into_iter().all(|piece| is_word(piece) || is_number(piece))
+    pieces.into_iter().all(|piece| is_word(piece) || is_number(piece) || is_type_name(piece))
+}
+
+/// Short words in names of classes.
+const TECHNICAL: &[&str] =
+    &["aes", "api", "des", "gcm", "hex", "hmac", "http", "jwt", "key", "rsa", "sha", "ssl", "tls", "url", "utf", "xml"];
+
+/// Whether this is a name as classes and types have: `Sha256HmacV2Signer`, `Utf8JsonWriter`. It begins with a capital,
+/// numbers are short, and two thirds of its letters belong to what reads as words: of random names, one in a hundred does.
+fn is_type_name(piece: &str) -> bool {
+    if !piece.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return false;
+    }
+    let (mut letters, mut readable) = (0, 0);
+    let mut rest = piece;
+    while !rest.is_empty() {
+        let capitals = rest.bytes().take_while(u8::is_ascii_uppercase).count();
+        let small = rest[capitals..].bytes().take_while(u8::is_ascii_lowercase).count();
+        let digits = rest[capitals + small..].bytes().take_while(u8::is_ascii_digit).count();
+        if capitals + small == 0 || capitals > 4 || digits > 4 {
+            return false;
+        }
+        let before = if small > 0 { capitals.saturating_sub(1) } else { 0 };
+        letters += capitals + small;
+        readable += readable_letters(&rest[before..capitals + small]);
+        rest = &rest[capitals + small + digits..];
+    }
+    readable * 3 >= letters * 2
+}
+
+fn readable_letters(word: &str) -> usize {
+    let word = word.to_ascii_lowercase();
+    let reads = word.len() >= 4 && word.contains(['a', 'e', 'i', 'o', 'u', 'y']);
+    if reads || TECHNICAL.contains(&word.as_str()) { word.len() } else { 0 }
 }
 
 /// Whether this is a number as programs write it: `4194304u32`, `0xC000006B`.

@@ -165,6 +165,12 @@ fn assignments_are_read_in_every_notation() {
         ("password", "spring.datasource.password=", ""),
         ("password", "<password>", "</password>"),
         ("password", "mysql --password ", " db"),
+        ("password", "DB_PASS=", "\n"),
+        ("password", "pass: ", "\n"),
+        ("password", "smtpPass: '", "'"),
+        ("password", "  password: |\n    ", "\n"),
+        ("password", "password: >-\n  ", ""),
+        ("api-key", "APP_KEY=", "\n"),
         ("password", "config[\"password\"] = \"", "\""),
         ("token", "export API_TOKEN='", "'"),
         ("token", "?access_token=", "&x=1"),
@@ -177,6 +183,13 @@ fn assignments_are_read_in_every_notation() {
     }
     let uuid = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
     finds("api-key", "HEROKU_API_KEY=", uuid, "\n");
+    finds("api-key", "APP_KEY=", &format!("base64:{}=", body(43)), "\n");
+    finds("password", "DB_PASS=", "kQ2&m4Pw7&rZ", "\n");
+    finds("password", "password=", "kQ2mPw7rZ9", "&& make");
+    finds("password", "?password=", "kQ2mPw7rZ9", "&user=x");
+    finds("password", "password: \"", "correct h0rse b4tt3ry", "\"");
+    let lines = found("token: |\n  kQ2mPw7rZ9\n  x8Yt4Lm1Nb\nname: z9Xw3Kd8Qp\n");
+    assert_eq!(lines, ["token=kQ2mPw7rZ9", "token=x8Yt4Lm1Nb"]);
 }
 
 #[test]
@@ -204,6 +217,15 @@ fn what_is_no_credential_is_left_alone() {
         "\"token\": \"example-token-1a2b3c\"",
         "The password is a secret: 8 characters at least.",
         "secret-santa: true",
+        "bypass: a1b2c3d4e5f6",
+        "12 passed; compass=a1b2c3d4e5f6",
+        "pass: 12, fail: 0",
+        "password: \"Enter the password of user 1 here!\"",
+        "token: \"must have 8 characters, 1 digit\"",
+        "token: Sha256HmacSha512Signer",
+        "let secret = Aes256Gcm128Siv::new(key)",
+        "password: Argon2id13ParamsV2,",
+        "token: |\n  Some words about it\n",
         "api_key: env.API_KEY_1",
         "sk-learn and task-force and risk-averse-2024",
         "-----BEGIN PRIVATE KEY-----",
@@ -347,7 +369,36 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 // SECR-01
+/// Names of classes: words with capitals, a number here and there.
+fn class_name() -> impl Strategy<Value = String> {
+    let words = ["Token", "Sha", "Hmac", "Parser", "Reader", "Base", "Utf", "Json", "Secret", "Factory", "Http"];
+    let word = (proptest::sample::select(words.to_vec()), proptest::option::of(1_u16..600));
+    let word = word.prop_map(|(word, number)| match number {
+        Some(number) => format!("{word}{number}"),
+        None => word.to_owned(),
+    });
+    proptest::collection::vec(word, 1..6).prop_map(|words| words.concat())
+}
+
 proptest! {
+    // SECR-01: whatever a generator of passwords makes is found behind each kind of name and notation.
+    #[test]
+    fn generated_values_are_found(
+        name in proptest::sample::select(vec!["DB_PASS", "pass", "APP_KEY", "password", "apiToken", "client_secret"]),
+        (open, close) in proptest::sample::select(vec![("=", ""), (": ", "\n"), ("=\"", "\""), (" = '", "'"), (": |\n  ", "\n")]),
+        value in "[a-z]{2}[0-9][A-Z][0-9][a-z][0-9][a-z0-9]{12,30}",
+    ) {
+        prop_assert_eq!(found(&format!("{name}{open}{value}{close}")).len(), 1);
+    }
+
+    #[test]
+    fn names_of_classes_are_no_credentials(
+        class in class_name(),
+        (before, after) in proptest::sample::select(vec![("token: ", ","), ("secret = ", "\n"), ("password: ", " | None"), ("token = \"", "\"")]),
+    ) {
+        prop_assert_eq!(found(&format!("{before}{class}{after}")), Vec::<String>::new());
+    }
+
     #[test]
     fn any_text_survives_and_can_be_restored(pieces in proptest::collection::vec(piece(), 0..24)) {
         let text = pieces.concat();

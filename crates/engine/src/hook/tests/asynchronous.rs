@@ -46,7 +46,8 @@ async fn nobody_waits_for_an_asynchronous_hook_and_its_response_comes_once() {
         assert!(hooks.take_async_responses().is_empty(), "it is still at work");
         open(&bench).await;
         let found = responses(&hooks).await;
-        let [AsyncResponse { run, call, attachment: Some(attachment), notice: None }] = found.as_slice() else {
+        let [AsyncResponse { run, call, attachment: Some(attachment), notice: None }] = found.as_slice()
+        else {
             panic!("{found:?}")
         };
         assert_eq!((&run.conclusion, run.exit_code), (&Conclusion::Success, Some(0)));
