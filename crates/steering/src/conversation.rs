@@ -108,6 +108,9 @@ impl Conversation {
     /// The messages of the next request. Costs what is new, apart from handing out what is ready.
     pub fn messages(&mut self) -> Vec<Bytes> {
         let mut open = self.open_messages();
+        if self.wire.is_empty() && open.first().is_some_and(|first| first.role == Role::Assistant) {
+            open.splice(0..0, lost_beginning());
+        }
         if self.wire.is_empty()
             && let Some(first) = open.first_mut()
         {
@@ -153,6 +156,9 @@ impl Conversation {
     }
 
     fn close(&mut self, message: Message) {
+        if self.wire.is_empty() && message.role == Role::Assistant {
+            lost_beginning().into_iter().for_each(|beginning| self.close(beginning));
+        }
         let json = if self.wire.is_empty() { self.led(&message).json } else { message.json.clone() };
         self.wire.push(json);
         self.closed.push(message);
@@ -309,6 +315,12 @@ impl Conversation {
             response.blocks.retain(|(_, block)| !block.is_thinking());
         }
     }
+}
+
+/// Stands where the first prompt stood, if damage has taken it: a conversation begins with the user.
+fn lost_beginning() -> Option<Message> {
+    let text = RawBlock::text("[The beginning of this conversation was lost.]");
+    Message::new(Role::User, [&text])
 }
 
 fn repair(what: String) -> Repair {

@@ -68,7 +68,7 @@ pub(super) fn percent(fraction: f64) -> String {
 
 /// Bytes.
 #[expect(clippy::cast_precision_loss, reason = "sizes of texts")]
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{} B", grouped(bytes)),
         10_000..10_000_000 => format!("{:.1} kB", bytes as f64 / 1_000.0),

@@ -26,6 +26,7 @@ use crate::args;
 use crate::exit::Exit;
 use crate::text::print;
 pub(crate) use excerpt::{short, visible};
+pub(crate) use figures::size;
 use find::Log;
 use fold::Fold;
 use report::Report;

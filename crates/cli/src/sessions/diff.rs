@@ -99,7 +99,8 @@ pub(crate) fn print_changes(store: &mut Store, changes: &[Summary], names: bool)
 }
 
 fn headline(change: &Summary) -> String {
-    let path = visible(&change.path.display().to_string());
+    let path = change.path.display().to_string();
+    let path = visible(&path);
     match &change.kind {
         Kind::Added => format!("added     {path}"),
         Kind::Removed => format!("removed   {path}"),

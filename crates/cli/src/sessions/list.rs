@@ -5,9 +5,9 @@ use serde_json::json;
 use tiller_engine::store::{self, Head, LogFile};
 use tiller_protocol::env::Env;
 
-use super::{bytes, moment};
+use super::moment;
 use crate::exit::Exit;
-use crate::inspect::visible;
+use crate::inspect::{size, visible};
 use crate::text::print;
 
 /// Characters of a session's id that tell it from others in a list.
@@ -68,7 +68,7 @@ impl List {
             (Some(cwd), true) => format!("  ({})", visible(&cwd.display().to_string())),
             _ => String::new(),
         };
-        format!("{id}  {time}  {:>9}  {title}{place}", bytes(file.length))
+        format!("{id}  {time}  {:>9}  {title}{place}", size(file.length))
     }
 }
 

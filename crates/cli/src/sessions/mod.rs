@@ -77,27 +77,3 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
 fn moment(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M").to_string()
 }
-
-/// A number of bytes in the unit that suits it.
-fn bytes(count: u64) -> String {
-    const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
-    let unit = (count.max(1).ilog2() as usize / 10).min(UNITS.len() - 1);
-    match unit {
-        0 => format!("{count} B"),
-        unit => {
-            let tenths = (u128::from(count) * 10) >> (10 * unit);
-            format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        let sizes = [0, 1023, 1024, 1536, 5 << 20, 3 << 30].map(bytes);
-        assert_eq!(sizes, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "5.0 MiB", "3.0 GiB"]);
-    }
-}

@@ -6,9 +6,8 @@ use tiller_engine::undo::{Outline, collect_snapshots};
 use tiller_protocol::env::Env;
 use tiller_protocol::state::State;
 
-use super::bytes;
 use crate::exit::Exit;
-use crate::inspect::find;
+use crate::inspect::{find, size};
 use crate::text::print;
 
 #[derive(Debug, clap::Args)]
@@ -42,7 +41,7 @@ impl Remove {
             true => print(&json!({"removed": ids, "bytes": freed}).to_string())?,
             false => {
                 ids.iter().try_for_each(|id| print(&format!("{id} is removed")))?;
-                print(&format!("{} freed", bytes(freed)))?;
+                print(&format!("{} freed", size(freed)))?;
             }
         }
         Ok(Exit::Success)

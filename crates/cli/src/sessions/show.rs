@@ -6,9 +6,9 @@ use tiller_engine::undo::{Outline, Prompt};
 use tiller_protocol::env::Env;
 use tiller_protocol::state::State;
 
-use super::{bytes, moment};
+use super::moment;
 use crate::exit::Exit;
-use crate::inspect::{find, visible, short};
+use crate::inspect::{find, short, size, visible};
 use crate::text::{hanging, print};
 
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,7 @@ fn to_text(file: &LogFile, state: &State, outline: &Outline) -> String {
         format!("session  {}", file.id),
         hanging("title    ", &visible(&head.title)),
         format!("in       {}", visible(&state.start_dir.display().to_string())),
-        format!("log      {} ({})", file.log.display(), bytes(file.length)),
+        format!("log      {} ({})", file.log.display(), size(file.length)),
         format!("begun    {}", head.started.map(moment).unwrap_or_default()),
         format!("cost     {cost}"),
     ];

@@ -101,8 +101,7 @@ impl Task {
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
         let log = setup.persist.then(|| opening.paths.log.clone());
         let (setting, ended) = (setup.model_setting.clone(), CancellationToken::new());
-        let (lead, lead_now) =
-            watch::channel(Lead { main_model: main_model.clone(), setting, seq: 0, log });
+        let (lead, lead_now) = watch::channel(Lead { main_model: main_model.clone(), setting, seq: 0, log });
         let (aside, asides) = mpsc::unbounded_channel();
         let judge = SmallModel {
             model: Arc::clone(&setup.model),
@@ -276,6 +275,11 @@ impl Task {
         if let Some((first, more)) = damage.split_first() {
             let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
             self.notice("log_damage", Level::Warning, format!("Session log: {first}{more}."))?;
+            // What the model thought is bound to the conversation as it was, of which something may be missing.
+            if let Some(epoch) = self.epoch.clone() {
+                let reason = "the log was damaged".to_owned();
+                self.append(Body::Epoch(Epoch { reason, ..Epoch::clone(&epoch) }))?;
+            }
         }
         for (call, open) in self.journal.state.open_calls.clone() {
             let result = synthetic(&call, &open.tool, &Stop::new(Cause::Lost));
@@ -332,7 +336,9 @@ impl Opening {
                 }
                 let mut opening = Self::with(setup, id, paths(id), "fork")?;
                 let mut plan = None;
-                let name_plan = || -> Slug { plan.get_or_insert_with(|| opening.plans.fresh(setup.env.ids.as_ref())).clone() };
+                let name_plan = || -> Slug {
+                    plan.get_or_insert_with(|| opening.plans.fresh(setup.env.ids.as_ref())).clone()
+                };
                 opening.history = History::copy(&paths(*from).log, id, opening.writer.as_mut(), name_plan)?;
                 opening.forked_plan = plan;
                 opening.forked_from = Some(*from);

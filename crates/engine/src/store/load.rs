@@ -47,7 +47,9 @@ impl std::fmt::Display for Damage {
                 write!(f, "the last record was incomplete ({bytes} bytes) and was cut off")
             }
             Self::Unreadable { line } => write!(f, "line {line} is damaged and was skipped"),
-            Self::Altered { line } => write!(f, "line {line} was changed after it was written and was skipped"),
+            Self::Altered { line } => {
+                write!(f, "line {line} was changed after it was written and was skipped")
+            }
             Self::Repeated { line } => write!(f, "line {line} repeats an earlier one and was skipped"),
             Self::BrokenChain { line } => write!(f, "line {line} does not continue the line before it"),
         }
@@ -141,34 +143,43 @@ impl<T: FnMut(Entry)> Loading<T> {
             Read::Record(record) => record,
             Read::Damaged => {
                 self.settle(None);
-                self.loaded.damage.push(Damage::Unreadable { line: number });
-                match record::salvage(text, &self.loaded.hash) {
-                    Some(record) => Box::new(record),
-                    None => {
-                        self.link = Link::Lost;
-                        return;
-                    }
-                }
+                self.damaged(text, number);
+                return;
             }
         };
         self.settle(Some(&record));
         self.judge(record, number);
     }
 
+    fn damaged(&mut self, text: &[u8], number: u64) {
+        self.loaded.damage.push(Damage::Unreadable { line: number });
+        let whole = record::salvage(text, &self.loaded.hash);
+        if whole.is_empty() {
+            self.link = Link::Lost;
+        }
+        whole.into_iter().for_each(|record| self.admit(record));
+    }
+
     fn judge(&mut self, record: Box<Record>, number: u64) {
         if record.hash.is_none() {
+            // Older versions wrote no hashes, but they did not write behind newer ones.
+            if !self.loaded.hash.is_empty() {
+                self.loaded.damage.push(Damage::BrokenChain { line: number });
+            }
+            self.link = Link::Lost;
             self.loaded.unhashed += 1;
             self.admit(*record);
         } else if record.continues(&self.loaded.hash) {
             self.loaded.proven += u64::from(self.link != Link::Unproven);
             self.link = Link::Proven;
             self.admit(*record);
-        } else if record.entry.seq <= self.seq {
-            self.loaded.damage.push(Damage::Repeated { line: number });
-        } else if self.link == Link::Lost {
+        } else if self.link == Link::Lost && record.entry.seq > self.seq {
+            if self.loaded.damage.is_empty() {
+                self.loaded.damage.push(Damage::BrokenChain { line: number });
+            }
             self.link = Link::Unproven;
             self.admit(*record);
-        } else if record.entry.seq > self.seq.saturating_add(1) && self.seq > 0 {
+        } else if record.entry.seq > self.seq.saturating_add(1) {
             self.loaded.damage.push(Damage::BrokenChain { line: number });
             self.link = Link::Unproven;
             self.admit(*record);
@@ -182,9 +193,12 @@ impl<T: FnMut(Entry)> Loading<T> {
     fn settle(&mut self, next: Option<&Record>) {
         let Some(Doubt { record, number, expected, alone }) = self.doubt.take() else { return };
         let stored = record.hash.clone().unwrap_or_default();
+        let repeats = record.entry.seq <= self.seq;
         let was_changed = match next {
-            Some(next) => next.continues(&stored),
-            None => alone,
+            Some(next) => {
+                next.entry.seq > self.seq && next.continues(&stored) && stored != self.loaded.hash
+            }
+            None => alone && !repeats,
         };
         if next.is_some_and(|next| next.continues(&expected)) {
             // Only its hash was damaged, so nothing is lost.
@@ -195,6 +209,8 @@ impl<T: FnMut(Entry)> Loading<T> {
             self.loaded.damage.push(Damage::Altered { line: number });
             self.seq = self.seq.saturating_add(1);
             self.loaded.hash = stored;
+        } else if repeats {
+            self.loaded.damage.push(Damage::Repeated { line: number });
         } else {
             self.loaded.damage.push(Damage::BrokenChain { line: number });
             self.link = Link::Unproven;

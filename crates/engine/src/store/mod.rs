@@ -10,6 +10,9 @@ mod remove;
 mod search;
 mod writer;
 
+#[cfg(test)]
+mod fault_tests;
+
 pub use head::Head;
 pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
 pub use load::{Damage, Loaded, load};

@@ -41,24 +41,46 @@ impl Record {
 }
 
 pub(super) fn read(text: &[u8]) -> Read {
-    if is_foreign(text) {
-        return Read::Foreign;
-    }
-    match std::str::from_utf8(text).ok().and_then(parse) {
+    let text = match std::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(_) => return Read::Damaged,
+    };
+    // Nearly all lines are as they were written, and parsed once.
+    match as_written(text) {
         Some(record) => Read::Record(Box::new(record)),
-        None => Read::Damaged,
+        None if is_foreign(text) => Read::Foreign,
+        None => rewritten(text).map_or(Read::Damaged, |record| Read::Record(Box::new(record))),
     }
 }
 
-/// A whole record behind the beginning of another one: its writer was cut off, and somebody went on in the same line.
-pub(super) fn salvage(text: &[u8], previous: &str) -> Option<Record> {
-    let text = std::str::from_utf8(text).ok()?;
-    let mut starts = text.match_indices(BEGIN).map(|(at, _)| at).filter(|at| *at > 0);
-    starts.find_map(|at| as_written(&text[at..]).filter(|record| record.continues(previous)))
+/// Whole records in a line that is none: a writer was cut off and somebody went on behind it, or the end of a line was
+/// damaged. Only what continues the chain counts.
+pub(super) fn salvage(text: &[u8], previous: &str) -> Vec<Record> {
+    let text = String::from_utf8_lossy(text);
+    let starts: Vec<usize> = text.match_indices(BEGIN).map(|(at, _)| at).collect();
+    let mut found: Vec<Record> = Vec::new();
+    let mut from = 0;
+    for start in &starts {
+        if *start < from {
+            continue;
+        }
+        let ends = starts.iter().copied().filter(|end| end > start).chain([text.len()]);
+        let previous = found.last().and_then(|record| record.hash.as_deref()).unwrap_or(previous);
+        let whole =
+            ends.filter_map(|end| Some((end, text[*start..end].rfind("\"}")?))).find_map(|(end, close)| {
+                let record = as_written(&text[*start..*start + close + 2])?;
+                record.continues(previous).then_some((record, end))
+            });
+        if let Some((record, end)) = whole {
+            found.push(record);
+            from = end;
+        }
+    }
+    found
 }
 
 /// Other programs add lines of their own, such as titles: JSON without our sequence number. They are left alone.
-fn is_foreign(text: &[u8]) -> bool {
+fn is_foreign(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Foreign {
         #[serde(rename = "type")]
@@ -66,11 +88,7 @@ fn is_foreign(text: &[u8]) -> bool {
         seq: Option<IgnoredAny>,
         hash: Option<IgnoredAny>,
     }
-    serde_json::from_slice::<Foreign>(text).is_ok_and(|line| line.seq.is_none() && line.hash.is_none())
-}
-
-fn parse(text: &str) -> Option<Record> {
-    as_written(text).or_else(|| rewritten(text))
+    serde_json::from_str::<Foreign>(text).is_ok_and(|line| line.seq.is_none() && line.hash.is_none())
 }
 
 /// An entry that another program, or an older version, has written: the same facts in other bytes.

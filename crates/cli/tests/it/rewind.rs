@@ -1,0 +1,117 @@
+//! `tiller rewind`: back to before a prompt.
+
+use serde_json::{Value, json};
+use tiller_testkit::Reply;
+
+use crate::harness::World;
+
+const ID: &str = "0f6a5b1e-2f7d-4d0c-9a53-6d1f7c3b2a11";
+
+fn prompt(world: &World, start: &[&str], text: &str, command: &str) {
+    world.server.replies([
+        Reply::new().thinking("Hm.").tool("Bash", json!({"command": command})),
+        Reply::new().thinking("So.").and_text(&format!("did {text}")),
+    ]);
+    let args = [start, &["-p", text, "--permission-mode", "bypassPermissions"]].concat();
+    world.run(&args).ok();
+}
+
+/// Three prompts, each of which changes files by a command.
+fn three_prompts() -> World {
+    let world = World::new().file("file", "0\n").file("kept", "mine\n");
+    prompt(&world, &["--session-id", ID], "first", "echo 1 > file");
+    prompt(&world, &["--resume", ID], "second", "echo 2 > file; echo x > two; chmod +x kept");
+    prompt(&world, &["--resume", ID], "third", "rm two; echo 3 > file");
+    world
+}
+
+fn next_request(world: &World, prompt: &str) -> Value {
+    world.server.reply(Reply::text("ok"));
+    world.run(&["--resume", ID, "-p", prompt]).ok();
+    let request = world.server.messages().pop().unwrap().body().clone();
+    world.server.assert_clean();
+    request
+}
+
+// UNDO-02 CACHE-06: both go back, the next request has only what was said before, and no thinking of the old epoch.
+#[test]
+fn conversation_and_files_go_back() {
+    let world = three_prompts();
+    let run = world.run(&["rewind", ID, "--to", "2"]).ok();
+    assert!(run.stdout.contains("back to before: second"), "{}", run.stdout);
+    assert_eq!(world.read("file"), "1\n");
+    assert!(!world.path("two").exists());
+    let request = next_request(&world, "another second");
+    let messages = request["messages"].to_string();
+    assert!(messages.contains("first") && messages.contains("another second"), "{messages}");
+    assert!(!messages.contains("did second") && !messages.contains("third"), "{messages}");
+    assert!(!messages.contains("thinking"), "{messages}");
+    let shown = world.run(&["sessions", "show", ID]).ok().stdout;
+    assert!(shown.contains("left behind by a step back"), "{shown}");
+    let log = world.run(&["sessions", "verify", ID]).ok();
+    assert!(log.stdout.contains("sound"), "{}", log.stdout);
+}
+
+// UNDO-02: each can go back alone.
+#[test]
+fn files_or_conversation_go_back_alone() {
+    let world = three_prompts();
+    world.run(&["rewind", ID, "--to", "1", "--files"]).ok();
+    assert_eq!(world.read("file"), "0\n");
+    let messages = next_request(&world, "go on")["messages"].to_string();
+    assert!(messages.contains("did third"), "{messages}");
+
+    let world = three_prompts();
+    world.run(&["rewind", ID, "--to", "1", "--conversation"]).ok();
+    assert_eq!(world.read("file"), "3\n");
+    let messages = next_request(&world, "anew")["messages"].to_string();
+    assert!(messages.contains("anew") && !messages.contains("did first"), "{messages}");
+}
+
+// UNDO-02: the difference is shown first, and the step back can be taken again.
+#[test]
+fn a_step_back_is_previewed_and_undone() {
+    let world = three_prompts();
+    let preview = world.run(&["rewind", ID, "--to", "2", "--dry-run"]).ok().stdout;
+    assert!(preview.contains("-3") && preview.contains("+1") && preview.contains("modified"), "{preview}");
+    assert_eq!(world.read("file"), "3\n");
+
+    let done: Value =
+        serde_json::from_str(&world.run(&["rewind", ID, "--to", "2", "--json"]).ok().stdout).unwrap();
+    assert_eq!((&done["text"], &done["conversation"], &done["left"]), (&json!("second"), &json!(true), &json!([])));
+    assert_eq!(world.read("file"), "1\n");
+    world.run(&["rewind", ID, "--undo"]).ok();
+    assert_eq!(world.read("file"), "3\n");
+    let messages = next_request(&world, "go on")["messages"].to_string();
+    assert!(messages.contains("did second") && messages.contains("did third"), "{messages}");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let world = three_prompts();
+    for (args, word) in [
+        (&["rewind", ID, "--to", "7"][..], "there is no prompt \"7\""),
+        (&["rewind", ID], "--to"),
+        (&["rewind", ID, "--undo"], "nothing was rewound"),
+    ] {
+        let run = world.run(args);
+        assert_eq!(run.code(), 1, "{run:#?}");
+        assert!(run.stderr.contains(word), "{run:#?}");
+    }
+}
+
+// A second step back, further than the first, and a fork of it all.
+#[test]
+fn steps_back_add_up_and_are_forked() {
+    let world = three_prompts();
+    world.run(&["rewind", ID, "--to", "3"]).ok();
+    prompt(&world, &["--resume", ID], "other third", "echo other > file");
+    world.run(&["rewind", ID, "--to", "2"]).ok();
+    assert_eq!(world.read("file"), "1\n");
+    world.server.reply(Reply::text("ok"));
+    world.run(&["--resume", ID, "--fork-session", "-p", "in a fork"]).ok();
+    let messages = world.server.messages().pop().unwrap().body()["messages"].to_string();
+    assert!(messages.contains("did first") && messages.contains("in a fork"), "{messages}");
+    assert!(!messages.contains("second") && !messages.contains("third"), "{messages}");
+    world.server.assert_clean();
+}

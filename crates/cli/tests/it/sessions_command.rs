@@ -1,0 +1,191 @@
+//! `tiller sessions`: the sessions on this machine.
+
+use serde_json::{Value, json};
+use tiller_testkit::{Gate, Reply};
+
+use crate::harness::{World, entries};
+
+const ID: &str = "0f6a5b1e-2f7d-4d0c-9a53-6d1f7c3b2a11";
+const OTHER: &str = "b7d3f1aa-1c5e-4e0f-8d39-2a6b9c8d7e22";
+
+/// Two sessions, the second of which has changed a file.
+fn two_sessions() -> World {
+    let world = World::new().file("notes.txt", "one\n");
+    world.server.reply(Reply::text("The Answer is 42."));
+    world.run(&["-p", "what is the answer?", "--session-id", ID]).ok();
+    world.server.replies([
+        Reply::new().tool("Bash", json!({"command": "echo two >> notes.txt; echo new > added.txt"})),
+        Reply::text("done"),
+    ]);
+    let args = ["-p", "add a line\nto the notes", "--session-id", OTHER];
+    world.run(&[&args[..], &["--permission-mode", "bypassPermissions"]].concat()).ok();
+    world
+}
+
+fn json_of(world: &World, args: &[&str]) -> Value {
+    serde_json::from_str(&world.run(args).ok().stdout).unwrap()
+}
+
+#[track_caller]
+fn says(world: &World, args: &[&str], words: &[&str]) -> String {
+    let run = world.run(args).ok();
+    for word in words {
+        assert!(run.stdout.contains(word), "{word:?} is missing: {}", run.stdout);
+    }
+    run.stdout
+}
+
+#[track_caller]
+fn refuses(world: &World, args: &[&str], words: &[&str]) {
+    let run = world.run(args);
+    assert_eq!(run.code(), 1, "{run:#?}");
+    for word in words {
+        assert!(run.stderr.contains(word), "{word:?} is missing: {run:#?}");
+    }
+}
+
+// LOG-07: sessions are listed by their logs, the latest first.
+#[test]
+fn sessions_are_listed() {
+    let world = two_sessions();
+    let text = says(&world, &["sessions", "list"], &["what is the answer?", "add a line to the notes"]);
+    assert!(text.find("add a line").unwrap() < text.find("what is").unwrap(), "{text}");
+    let one = says(&world, &["sessions", "list", "--limit", "1"], &["there are more"]);
+    assert!(!one.contains("what is"), "{one}");
+    let rows = json_of(&world, &["sessions", "list", "--json"]);
+    assert_eq!((&rows[0]["sessionId"], &rows[1]["sessionId"]), (&json!(OTHER), &json!(ID)));
+    assert_eq!(rows[1]["title"], "what is the answer?");
+    assert_eq!(rows[0]["cwd"], json!(world.dir()));
+    assert_eq!(json_of(&world, &["sessions", "list", "--all", "--json"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_directory_without_sessions_says_so() {
+    let world = World::new();
+    says(&world, &["sessions", "list"], &["there are no sessions of this directory yet"]);
+    assert_eq!(json_of(&world, &["sessions", "list", "--json"]), json!([]));
+    refuses(&world, &["sessions", "show", "latest"], &["there is no session"]);
+}
+
+#[test]
+fn a_session_is_shown_with_its_prompts() {
+    let world = two_sessions();
+    says(&world, &["sessions", "show", OTHER], &[OTHER, "prompts", "  1  ", "add a line to the notes"]);
+    let shown = json_of(&world, &["sessions", "show", "latest", "--json"]);
+    assert_eq!(shown["prompts"][0]["text"], "add a line\nto the notes");
+    assert_eq!(shown["prompts"][0]["filesChangedSince"], true);
+    assert_eq!(shown["damage"], json!([]));
+    refuses(&world, &["sessions", "show", "ffff"], &["no session begins with \"ffff\"", "sessions list"]);
+}
+
+// LOG-03: what is not as it was written is found, line by line.
+#[test]
+fn logs_are_verified() {
+    let world = two_sessions();
+    says(&world, &["sessions", "verify"], &[ID, OTHER, "sound"]);
+    let log = world.logs().into_iter().find(|log| log.to_str().unwrap().contains(ID)).unwrap();
+    let sound = fs_err::read_to_string(&log).unwrap();
+    let count = sound.lines().count();
+    let check = |text: &str, damage: &[&str]| {
+        fs_err::write(&log, text).unwrap();
+        let run = world.run(&["sessions", "verify", ID]);
+        assert_eq!(run.code(), 1, "{run:#?}");
+        for word in damage {
+            assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
+        }
+        let run = world.run(&["sessions", "verify", ID, "--json"]);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(document[0]["sound"], false);
+    };
+    check(&sound.replace("what is the answer?", "what is the ANSWER?"), &["was changed after it was written"]);
+    check(sound.trim_end(), &["the last line is incomplete"]);
+    let lines: Vec<&str> = sound.lines().collect();
+    let without = |n: usize| [&lines[..n], &lines[n + 1..]].concat().join("\n") + "\n";
+    check(&without(2), &["line 3 does not continue the line before it"]);
+    check(&format!("{sound}{}\n", lines[1]), &[&format!("line {} repeats", count + 1)]);
+    fs_err::write(&log, &sound).unwrap();
+    world.run(&["sessions", "verify", ID]).ok();
+}
+
+#[test]
+fn a_session_is_exported_for_people_and_programs() {
+    let world = two_sessions();
+    says(
+        &world,
+        &["sessions", "export", OTHER],
+        &["# Session", "add a line\nto the notes", "**Bash**", "echo two", "done"],
+    );
+    let lines = world.run(&["sessions", "export", OTHER, "--json"]).ok().frames();
+    let log = world.logs().into_iter().find(|log| log.to_str().unwrap().contains(OTHER)).unwrap();
+    assert_eq!(lines.len(), entries(&log).len());
+    says(&world, &["sessions", "export", OTHER, "-o", "out.md"], &["out.md is written"]);
+    assert!(world.read("out.md").contains("add a line"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs_err::metadata(world.path("out.md")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn what_was_said_is_found() {
+    let world = two_sessions();
+    let text = says(&world, &["sessions", "search", "the ANSWER is"], &[ID, "assistant", "The Answer is 42."]);
+    assert!(!text.contains(OTHER), "{text}");
+    let hits = json_of(&world, &["sessions", "search", "line\nto", "--json"]);
+    assert_eq!((&hits[0]["sessionId"], &hits[0]["role"]), (&json!(OTHER), &json!("user")));
+    // Results of calls and what Tiller added were not said by anybody.
+    assert_eq!(json_of(&world, &["sessions", "search", "working directory", "--json"]), json!([]));
+    refuses(&world, &["sessions", "search", " "], &["say what to look for"]);
+}
+
+// UNDO-02: what a session changed, including what a command changed in files that nobody tracks.
+#[test]
+fn changes_of_a_session_are_shown() {
+    let world = two_sessions();
+    let text = says(&world, &["sessions", "diff", OTHER], &["added", "added.txt", "modified", "+two"]);
+    assert!(!text.contains("-one"), "{text}");
+    let changes = json_of(&world, &["sessions", "diff", OTHER, "--json"]);
+    assert_eq!(changes[0]["change"], "added");
+    assert_eq!(changes[1]["path"], json!(world.path("notes.txt")));
+    // What was changed since then is not the session's.
+    world.write("later.txt", "x");
+    assert_eq!(json_of(&world, &["sessions", "diff", OTHER, "--json"]), changes);
+    says(&world, &["sessions", "diff", ID], &["the session changed no files"]);
+    refuses(&world, &["sessions", "diff", OTHER, "--from", "9"], &["there is no prompt \"9\""]);
+}
+
+#[test]
+fn a_removed_session_leaves_nothing_behind() {
+    let world = two_sessions();
+    let snapshots = world.config_dir().join("snapshots");
+    assert!(snapshots.is_dir());
+    says(&world, &["sessions", "rm", OTHER, ID], &[OTHER, ID, "is removed", "freed"]);
+    assert_eq!(world.logs(), Vec::<std::path::PathBuf>::new());
+    let mut left = Vec::new();
+    let mut dirs = vec![snapshots];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs_err::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => dirs.push(path),
+                false => left.extend(path.extension().filter(|extension| *extension == "pack").map(|_| path.clone())),
+            }
+        }
+    }
+    assert_eq!(left, Vec::<std::path::PathBuf>::new());
+    refuses(&world, &["sessions", "rm", OTHER], &["no session begins with"]);
+}
+
+// LOG-06
+#[test]
+fn a_session_in_use_is_neither_removed_nor_rewound() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.reply(Reply::text("slow").gate_headers(&gate));
+    let live = world.start(&["-p", "wait", "--session-id", ID, "--output-format", "json"]);
+    world.server.wait_for_requests(1);
+    refuses(&world, &["sessions", "rm", ID], &["in use"]);
+    refuses(&world, &["rewind", ID, "--to", "1"], &["in use"]);
+    gate.open();
+    live.finish();
+}
