@@ -1,4 +1,5 @@
 use crossterm::event::{KeyCode, KeyModifiers};
+use proptest::prelude::*;
 use serde_json::json;
 use tiller_protocol::ask::{
     AllowedPrompt, Asker, Choice as AnswerOption, PermissionAsk, PlanAsk, Question, QuestionAsk, Then,
@@ -354,6 +355,54 @@ fn trust_is_never_the_first_key() {
     assert_eq!(says(ENTER), TrustOutcome::Untrusted);
     assert_eq!(says(KeyCode::Char('1')), TrustOutcome::Trusted);
     assert_eq!(says(ESC), TrustOutcome::Leave);
+}
+
+fn any_dialog() -> impl Strategy<Value = (Ask, Vec<KeyCode>)> {
+    let asks = vec![
+        Ask::Permission(command()),
+        Ask::Permission(edit()),
+        Ask::Permission(PermissionAsk { tool: ENTER_PLAN_MODE.to_owned(), ..command() }),
+        Ask::Plan(plan()),
+        Ask::Question(QuestionAsk {
+            call: CallId::from("toolu_4"),
+            questions: vec![question("store", false), question("targets", true)],
+            agent: None,
+        }),
+    ];
+    let codes = vec![
+        UP,
+        DOWN,
+        LEFT,
+        RIGHT,
+        ENTER,
+        KeyCode::Tab,
+        KeyCode::PageDown,
+        KeyCode::PageUp,
+        KeyCode::Backspace,
+    ];
+    let typed = prop::sample::select(vec![' ', '1', '2', '4', 'e', '漢', '\u{301}']).prop_map(KeyCode::Char);
+    let keys = prop_oneof![3 => prop::sample::select(codes), 2 => typed];
+    (prop::sample::select(asks), prop::collection::vec(keys, 0..30))
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_pressed_a_dialog_fits(
+        (ask, pressed) in any_dialog(), columns in 1_u16..60, height in 1_u16..20,
+    ) {
+        let theme = Theme::new(crate::theme::Palette::Plain);
+        let mut pending = Pending::new(keys());
+        pending.push(ask_id(1), ask, None, Attention::Free);
+        for code in pressed {
+            pending.handle(key(code));
+            let view = pending.view(columns, height, &theme);
+            prop_assert!(view.lines.len() <= height.into());
+            prop_assert!(view.lines.iter().all(|line| crate::text::line_width(line) <= columns.into()), "{view:#?}");
+            if let Some((column, row)) = view.cursor {
+                prop_assert!(column < columns && usize::from(row) < view.lines.len(), "{view:#?}");
+            }
+        }
+    }
 }
 
 /// In the smallest terminals, the marked choice is still there.

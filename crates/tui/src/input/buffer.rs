@@ -11,6 +11,8 @@ pub(crate) struct Buffer {
     text: String,
     cursor: usize,
     undo: Undo,
+    /// Counts the changes of the text.
+    revision: u64,
 }
 
 impl Buffer {
@@ -26,6 +28,11 @@ impl Buffer {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Another number means another text.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Moves the cursor; what is edited next is undone by itself.
@@ -44,6 +51,7 @@ impl Buffer {
         let change = Change { at: start, removed: self.text[start..end].to_owned(), inserted: by.to_owned() };
         let before = self.cursor;
         self.text.replace_range(start..end, by);
+        self.revision += 1;
         self.cursor = grapheme::snap(&self.text, start + by.len());
         self.undo.record(change, stroke, before, self.cursor);
     }
@@ -79,12 +87,14 @@ impl Buffer {
 
     pub(crate) fn undo(&mut self) -> bool {
         let cursor = self.undo.undo(&mut self.text);
+        self.revision += 1;
         self.cursor = cursor.unwrap_or(self.cursor);
         cursor.is_some()
     }
 
     pub(crate) fn redo(&mut self) -> bool {
         let cursor = self.undo.redo(&mut self.text);
+        self.revision += 1;
         self.cursor = cursor.unwrap_or(self.cursor);
         cursor.is_some()
     }

@@ -36,6 +36,8 @@ pub(super) struct Completion {
     word: Option<Word>,
     /// Where the word begins whose menu the user closed.
     closed: Option<usize>,
+    /// The text that was looked at last.
+    revision: u64,
 }
 
 impl Completion {
@@ -57,7 +59,8 @@ impl Completion {
     }
 
     /// No word is being completed, whatever stands at the cursor.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn rest(&mut self, revision: u64) {
+        self.revision = revision;
         self.open = None;
         self.word = None;
     }
@@ -85,7 +88,16 @@ impl Input {
     /// Opens, narrows or closes the menu, depending on the word at the cursor.
     pub(super) fn complete(&mut self) {
         let buffer = &self.editor.buffer;
+        self.completion.revision = buffer.revision();
         self.completion.update(buffer.text(), buffer.cursor(), self.purpose);
+    }
+
+    /// After a key: what is written is completed, and what the cursor only passes is not.
+    pub(super) fn complete_if_edited(&mut self) {
+        let edited = self.completion.revision != self.editor.buffer.revision();
+        if edited || self.completion.open.is_some() {
+            self.complete();
+        }
     }
 
     /// The menu's rows, if one is open.
@@ -125,7 +137,7 @@ impl Input {
             (word.kind, menu.selected().is_some_and(|chosen| !chosen.hint.is_empty()))
         };
         let typed_in_full = self.insert_chosen();
-        let done = kind == Kind::Command && (!needs_more || typed_in_full);
+        let done = typed_in_full || (kind == Kind::Command && !needs_more);
         Some(if done { self.act(Action::Submit) } else { Outcome::Handled })
     }
 

@@ -299,7 +299,7 @@ impl Input {
     /// After an edit: completion follows what is written now.
     fn changed(&mut self) {
         self.history.stay_unless_shown(self.editor.buffer.text());
-        self.complete();
+        self.complete_if_edited();
     }
 
     fn begin_anew(&mut self) -> Outcome {
@@ -323,8 +323,8 @@ impl Input {
     }
 
     fn submit(&mut self) -> Option<Submission> {
-        let text = self.editor.expanded();
-        if text.trim().is_empty() {
+        let text = self.editor.expanded().trim_end().to_owned();
+        if text.is_empty() {
             return None;
         }
         let marked = self.editor.buffer.text();
@@ -346,7 +346,7 @@ impl Input {
         let Some(past) = recalled else { return Outcome::Ignored };
         self.purpose = past.purpose;
         self.editor.restore(&past.text);
-        self.completion.rest();
+        self.completion.rest(self.editor.buffer.revision());
         Outcome::Handled
     }
 }

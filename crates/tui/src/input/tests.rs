@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::theme::{Palette, Theme};
+use crate::view::View;
 
 /// Presses keys, written as in settings and separated by blanks.
 fn press(input: &mut Input, keys: &str) -> Outcome {
@@ -187,7 +188,7 @@ fn a_long_paste_is_one_sign() {
     assert_eq!(shown(&input), "see |");
     press(&mut input, "ctrl+_");
     let Outcome::Submit(sent) = press(&mut input, "enter") else { panic!() };
-    assert_eq!(sent.text, format!("see {long}"));
+    assert_eq!(sent.text, format!("see {}", long.trim_end()));
     assert_eq!(sent.shown, "see [pasted 120 lines #1]");
     input.paste(&long);
     assert_eq!(shown(&input), "[pasted 120 lines #2]|", "each label of a session is unique");
@@ -253,10 +254,10 @@ fn vim_keys_are_a_setting() {
     press(&mut input, "b d w");
     assert_eq!(shown(&input), "one| ");
     assert_eq!(press(&mut input, "esc"), Outcome::Escape);
-    assert!(matches!(press(&mut input, "i t w o enter"), Outcome::Submit(sent) if sent.text == "onetwo "));
+    assert!(matches!(press(&mut input, "i t w o enter"), Outcome::Submit(sent) if sent.text == "onetwo"));
     assert_eq!(input.vim_mode(), Some(VimMode::Insert));
     press(&mut input, "esc k");
-    assert_eq!(input.text(), "onetwo ", "above the first row is the history");
+    assert_eq!(input.text(), "onetwo", "above the first row is the history");
 }
 
 fn offering(text: &str) -> Input {
@@ -271,7 +272,7 @@ fn offering(text: &str) -> Input {
 #[test]
 fn commands_are_completed_and_sent() {
     let mut input = offering("/cl");
-    assert!(matches!(press(&mut input, "enter"), Outcome::Submit(sent) if sent.text == "/clear "));
+    assert!(matches!(press(&mut input, "enter"), Outcome::Submit(sent) if sent.text == "/clear"));
     let mut input = offering("/mo");
     assert_eq!(press(&mut input, "enter"), Outcome::Handled);
     assert_eq!(shown(&input), "/model |");
@@ -296,7 +297,10 @@ fn mentions_are_completed_and_keep_their_lines() {
     assert_eq!(input.mentioned(), None);
     let mut input = offering("@sma#L10-20");
     assert!(input.menu_view(20, 5, &Theme::new(Palette::Dark)).is_none(), "line numbers are not completed");
-    press(&mut input, "left left left left left left left tab");
+    press(&mut input, "left left left left left left left");
+    let (theme, rows) = (Theme::new(Palette::Dark), |view: Option<View>| view.map(|view| view.lines.len()));
+    assert_eq!(rows(input.menu_view(20, 5, &theme)), None, "the cursor only passes");
+    press(&mut input, "i tab");
     assert_eq!(shown(&input), "@src/main.rs|#L10-20");
     let mut input = offering("@src");
     press(&mut input, "tab");
@@ -306,6 +310,8 @@ fn mentions_are_completed_and_keep_their_lines() {
     let mut input = offering("@\"my do");
     press(&mut input, "enter");
     assert_eq!(shown(&input), "@\"my docs/a b.md\" |");
+    let mut input = offering("@src/main.rs");
+    assert!(matches!(press(&mut input, "enter"), Outcome::Submit(_)), "there is nothing left to complete");
     assert_eq!(offering("ada@exam").mentioned(), None);
     assert_eq!(offering("/model @s").mentioned(), Some("s"));
 }

@@ -9,15 +9,15 @@ use crate::theme::Theme;
 /// Columns for keys before their help goes below them.
 const WIDEST: usize = 34;
 
-/// Every action that has a key, by the place where it has it.
+/// Every action that has a key, by the place where it has it, with its name in settings.
 pub(crate) fn help_lines(keys: &Keymap, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let spelled = |action| {
         let chords: Vec<String> = keys.keys(action).iter().map(ToString::to_string).collect();
         chords.join(", ")
     };
-    let rows: Vec<(Context, String, &str)> = TABLE
+    let rows: Vec<(Context, String, String)> = TABLE
         .iter()
-        .map(|row| (row.context, spelled(row.action), row.help))
+        .map(|row| (row.context, spelled(row.action), format!("{} [{}]", row.help, row.name)))
         .filter(|(_, keys, _)| !keys.is_empty())
         .collect();
     let widest =

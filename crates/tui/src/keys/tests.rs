@@ -67,3 +67,29 @@ fn nobody_can_lock_themselves_in() {
     assert!(told[0].contains("\"interrupt\" would have no key"), "{told:?}");
     assert!(complaints(&[("esc", "none"), ("ctrl+x", "interrupt")]).is_empty());
 }
+
+const PAGE: &str = include_str!("../../../../docs/keys.md");
+
+#[test]
+fn the_page_on_keys_has_the_table() {
+    let mut table = "| where | action | keys | what it does |\n|---|---|---|---|\n".to_owned();
+    for context in Context::ALL {
+        for row in TABLE.iter().filter(|row| row.context == context) {
+            let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
+            let (place, keys) = (context.title(), keys.join(", "));
+            table.push_str(&format!("| {place} | `{}` | {keys} | {} |\n", row.name, row.help));
+        }
+    }
+    assert!(PAGE.contains(&table), "put this table into docs/keys.md:\n\n{table}");
+}
+
+#[test]
+fn the_example_of_the_page_works() {
+    let example = PAGE.split("```json").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let settings: serde_json::Value = serde_json::from_str(example).unwrap();
+    let keys = settings["terminal"]["keys"].as_object().unwrap();
+    let map =
+        Keymap::with(keys.iter().map(|(key, action)| (key.as_str(), action.as_str().unwrap()))).unwrap();
+    assert_eq!(map.action(Context::Global, &ctrl('x')), Some(Action::Background));
+    assert_eq!(map.action(Context::Global, &ctrl('t')), None);
+}
