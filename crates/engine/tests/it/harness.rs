@@ -22,6 +22,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, CallResult, Entry, Outcome};
 use tiller_protocol::env::{Clock, Env, Ids};
 use tiller_protocol::mode::Mode;
+use tiller_sandbox::Level;
 use tiller_testkit::ModelServer;
 use tiller_tools::{Description, Done, Registry, Tool, ToolCx, ToolError, View};
 use tokio::sync::Semaphore;
@@ -392,17 +393,26 @@ pub(crate) fn only_log(config_dir: &Path) -> PathBuf {
     logs.find(|path| path.extension().is_some_and(|ext| ext == "jsonl")).unwrap()
 }
 
-/// Whether commands are held by namespaces here. Where they are not, tests of what only these can do are left out: that
-/// is said past the capture of output, which would hide it, and is a failure if `TILLER_REQUIRE_NAMESPACES` is set.
+/// Whether commands are held by namespaces here, see [`can_hold`].
 pub(crate) fn held_by_namespaces() -> bool {
+    can_hold(Level::Namespaces)
+}
+
+/// Whether this machine can hold commands by these means. Where it cannot, tests of what only these can do are left out:
+/// that is said past the capture of output, which would hide it, and for want of namespaces it is a failure if
+/// `TILLER_REQUIRE_NAMESPACES` is set.
+pub(crate) fn can_hold(level: Level) -> bool {
     let support = tiller_sandbox::probe();
-    let held = support.level == tiller_sandbox::Level::Namespaces;
-    if !held {
+    let can = match level {
+        Level::Landlock => support.landlock.is_some(),
+        level => support.level >= level,
+    };
+    if !can {
         let reasons = support.reasons.join("; ");
-        let required = std::env::var_os("TILLER_REQUIRE_NAMESPACES").is_some();
+        let required = level == Level::Namespaces && std::env::var_os("TILLER_REQUIRE_NAMESPACES").is_some();
         assert!(!required, "namespaces are required, and there are none: {reasons}");
         let test = std::thread::current().name().unwrap_or_default().to_owned();
-        _ = writeln!(std::io::stderr(), "{test} skipped: namespaces cannot hold commands here: {reasons}");
+        _ = writeln!(std::io::stderr(), "{test} skipped: {level:?} cannot hold commands here: {reasons}");
     }
-    held
+    can
 }
