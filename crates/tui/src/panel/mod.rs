@@ -6,7 +6,7 @@
 //! * [`Resume`] is the picker of sessions, with search.
 //! * [`agent_tree`] draws agents below the agent that started them.
 //!
-//! Those that take keys answer with an outcome that says when they are to be closed.
+//! Those that take keys can be held as a [`Panel`], whichever it is; its outcome says when it is to be closed.
 
 mod agents;
 mod context;
@@ -18,10 +18,16 @@ mod steering;
 pub use agents::{AgentRow, AgentState, agent_tree};
 pub use context::{ContextPart, ContextUse};
 pub use help::Help;
-pub use resume::{Resume, ResumeOutcome, SessionRow};
+pub use resume::{Resume, SessionRow};
 pub use steering::Steering;
 
-/// What a key leads to in a view that is only looked at.
+use crossterm::event::KeyEvent;
+use tiller_protocol::id::SessionId;
+
+use crate::theme::Theme;
+use crate::view::View;
+
+/// What a key leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PanelOutcome {
     /// The key was taken.
@@ -30,6 +36,40 @@ pub enum PanelOutcome {
     Ignored,
     /// The user has seen enough.
     Closed,
+    /// Go on with this session.
+    Resume(SessionId),
+}
+
+/// A view that has the keys for itself until it is closed.
+#[derive(Debug)]
+pub enum Panel {
+    /// What Tiller added.
+    Steering(Steering),
+    /// Commands and keys.
+    Help(Help),
+    /// Earlier sessions.
+    Resume(Resume),
+}
+
+impl Panel {
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
+        match self {
+            Self::Steering(panel) => panel.handle(key),
+            Self::Help(panel) => panel.handle(key),
+            Self::Resume(panel) => panel.handle(key),
+        }
+    }
+
+    /// What is shown.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        match self {
+            Self::Steering(panel) => panel.view(columns, height, theme),
+            Self::Help(panel) => panel.view(columns, height, theme),
+            Self::Resume(panel) => panel.view(columns, height, theme),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 use tiller_protocol::id::SessionId;
 
+use super::PanelOutcome;
 use super::list::window;
 use crate::dialog::title;
 use crate::keys::{Action, Chord, Context, Keymap};
@@ -26,19 +27,6 @@ pub struct SessionRow {
     pub detail: String,
     /// Where it was, if not here.
     pub elsewhere: Option<String>,
-}
-
-/// What a key leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResumeOutcome {
-    /// The key was taken.
-    Handled,
-    /// The key means nothing here.
-    Ignored,
-    /// Go on with this session.
-    Chosen(SessionId),
-    /// None of them.
-    Closed,
 }
 
 /// The picker.
@@ -78,7 +66,7 @@ impl Resume {
     }
 
     /// Takes a key: letters search.
-    pub fn handle(&mut self, key: KeyEvent) -> ResumeOutcome {
+    pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
         let last = self.found.len().saturating_sub(1);
         let typed = Chord::pressed(&key).and_then(|chord| chord.typed());
         match (self.keys.action(Context::Dialog, &key), typed) {
@@ -98,14 +86,14 @@ impl Resume {
                 self.everywhere = !self.everywhere;
                 self.search();
             }
-            (Some(Action::Cancel), _) => return ResumeOutcome::Closed,
+            (Some(Action::Cancel), _) => return PanelOutcome::Closed,
             (Some(Action::Accept), _) => {
                 let chosen = self.found.get(self.marked).map(|index| self.sessions[*index].id);
-                return chosen.map_or(ResumeOutcome::Handled, ResumeOutcome::Chosen);
+                return chosen.map_or(PanelOutcome::Handled, PanelOutcome::Resume);
             }
-            _ => return ResumeOutcome::Ignored,
+            _ => return PanelOutcome::Ignored,
         }
-        ResumeOutcome::Handled
+        PanelOutcome::Handled
     }
 
     /// The search, and what it found.

@@ -136,23 +136,23 @@ fn a_session_is_found_by_what_it_was_about() {
         session(3, "Parser of another project", Some("/work/other")),
         session(4, "", None),
     ];
-    let mut picker = Resume::new(sessions, keys());
+    let mut picker = Panel::Resume(Resume::new(sessions, keys()));
     insta::assert_snapshot!("resume", pictures(14, |c, h, theme| picker.view(c, h, theme)));
     for letter in "parser".chars() {
-        assert_eq!(picker.handle(key(KeyCode::Char(letter))), ResumeOutcome::Handled);
+        assert_eq!(picker.handle(key(KeyCode::Char(letter))), PanelOutcome::Handled);
     }
-    assert_eq!(picker.handle(key(KeyCode::Tab)), ResumeOutcome::Handled);
-    assert_eq!(picker.handle(key(KeyCode::Down)), ResumeOutcome::Handled);
+    assert_eq!(picker.handle(key(KeyCode::Tab)), PanelOutcome::Handled);
+    assert_eq!(picker.handle(key(KeyCode::Down)), PanelOutcome::Handled);
     insta::assert_snapshot!("resume_search", pictures(10, |c, h, theme| picker.view(c, h, theme)));
     fits_everywhere(|c, h, theme| picker.view(c, h, theme));
-    assert_eq!(picker.handle(key(KeyCode::Enter)), ResumeOutcome::Chosen(SessionId(Uuid::from_u128(3))));
+    assert_eq!(picker.handle(key(KeyCode::Enter)), PanelOutcome::Resume(SessionId(Uuid::from_u128(3))));
     picker.handle(key(KeyCode::Char('x')));
     assert_eq!(
         picker.handle(key(KeyCode::Enter)),
-        ResumeOutcome::Handled,
+        PanelOutcome::Handled,
         "nothing is found, nothing is chosen"
     );
-    assert_eq!(picker.handle(key(KeyCode::Esc)), ResumeOutcome::Closed);
+    assert_eq!(picker.handle(key(KeyCode::Esc)), PanelOutcome::Closed);
 }
 
 #[test]
