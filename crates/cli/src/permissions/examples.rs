@@ -1,5 +1,7 @@
 //! `tiller permissions test`: whether the rules do what the examples beside them say.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,8 +70,17 @@ struct Report {
 
 /// Examples that cannot be read. Nobody must take them for examples that come out as expected.
 fn unusable(settings: &Resolved) -> Vec<String> {
-    let about_tests = settings.warnings.iter().filter(|warning| warning.key.starts_with("permissions.tests"));
-    about_tests.map(ToString::to_string).collect()
+    let mut unusable: Vec<String> = Vec::new();
+    let mut last = None;
+    for warning in settings.warnings.iter().filter(|warning| warning.key.starts_with("permissions.tests")) {
+        let example = (warning.origin.clone(), warning.key.split(']').next());
+        match unusable.last_mut().filter(|_| last.as_ref() == Some(&example)) {
+            Some(before) => _ = write!(before, "; {}: {}", warning.key, warning.text),
+            None => unusable.push(warning.to_string()),
+        }
+        last = Some(example);
+    }
+    unusable
 }
 
 impl Test {
@@ -131,6 +142,9 @@ impl Report {
         let sum = match (self.passed, self.failed) {
             (0, 0) => "there are no examples; put some into the settings as permissions.tests".to_owned(),
             (passed, 0) => format!("all {passed} examples come out as expected"),
+            (passed, failed) if self.unusable.is_empty() => {
+                format!("{failed} of {} examples come out otherwise", passed + failed)
+            }
             (passed, failed) => {
                 format!("{failed} of {} examples come out otherwise or cannot be read", passed + failed)
             }

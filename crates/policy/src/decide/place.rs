@@ -79,6 +79,10 @@ impl Places<'_> {
 
     /// A variable that got nothing but plain values in this very text.
     fn variable(&self, word: &Word, dirs: &Dirs) -> Where {
+        if lists_files_below(&word.text) {
+            let here = self.absolute(".", false, dirs);
+            return here.map_or(Where::Unknown, |here| Where::Below(self.places(&here), "*/*".to_owned()));
+        }
         let name = word.text.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
         let Some(Some(values)) = name.and_then(|name| self.variables.get(name)) else {
             return Where::Unknown;
@@ -97,4 +101,19 @@ impl Places<'_> {
         }
         Where::Known(known)
     }
+}
+
+/// Whether a word is what `git ls-files` prints: names of files below the directory it runs in. What it is asked must not
+/// lead elsewhere.
+fn lists_files_below(text: &str) -> bool {
+    let command = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    let Some(asked) = command.and_then(|command| command.strip_prefix("git ls-files")) else { return false };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-./*'\"".contains(c);
+    let is_inside = |word: &str| {
+        let word = word.trim_matches(['\'', '"']);
+        !word.starts_with(['/', '-']) && !word.contains("..")
+    };
+    (asked.is_empty() || asked.starts_with(' '))
+        && asked.chars().all(is_plain)
+        && asked.split_whitespace().all(is_inside)
 }

@@ -385,8 +385,12 @@ fn is_simple_change(command: &Command) -> bool {
 }
 
 fn is_mv(command: &Command) -> bool {
-    let program = command.words().first().and_then(program_name);
-    program.and_then(|program| program.rsplit('/').next()) == Some("mv")
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    match program_name(program).and_then(|program| program.rsplit('/').next()) {
+        Some("mv") => true,
+        Some("git") => shell::git_subcommand(rest, true).is_some_and(|(word, _)| word.known() == Some("mv")),
+        _ => false,
+    }
 }
 
 /// Whether a command takes away what it touches, with everything below.
@@ -396,7 +400,7 @@ fn removes(command: &Command, touch: &Touch) -> bool {
     match program.rsplit('/').next() {
         Some("rm" | "rmdir" | "unlink" | "shred") => touch.deed == Deed::Write,
         // The last word says where it goes.
-        Some("mv") => {
+        _ if is_mv(command) => {
             touch.deed == Deed::Write && words.next_back().is_some_and(|last| last.text != touch.word.text)
         }
         _ => false,

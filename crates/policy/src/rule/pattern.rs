@@ -88,9 +88,10 @@ impl Pattern {
         self.parts.iter().any(|part| part.could_fit_below(dir))
     }
 
-    /// Whether all that fits lies below a directory, or is it.
+    /// Whether all that fits lies below a directory, or is it; or whether the name of the directory is one of those that
+    /// the pattern speaks of, so that what fits would not fit under another name.
     pub(crate) fn is_within(&self, dir: &Path) -> bool {
-        self.parts.iter().any(|part| part.is_within(dir))
+        self.parts.iter().any(|part| part.is_within(dir) || part.leads_through(dir))
     }
 
     /// Whether one of the files that a shell pattern in a directory stands for could fit.
@@ -189,6 +190,21 @@ impl Anchored {
 
     fn is_within(&self, dir: &Path) -> bool {
         !self.any_depth && self.fixed() != self.base && self.fixed().starts_with(dir)
+    }
+
+    /// Whether a beginning of the pattern fits a directory.
+    fn leads_through(&self, dir: &Path) -> bool {
+        let Ok(dir) = dir.strip_prefix(&self.base) else { return false };
+        let slashes = self.relative.match_indices('/').map(|(at, _)| &self.relative[..at]);
+        let beginnings = slashes.filter(|beginning| !beginning.is_empty() && *beginning != "**");
+        let mut globs = beginnings.filter_map(|beginning| {
+            GlobBuilder::new(beginning)
+                .literal_separator(true)
+                .build()
+                .ok()
+                .map(|glob| glob.compile_matcher())
+        });
+        globs.any(|glob| glob.is_match(dir))
     }
 
     /// What stands before the first character that stands for others.

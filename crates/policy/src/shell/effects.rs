@@ -60,7 +60,7 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
             searches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
         }
-        "awk" | "gawk" | "mawk" => operands(rest).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
+        "awk" | "gawk" | "mawk" => awk_files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         _ => match looker(name).map(|looker| looker.operands) {
             Some(Operands::Text | Operands::None) => Vec::new(),
             Some(Operands::Places) => all(Deed::Look),
@@ -103,6 +103,19 @@ fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
         };
         value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() })
     })
+}
+
+/// What stands behind the program of `awk`, and the files that options name.
+fn awk_files(rest: &[Word]) -> Vec<Word> {
+    let valued = rest
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at > 0 && ["-F", "-v"].contains(&rest[at - 1].text.as_str()));
+    let values: Vec<usize> = valued.map(|(at, _)| at).collect();
+    let others = rest.iter().enumerate().filter(|(at, _)| !values.contains(at)).map(|(_, word)| word.clone());
+    let others: Vec<Word> = others.collect();
+    let has_file = others.iter().any(|word| is_option(&word.text, "-f") || word.text.starts_with("--file"));
+    operands(&others).skip(usize::from(!has_file)).collect()
 }
 
 fn copies(rest: &[Word]) -> Vec<(Deed, Word)> {

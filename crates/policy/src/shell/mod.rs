@@ -3,6 +3,7 @@
 //! What is not understood makes the text *opaque*: nothing in it is allowed by itself, and deny rules are then looked
 //! for in the bare text.
 
+mod awk;
 mod effects;
 mod git;
 mod lookers;

@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use super::{Command, Kind, Word, git, ps, sed};
+use super::{Command, Kind, Word, awk, git, ps, sed};
 
 /// Actions and options of `find` that change or run something, or show what a file holds.
 const FIND_ACTIONS: &[&str] =
@@ -28,6 +28,7 @@ fn looks(words: &[Word]) -> bool {
     match name {
         "git" => git::looks(rest),
         "sed" | "gsed" => sed::looks(rest),
+        "awk" | "gawk" | "mawk" => awk::looks(rest),
         "find" | "gfind" => find_looks(rest),
         "ps" => ps::looks(rest),
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),

@@ -39,8 +39,18 @@ pub(crate) fn harmless_variable(assignment: &Assignment) -> bool {
     is_own_name(&assignment.name) || harmless_assignment(assignment)
 }
 
+/// Names in capitals that scripts use for themselves, and that no program takes orders from.
+const CUSTOMARY: &[&str] = &[
+    "BASE", "BRANCH", "COMMIT", "COUNT", "DEST", "DIR", "FILE", "FILES", "FIRST", "HASH", "INDEX", "LAST",
+    "LINE", "LIST", "MSG", "NAME", "NAMES", "NUM", "OUT", "PATTERN", "PKG", "PREFIX", "RESULT", "ROOT",
+    "SRC", "START", "END", "SUFFIX", "TEXT", "TOTAL", "VALUE", "VAR", "WORD", "WORDS",
+];
+
 /// Names that scripts use for themselves.
 pub(crate) fn is_own_name(name: &str) -> bool {
+    if name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic()) || CUSTOMARY.contains(&name) {
+        return true;
+    }
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_lowercase())
         && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
