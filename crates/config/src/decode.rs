@@ -53,6 +53,7 @@ pub(crate) fn decode(
             problem
         })),
     }
+    warnings.extend(foreign_network(&mut node, origin));
     let mut unknown = Vec::new();
     leave_out_unknown(&mut node, schema(), &mut Vec::new(), origin, &mut unknown);
     if dialect == Dialect::Own {
@@ -77,6 +78,28 @@ pub(crate) fn decode(
         problem.text.push_str("; it is ignored");
         warnings.push(problem);
     }
+}
+
+/// Hosts written for other agents hand over an object here, with ports of proxies and sockets. What it is to allow cannot
+/// be told apart from the rest of the network, so there is none unless the user says yes.
+fn foreign_network(node: &mut Node, origin: &Origin) -> Option<Problem> {
+    let key = "sandbox.network";
+    let network = steps(key).iter().try_fold(node, |node, step| match (&mut node.content, step) {
+        (Content::Object(members), Step::Key(key)) => {
+            members.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
+        }
+        _ => None,
+    })?;
+    let Content::Object(members) = &network.content else { return None };
+    let named: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    let text = format!(
+        "ports, sockets and hosts{named} are not honoured; it counts as \"ask\": commands have no network unless the user \
+         says yes. \"allow\" gives them the network"
+    );
+    let problem = Problem { origin: origin.clone(), place: network.place, key: key.to_owned(), text };
+    network.content = Content::Scalar("ask".into());
+    Some(problem)
 }
 
 /// Whether a value fits a setting.
@@ -246,6 +269,20 @@ mod tests {
             "{warnings:#?}"
         );
         assert!(warnings[0].contains("invalid type: integer `3`, expected a string; it is ignored"));
+    }
+
+    // Libraries hand over what another agent understands; a session starts with it, and what does not count is told.
+    #[test]
+    fn a_network_of_another_agent_means_none_without_a_yes() {
+        let text = r#"{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true, "excludedCommands": ["docker"],
+            "network": {"allowLocalBinding": true, "httpProxyPort": 8080}}}"#;
+        let (settings, warnings) = read(text, Layer::CommandLine, Dialect::Own).unwrap();
+        assert_eq!(settings.sandbox.network, Some(crate::Network::Ask));
+        assert_eq!(settings.sandbox.excluded_commands, ["docker"]);
+        assert!(warnings[0].contains("allowLocalBinding, httpProxyPort"), "{warnings:#?}");
+        assert!(warnings[1].contains("autoAllowBashIfSandboxed"), "{warnings:#?}");
+        assert_eq!(warnings.len(), 2);
+        assert!(read(r#"{"sandbox": {"network": "maybe"}}"#, Layer::User, Dialect::Own).is_err());
     }
 
     // PERM-01

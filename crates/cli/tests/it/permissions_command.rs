@@ -342,7 +342,7 @@ fn examples_that_cannot_be_read_fail() {
     let world = World::new().file(".tiller/settings.json", &broken);
     let run = world.run(&["permissions", "test"]);
     assert_eq!(run.code(), 1);
-    assert!(run.stdout.contains("permissions.tests") && run.stdout.contains("1 of 4"), "{}", run.stdout);
+    assert!(run.stdout.contains("permissions.tests[3]") && run.stdout.contains("1 of 4"), "{}", run.stdout);
     let run = world.run(&["permissions", "test", "--json"]);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&report["passed"], &report["failed"]), (&json!(3), &json!(1)));
