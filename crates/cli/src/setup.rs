@@ -75,6 +75,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         names: names.clone(),
         model_setting: model_setting.clone(),
         env: env.clone(),
+        agents: agents.iter().map(|agent| (agent.name.clone(), agent.when_to_use.clone())).collect(),
     };
     let setup = Setup {
         start: start(args, env, &config_dir)?,
@@ -153,14 +154,7 @@ fn agent_lines(agents: &[AgentDefinition], limits: &Limits) -> Vec<AgentLine> {
     if limits.agents.depth == 0 {
         return Vec::new();
     }
-    let line = |agent: &AgentDefinition| AgentLine {
-        name: agent.name.clone(),
-        when_to_use: agent.when_to_use.clone(),
-        knows_conversation: agent.fork_context,
-        tools: agent.tools.clone(),
-        without: agent.disallowed_tools.clone(),
-    };
-    agents.iter().map(line).collect()
+    tiller_engine::agent_lines(agents)
 }
 
 /// The tools on offer: those asked for, without those taken away.

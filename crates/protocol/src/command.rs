@@ -11,6 +11,7 @@ use crate::entry::{Delivery, Entry};
 use crate::hook::HostHooks;
 use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
 use crate::mode::Mode;
+use crate::rewind::{RewindOrder, RewindReport};
 use crate::state::Spent;
 
 /// A request by a front end.
@@ -30,6 +31,8 @@ pub enum Command {
     Dequeue(EntryId),
     /// Deliver waiting input at another time than was said.
     Redeliver(EntryId, Delivery),
+    /// Let work be delegated to these agents, too: `{name: {description, prompt, ...}}`. Only before the first message.
+    AddAgents(Value),
     /// Change the permission mode.
     SetMode(Mode),
     /// Go on to the next permission mode: what the mode key does.
@@ -43,6 +46,9 @@ pub enum Command {
         /// Stands at its end.
         append: Option<String>,
     },
+    /// Go back to before a prompt, or tell what that would change; answered by [`Event::Rewind`]. Only while no turn is
+    /// running.
+    Rewind(RewindOrder),
     /// Run hooks of the host's, too.
     AddHooks(Vec<HostHooks>),
     /// No more input will come: finish what is running and queued, then end.
@@ -196,6 +202,8 @@ pub enum Event {
     Asked(AskId, Ask),
     /// A question no longer needs an answer.
     Resolved(AskId),
+    /// What going back has changed, or would change.
+    Rewind(Box<RewindReport>),
     /// A command could not be carried out.
     Rejected(String),
     /// Nothing is running and nothing is queued.

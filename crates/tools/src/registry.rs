@@ -115,6 +115,15 @@ impl Registry {
         self
     }
 
+    /// Puts a tool in the place of the one with the same name.
+    #[must_use]
+    pub fn replacing<T: Tool>(mut self, tool: T) -> Self {
+        if let Some(place) = self.tools.iter_mut().find(|known| known.name() == T::NAME) {
+            *place = Arc::new(Entry(Arc::new(tool)));
+        }
+        self
+    }
+
     /// Keeps the tools for which `keep` holds.
     #[must_use]
     pub fn filtered(mut self, keep: impl Fn(&str) -> bool) -> Self {

@@ -31,6 +31,8 @@ pub(crate) struct Terms {
     pub(crate) model_setting: Option<String>,
     /// Gives ids to messages that have none.
     pub(crate) env: Env,
+    /// The agents that work can be delegated to: names, and when to use them.
+    pub(crate) agents: Vec<(String, String)>,
 }
 
 /// What a host says it knows, so that it is asked whether a command may leave the sandbox.
@@ -237,7 +239,7 @@ impl Control {
             "initialize" => {
                 let known = request["supportedDialogKinds"].as_array();
                 self.lets_out = known.is_some_and(|kinds| kinds.iter().any(|kind| kind == LEAVE_SANDBOX));
-                initialize(request, tally)
+                initialize(request, tally, &mut self.terms.agents)
             }
             "interrupt" => Ok(self.interrupt(tally)),
             "set_permission_mode" => self.set_mode(request),

@@ -43,6 +43,16 @@ impl SessionFacts {
 }
 
 impl Frames {
+    /// Adds to the agents that work can be delegated to.
+    pub(crate) fn offer_agents<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
+        let known = &mut self.facts.agents;
+        for name in names {
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
+    }
+
     /// The session.
     pub(crate) fn session(&self) -> SessionId {
         self.session

@@ -1,6 +1,7 @@
 //! The host's first request: how it wants the session set up.
 
 use serde_json::{Value, json};
+use tiller_config::{AgentDefinition, Agents};
 use tiller_engine::matcher_problem;
 use tiller_protocol::command::Command;
 use tiller_protocol::hook::HostHooks;
@@ -9,8 +10,7 @@ use super::tally::Tally;
 use crate::args::PROTOCOL_LEVEL;
 
 /// What a host may ask for and Tiller does not have. Leaving it out would change what the session does, so it is refused.
-const UNAVAILABLE: [&str; 8] = [
-    "agents",
+const UNAVAILABLE: [&str; 7] = [
     "skills",
     "plugins",
     "sdkMcpServers",
@@ -21,7 +21,11 @@ const UNAVAILABLE: [&str; 8] = [
 ];
 
 /// What the request leads to: the answer and a change of the system prompt, or why it is refused.
-pub(super) fn initialize(request: &Value, tally: &Tally) -> Result<(Value, Vec<Command>), String> {
+pub(super) fn initialize(
+    request: &Value,
+    tally: &Tally,
+    on_offer: &mut Vec<(String, String)>,
+) -> Result<(Value, Vec<Command>), String> {
     let unavailable: Vec<&str> = UNAVAILABLE.into_iter().filter(|name| is_given(&request[*name])).collect();
     if !unavailable.is_empty() {
         return Err(format!(
@@ -34,8 +38,29 @@ pub(super) fn initialize(request: &Value, tally: &Tally) -> Result<(Value, Vec<C
         return Err("the system prompt can be set only before the first message".to_owned());
     }
     let hooks = hooks(&request["hooks"])?;
-    let commands = prompt.into_iter().chain((!hooks.is_empty()).then_some(Command::AddHooks(hooks)));
-    Ok((answer(tally), commands.collect()))
+    let given = agents(&request["agents"])?;
+    if !given.is_empty() && tally.turns > 0 {
+        return Err("agents can be added only before the first message".to_owned());
+    }
+    on_offer.retain(|(name, _)| given.iter().all(|agent| agent.name != *name));
+    let agents = (!given.is_empty()).then(|| Command::AddAgents(request["agents"].clone()));
+    on_offer.extend(given.into_iter().map(|agent| (agent.name, agent.when_to_use)));
+    let hooks = (!hooks.is_empty()).then_some(Command::AddHooks(hooks));
+    Ok((answer(tally, on_offer), prompt.into_iter().chain(agents).chain(hooks).collect()))
+}
+
+/// The host's agents by name. One that cannot be used is an error: the host relies on it.
+fn agents(given: &Value) -> Result<Vec<AgentDefinition>, String> {
+    if !is_given(given) {
+        return Ok(Vec::new());
+    }
+    let mut agents = Agents::default();
+    agents.add_given(given);
+    let left_out = given.as_object().is_none_or(|named| named.len() != agents.definitions.len());
+    match agents.problems.first() {
+        Some(problem) if left_out => Err(problem.to_string()),
+        _ => Ok(agents.definitions),
+    }
 }
 
 /// Whether a field says anything: empty lists and objects do not.
@@ -102,9 +127,11 @@ fn joined(parts: &Value) -> Option<String> {
     Some(parts?.join("\n\n"))
 }
 
-fn answer(tally: &Tally) -> Value {
+fn answer(tally: &Tally, agents: &[(String, String)]) -> Value {
+    let agents: Vec<Value> =
+        agents.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
     json!({
-        "commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"],
+        "commands": [], "agents": agents, "output_style": "default", "available_output_styles": ["default"],
         "models": [{"value": "default", "displayName": "Default", "description": "The configured model"}],
         "account": {}, "claude_code_version": PROTOCOL_LEVEL, "pid": std::process::id(),
         "current_permission_mode": tally.state.mode, "hooks_applied": true, "hook_on_failure_supported": true,

@@ -187,6 +187,9 @@ impl Run {
             self.output.warn("plan", &format!("The changed plan could not be written: {error}."))?;
         }
         for command in reaction.commands {
+            if let Command::AddAgents(given) = &command {
+                self.output.offer_agents(given);
+            }
             self.send(command).await;
         }
         if let Some(problem) = reaction.failure {

@@ -41,6 +41,11 @@ impl Output {
         }
     }
 
+    /// The host has brought agents, which the next turn can call upon.
+    pub(crate) fn offer_agents(&mut self, given: &serde_json::Value) {
+        self.frames.offer_agents(given.as_object().into_iter().flatten().map(|(name, _)| name));
+    }
+
     /// Prints one event.
     pub(crate) fn event(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {
         if let Event::Rejected(problem) = event {

@@ -1,6 +1,7 @@
 //! `tiller agents`, with the example of docs/agents.md.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tiller_testkit::{Matcher, Reply};
 
 use crate::harness::World;
 
@@ -46,6 +47,50 @@ fn a_broken_file_is_told_and_everything_else_is_there() {
     );
     assert!(listed["agents"][1]["prompt"].as_str().unwrap().contains("READ-ONLY"));
     assert!(listed["problems"][0].as_str().unwrap().contains("broken.md"), "{listed:#}");
+}
+
+/// What the model is told of the tool that delegates.
+fn delegation(world: &World) -> String {
+    let request = world.server.messages()[0].body().clone();
+    let tools = request["tools"].as_array().unwrap().clone();
+    tools.into_iter().find(|tool| tool["name"] == "Task").unwrap()["description"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn agents_can_be_given_on_the_command_line() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    let given = r#"{"reviewer": {"description": "Reviews changes", "prompt": "You review."}}"#;
+    world.run(&["-p", "review the last commit", "--agents", given]).ok();
+    assert!(delegation(&world).contains("- reviewer: Reviews changes"), "{}", delegation(&world));
+    world.server.assert_clean();
+}
+
+#[test]
+fn a_host_brings_agents() {
+    let world = World::new();
+    world.server.replies([
+        Reply::new().tool("Task", json!({"description": "d", "prompt": "look", "subagent_type": "reviewer"})),
+        Reply::text("done"),
+    ]);
+    let reviewing = world.server.conversation(Matcher::first_user_contains("look"));
+    reviewing.reply(Reply::text("fine"));
+    let mut live = world.talk(&["--permission-mode", "bypassPermissions"]);
+    let agents =
+        json!({"reviewer": {"description": "Reviews changes", "prompt": "You review.", "tools": ["Read"]}});
+    let answer = live.request(&json!({"subtype": "initialize", "agents": agents}));
+    let listed = answer["response"]["agents"].as_array().unwrap().clone();
+    assert!(listed.contains(&json!({"name": "reviewer", "description": "Reviews changes"})), "{listed:#?}");
+    live.say("go");
+    let frames = live.turn();
+    let init = frames.iter().find(|frame| frame["subtype"] == "init").unwrap();
+    assert!(init["agents"].as_array().unwrap().contains(&json!("reviewer")), "{init:#}");
+    assert!(delegation(&world).contains("- reviewer: Reviews changes"));
+    let request = reviewing.requests()[0].body().clone();
+    assert!(request["system"].to_string().contains("You review."), "{}", request["system"]);
+    assert_eq!(request["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
 }
 
 #[test]

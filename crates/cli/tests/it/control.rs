@@ -141,7 +141,7 @@ fn what_initialize_cannot_get_is_refused() {
     for (field, value) in [
         ("hooks", json!({"PreToolUse": {"hookCallbackIds": ["h"]}})),
         ("hooks", json!({"PreToolUse": [{"matcher": "Bash(", "hookCallbackIds": ["h"]}]})),
-        ("agents", json!({"reviewer": {"description": "reviews", "prompt": "review"}})),
+        ("agents", json!({"reviewer": {"description": "reviews"}})),
         ("sdkMcpServers", json!(["calc"])),
         ("jsonSchema", json!({"type": "object"})),
     ] {

@@ -107,7 +107,7 @@ fn the_planning_agent_is_told_all_it_needs() {
         "serves as model",
     ];
     conveys(&prompt, &points);
-    assert!(prompt.ends_with("Write, edit, delete or move nothing."));
+    assert!(prompt.ends_with("Nothing is written, edited, deleted or moved by you."));
 }
 
 // PROMPT-21

@@ -40,6 +40,8 @@ impl Task {
                 let PromptChoice { replace: before, append: at_end } = std::mem::take(&mut self.fixed.prompt);
                 self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
+            Some(Command::AddAgents(given)) => self.add_agents(&given)?,
+            Some(Command::Rewind(order)) => self.rewind(order)?,
             Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
             Some(Command::Close) => self.closing = true,
             Some(Command::Clear) => {

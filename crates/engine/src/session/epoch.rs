@@ -124,7 +124,7 @@ impl Task {
             environment,
             replace: self.fixed.prompt.replace.as_deref(),
             append: self.fixed.prompt.append.as_deref(),
-            persona: self.fixed.persona.as_deref(),
+            persona: self.fixed.persona.as_ref(),
             system_context: &[],
         })
     }

@@ -9,6 +9,7 @@ mod host_hooks;
 mod open;
 mod permissions;
 mod plan;
+mod rewind;
 mod sample;
 mod settle;
 mod steering;

@@ -10,9 +10,7 @@ use tiller_model::name::Names;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{
-    AgentOpened, Body, CallResult, Entry, Level, Notice, Opened, Origin, Outcome,
-};
+use tiller_protocol::entry::{AgentOpened, Body, CallResult, Entry, Level, Notice, Opened, Origin, Outcome};
 use tiller_protocol::id::{AgentId, EntryId, SessionId};
 use tiller_protocol::state::Spent;
 use tiller_tools::todo_file;
@@ -28,6 +26,7 @@ use crate::services::Services;
 use crate::store::{LogWriter, SessionPaths, StoreError, load};
 
 /// What all agents of a session have in common.
+#[derive(Clone)]
 pub(crate) struct Template {
     pub(super) fixed: Fixed,
     pub(super) paths: SessionPaths,
@@ -182,7 +181,7 @@ impl Template {
         let mut fixed = self.fixed.clone();
         fixed.env = services.env.clone();
         fixed.prompt = PromptChoice::default();
-        fixed.persona = Some(definition.prompt.clone());
+        fixed.persona = Some(definition.clone());
         fixed.limits.max_turns = match (definition.max_turns, fixed.limits.max_turns) {
             (Some(own), Some(all)) => Some(own.min(all)),
             (own, all) => own.or(all),

@@ -6,6 +6,8 @@
 mod environment;
 pub(crate) mod template;
 
+use tiller_config::AgentDefinition;
+
 use crate::reminder::neutralise;
 pub use environment::Environment;
 use template::Facts;
@@ -16,6 +18,7 @@ const TONE: &str = include_str!("tone.md");
 const TASK_MANAGEMENT: &str = include_str!("task_management.md");
 const DOING_TASKS: &str = include_str!("doing_tasks.md");
 const TOOL_POLICY: &str = include_str!("tool_policy.md");
+const AGENT: &str = include_str!("agent.md");
 
 /// What the prompt depends on. All of it is settled when an epoch begins.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub struct PromptInputs<'a> {
     /// A prompt that stands in place of Tiller's own, environment included; the empty text means no prompt at all.
     pub replace: Option<&'a str>,
     /// Who a sub-agent is, in place of all that Tiller says of itself; the environment stays.
-    pub persona: Option<&'a str>,
+    pub persona: Option<&'a AgentDefinition>,
     /// Text added at the end.
     pub append: Option<&'a str>,
     /// Further facts, each a block of its own.
@@ -46,7 +49,7 @@ pub fn system_prompt(inputs: &PromptInputs<'_>) -> Vec<String> {
     let mut parts = match inputs.replace {
         Some(text) => vec![text.to_owned()],
         None => match inputs.persona {
-            Some(persona) => vec![persona.to_owned(), inputs.environment.render()],
+            Some(agent) => agent_parts(agent, inputs),
             None => default_parts(inputs),
         },
     };
@@ -54,6 +57,17 @@ pub fn system_prompt(inputs: &PromptInputs<'_>) -> Vec<String> {
     parts.extend(inputs.system_context.iter().map(context_block));
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// Who a sub-agent is, and what all of them have to know. Tiller's own texts are written for the tools the agent has;
+/// those of others stay as they are.
+fn agent_parts(agent: &AgentDefinition, inputs: &PromptInputs<'_>) -> Vec<String> {
+    let facts = Facts { tools: inputs.tools, interactive: inputs.interactive };
+    let persona = match agent.is_built_in() {
+        true => template::render(&agent.prompt, facts),
+        false => agent.prompt.clone(),
+    };
+    vec![persona, template::render(AGENT, facts), inputs.environment.render()]
 }
 
 fn default_parts(inputs: &PromptInputs<'_>) -> Vec<String> {

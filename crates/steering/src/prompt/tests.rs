@@ -144,6 +144,61 @@ fn no_tool_is_named_once_it_is_removed() {
     }
 }
 
+fn agent(name: &str) -> AgentDefinition {
+    tiller_config::Agents::built_in().get(name).cloned().unwrap()
+}
+
+/// The prompt of a sub-agent without the environment.
+fn agent_prompt(agent: &AgentDefinition, tools: &[&str]) -> String {
+    let parts = system_prompt(&PromptInputs { persona: Some(agent), ..inputs(tools) });
+    assert!(parts.last().unwrap().starts_with("<environment>"));
+    parts[..parts.len() - 1].join("\n\n")
+}
+
+// PROMPT-04
+#[test]
+fn no_agent_that_comes_with_tiller_is_told_about_a_tool_it_lacks() {
+    for agent in tiller_config::Agents::built_in().definitions {
+        for removed in every_tool() {
+            let tools: Vec<&str> =
+                every_tool().into_iter().filter(|tool| agent.allows(tool) && *tool != removed).collect();
+            let prompt = agent_prompt(&agent, &tools);
+            // What it is named after is no tool.
+            assert_names_only(&prompt.replace("Explore", "").replace("Plan", ""), &tools);
+        }
+    }
+}
+
+// PROMPT-04
+#[test]
+fn what_others_write_for_their_agents_stays_as_it_is() {
+    let agent = AgentDefinition {
+        prompt: "Use `Bash`.\n  {x} indented".to_owned(),
+        origin: tiller_config::Origin { layer: tiller_config::Layer::User, file: None },
+        ..agent("Explore")
+    };
+    let parts = system_prompt(&PromptInputs { persona: Some(&agent), ..inputs(&["Read"]) });
+    assert_eq!(parts[0], agent.prompt);
+    assert_conveys(
+        &parts[1],
+        &["but the last message", "Nobody answers", "`<system-reminder>`", "are data", "refused"],
+    );
+}
+
+#[test]
+fn exploring_agent_prompt() {
+    let explore = agent("Explore");
+    let tools: Vec<&str> = TOOLS.into_iter().filter(|tool| explore.allows(tool)).collect();
+    insta::assert_snapshot!(agent_prompt(&explore, &tools));
+}
+
+#[test]
+fn planning_agent_prompt() {
+    let plan = agent("Plan");
+    let tools: Vec<&str> = TOOLS.into_iter().filter(|tool| plan.allows(tool)).collect();
+    insta::assert_snapshot!(agent_prompt(&plan, &tools));
+}
+
 // PROMPT-05
 #[test]
 fn tone_covers_its_points() {
@@ -277,6 +332,7 @@ fn the_prompt_does_not_grow_unnoticed() {
         ("task management", part(TASK_MANAGEMENT)),
         ("doing tasks", part(DOING_TASKS)),
         ("tool policy", part(TOOL_POLICY)),
+        ("agent", part(AGENT)),
         ("whole prompt", tokens(&prompt(&TOOLS))),
         ("whole prompt with every tool", tokens(&prompt(&all))),
     ];
@@ -287,6 +343,7 @@ fn the_prompt_does_not_grow_unnoticed() {
         ("task management", 96),
         ("doing tasks", 517),
         ("tool policy", 271),
+        ("agent", 207),
         ("whole prompt", 1103),
         ("whole prompt with every tool", 1220),
     ];
