@@ -120,9 +120,10 @@ impl Output {
         match tally.turn.end.as_ref().map(|end| &end.outcome) {
             Some(Outcome::Success) => {
                 line(tally.answer().trim_end())?;
-                for denial in &tally.turn.denials {
+                for (denial, reason) in tally.turn.denials.iter().zip(&tally.turn.denial_reasons) {
                     let tool = denial["tool_name"].as_str().unwrap_or_default();
-                    self.complain(&format!("{tool} was not permitted: {}", denial["tool_input"]));
+                    let input = &denial["tool_input"];
+                    self.complain(&format!("{tool} was not permitted, because {reason}: {input}"));
                 }
             }
             Some(Outcome::PlanHandedOver { plan, path }) => {
@@ -190,6 +191,7 @@ impl Output {
             | Event::CallStopped(_)
             | Event::Progress { .. }
             | Event::HookStarted { .. }
+            | Event::Rewind(_)
             | Event::Rejected(_) => Ok(()),
         }
     }

@@ -32,6 +32,8 @@ pub(crate) struct TurnTally {
     pub(crate) usage: Usage,
     pub(crate) stop_reason: Option<String>,
     pub(crate) denials: Vec<Value>,
+    /// Why, for people.
+    pub(crate) denial_reasons: Vec<String>,
     pub(crate) end: Option<TurnEnd>,
     answer: (Option<MessageId>, String),
     /// The last response with calls.
@@ -49,12 +51,18 @@ impl TurnTally {
             usage: Usage::default(),
             stop_reason: None,
             denials: Vec::new(),
+            denial_reasons: Vec::new(),
             end: None,
             answer: (None, String::new()),
             calling: None,
             denied_last: false,
             was_cut: false,
         }
+    }
+
+    fn deny(&mut self, decision: &DecisionRecord) {
+        self.denials.push(denial(decision));
+        self.denial_reasons.push(decision.message.clone());
     }
 }
 
@@ -82,7 +90,7 @@ impl Tally {
             && let Body::Decision(decision) = &entry.body
             && decision.behavior == "deny"
         {
-            self.turn.denials.push(denial(decision));
+            self.turn.deny(decision);
         }
     }
 
@@ -121,7 +129,7 @@ impl Tally {
             }
             Body::Decision(decision) if decision.behavior == "deny" => {
                 self.turn.denied_last = true;
-                self.turn.denials.push(denial(decision));
+                self.turn.deny(decision);
             }
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}

@@ -69,7 +69,7 @@ fn a_needed_tool_that_was_denied_is_3() {
         (Some("Bash"), &json!("touch x"))
     );
     assert_eq!((text.stdout.as_str(), code), ("I could not.\n", 3));
-    assert!(text.stderr.contains("Bash was not permitted"), "{}", text.stderr);
+    assert!(text.stderr.contains("Bash was not permitted, because no rule allows"), "{}", text.stderr);
 }
 
 // HEAD-01: whatever was finished beside the denied call, and in whatever order.
