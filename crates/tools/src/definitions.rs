@@ -1,9 +1,10 @@
-//! What the provider is told about the file tools.
+//! What the provider is told about the tools for files and for planning.
 
 use serde_json::json;
+use tiller_protocol::mode::Mode;
 
 use crate::harness::Bench;
-use crate::{Registry, file_tools};
+use crate::{Input, Registry, View, file_tools, plan_tools};
 
 #[test]
 fn definitions_are_as_agreed() {
@@ -38,4 +39,95 @@ fn the_safety_table_holds() {
         let call = bench.prepare(tool, &input);
         assert_eq!((call.parallel(), call.read_only()), (safe, safe), "{tool}");
     }
+}
+
+#[test]
+fn definitions_for_planning_are_as_agreed() {
+    for spec in plan_tools(Registry::default()).specs() {
+        insta::assert_json_snapshot!(spec.name, spec.definition);
+    }
+}
+
+#[test]
+fn prompts_for_planning_stay_small() {
+    let limits = [("EnterPlanMode", 440), ("ExitPlanMode", 330), ("AskUserQuestion", 230)];
+    for (spec, (name, tokens)) in plan_tools(Registry::default()).specs().iter().zip(limits) {
+        assert_eq!(spec.name, name);
+        let used = spec.definition["description"].as_str().unwrap().len().div_ceil(4);
+        assert!(used <= tokens, "{name}: {used} tokens");
+    }
+}
+
+fn prompt_of(tool: &str) -> String {
+    let specs = plan_tools(Registry::default()).specs();
+    let spec = specs.iter().find(|spec| spec.name == tool).unwrap();
+    spec.definition["description"].as_str().unwrap().to_owned()
+}
+
+// PROMPT-16
+#[test]
+fn entering_plan_mode_is_taught_with_reasons_and_examples() {
+    let prompt = prompt_of("EnterPlanMode");
+    let (before, examples) = prompt.split_once("\nGood\n").unwrap();
+    let (good, bad) = examples.split_once("\nBad\n").unwrap();
+    let listed = |text: &str| text.lines().filter(|line| line.starts_with("- \"")).count();
+    assert!(listed(good) >= 3 && listed(bad) >= 3);
+    assert_eq!(before.lines().filter(|line| line.starts_with("- ")).count(), 5, "the reasons");
+    for said in [
+        "Not for a job whose solution is plain",
+        "`Task`",
+        "`Glob`, `Grep` and `Read`",
+        "conventions",
+        "`ExitPlanMode`",
+    ] {
+        assert!(before.contains(said), "{said}");
+    }
+    for said in ["has to agree", "costs time", "in doubt, implement", "ask whether a plan is wanted"] {
+        assert!(bad.contains(said), "{said}");
+    }
+}
+
+// PROMPT-17
+#[test]
+fn leaving_plan_mode_is_taught_with_the_file_and_examples() {
+    let prompt = prompt_of("ExitPlanMode");
+    for said in [
+        "no parameter",
+        "plan file",
+        "only for tasks that lead to writing code",
+        "`AskUserQuestion` first",
+        "by its purpose",
+    ] {
+        assert!(prompt.contains(said), "{said}");
+    }
+    assert_eq!(prompt.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count(), 3);
+    let asking = prompt_of("AskUserQuestion");
+    assert!(
+        asking.contains("(recommended)")
+            && asking.contains("Never ask with it whether the plan is acceptable")
+    );
+}
+
+// EXEC-35, EXEC-36, EXEC-39
+#[test]
+fn tools_for_planning_are_as_safe_as_they_say() {
+    let bench = Bench::new();
+    let question = json!({"questions": [{"question": "Which?", "header": "Kind", "options": [
+        {"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
+    for (tool, input, safe, read_only) in [
+        ("EnterPlanMode", json!({}), true, true),
+        ("ExitPlanMode", json!({"later": "extension"}), true, false),
+        ("AskUserQuestion", question, false, false),
+    ] {
+        let call = bench.prepare(tool, &input);
+        assert_eq!((call.parallel(), call.read_only()), (safe, read_only), "{tool}");
+        assert!(call.access(&bench.view()).is_empty());
+    }
+    let registry = plan_tools(Registry::default());
+    assert!(registry.prepare("EnterPlanMode", Input::Json(&json!({"plan": "x"}))).is_err());
+    let agent = View { sub_agent: true, ..bench.view() };
+    let refused = bench.prepare("EnterPlanMode", &json!({})).validate(&agent).unwrap_err();
+    assert!(refused.contains("not available to agents"), "{refused}");
+    let planning = View { mode: Mode::Plan, ..bench.view() };
+    assert!(bench.prepare("EnterPlanMode", &json!({})).validate(&planning).is_err());
 }
