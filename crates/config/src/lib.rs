@@ -26,7 +26,7 @@ pub use agent::{AgentDefinition, Agents, Isolation, agents};
 pub use change::{set, write_updates};
 pub use definition::{
     DEFAULT_MODEL, Hook, HookEvent, HookGroup, LanguageServer, Network, OnFailure, Permissions, RuleTest,
-    Sandbox, Secrets, Settings, Steering, Web,
+    Sandbox, Secrets, Settings, Steering, Terminal, TerminalTheme, Web,
 };
 pub use dirs::{Places, Target, config_dir};
 pub use error::{Problem, SettingsError};
@@ -36,7 +36,8 @@ pub use recent::{Feature, note_use};
 pub use reference::reference;
 pub use request::{CommandLine, ProjectTrust, Sources};
 pub use resolve::{
-    Resolved, ResolvedPermissions, ResolvedSandbox, ResolvedSecrets, ResolvedSteering, ResolvedWeb,
+    Resolved, ResolvedPermissions, ResolvedSandbox, ResolvedSecrets, ResolvedSteering, ResolvedTerminal,
+    ResolvedWeb,
 };
 pub use row::Row;
 pub use trust::{

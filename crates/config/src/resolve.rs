@@ -9,7 +9,8 @@ use tiller_protocol::mode::Mode;
 
 use crate::definition::{
     DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING,
-    DEFAULT_STYLE, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings,
+    DEFAULT_STYLE, DEFAULT_VIM, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings,
+    TerminalTheme,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -54,6 +55,8 @@ pub struct Resolved {
     pub diagnostics_wait_ms: Sourced<u64>,
     /// Language servers by language.
     pub language_servers: BTreeMap<String, Sourced<LanguageServer>>,
+    /// Tiller at a terminal.
+    pub terminal: ResolvedTerminal,
     /// What had to be left out.
     #[serde(skip)]
     pub warnings: Vec<Problem>,
@@ -109,6 +112,20 @@ pub struct ResolvedSecrets {
 pub struct ResolvedSteering {
     /// Kinds of attachments to leave out.
     pub mute: Vec<Sourced<String>>,
+}
+
+/// Tiller at a terminal.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedTerminal {
+    /// The colours, if any were chosen.
+    pub theme: Sourced<Option<TerminalTheme>>,
+    /// Whether the input has Vim keys.
+    pub vim: Sourced<bool>,
+    /// What keys do, by key.
+    pub keys: BTreeMap<String, Sourced<String>>,
+    /// The command that prints the status line, if there is one.
+    pub status_line: Sourced<Option<String>>,
 }
 
 /// What the web tools may reach.
@@ -167,6 +184,12 @@ impl Resolved {
             diagnostics: stack.highest(|s| s.diagnostics, DEFAULT_DIAGNOSTICS),
             diagnostics_wait_ms: stack.highest(|s| s.diagnostics_wait_ms, DEFAULT_WAIT_MS),
             language_servers: stack.named(|s| &s.language_servers),
+            terminal: ResolvedTerminal {
+                theme: stack.highest(|s| s.terminal.theme.map(Some), None),
+                vim: stack.highest(|s| s.terminal.vim, DEFAULT_VIM),
+                keys: stack.named(|s| &s.terminal.keys),
+                status_line: stack.highest(|s| s.terminal.status_line.clone().map(Some), None),
+            },
             warnings,
         })
     }

@@ -75,7 +75,7 @@ impl Concern {
     fn new(row: Row) -> Self {
         let key = keys().iter().find(|key| is_about(&row, key));
         let danger = match row.key.split('.').next() {
-            Some("hooks" | "env" | "diagnostics" | "languageServers") => Danger::Runs,
+            Some("hooks" | "env" | "diagnostics" | "languageServers" | "terminal") => Danger::Runs,
             _ => Danger::Loosens,
         };
         Self { danger, meaning: key.map(|key| key.meaning.clone()).unwrap_or_default(), row }

@@ -161,7 +161,9 @@ pub fn wrap(line: &Line<'_>, columns: u16, hang: u16) -> Vec<Line<'static>> {
     loop {
         let indent = if rows.is_empty() { 0 } else { hang };
         let end = row_end(&glyphs, start, columns - indent);
-        rows.push(row(&glyphs[start..end], indent));
+        let is_last = end == glyphs.len();
+        let blank = glyphs[start..end].iter().rev().take_while(|glyph| !is_last && glyph.is_space()).count();
+        rows.push(row(&glyphs[start..end - blank], indent));
         start = end;
         // The space at which a line was cut belongs to neither row.
         while start < glyphs.len() && glyphs[start].is_space() {

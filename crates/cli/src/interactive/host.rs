@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tiller_config::config_dir;
 use tiller_engine::store;
@@ -11,6 +12,7 @@ use tiller_protocol::entry::Level;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 use tiller_tui::host::{Host, Later, PastSession, Reply, Request};
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::TaskTracker;
@@ -19,6 +21,8 @@ use super::{before, editor, files, history};
 
 /// Characters of the output of a command line of the user's own that are kept.
 const OUTPUT: usize = 30_000;
+/// How long the command of the status line may take.
+const STATUS_LIMIT: Duration = Duration::from_secs(2);
 /// The file that notes go to.
 const NOTES: &str = "AGENTS.md";
 
@@ -26,12 +30,14 @@ const NOTES: &str = "AGENTS.md";
 pub(super) struct World {
     env: Env,
     session: SessionId,
+    /// The command that prints the status line.
+    status_line: Option<String>,
     tasks: TaskTracker,
 }
 
 impl World {
-    pub(super) fn new(env: Env, session: SessionId) -> Arc<Self> {
-        Arc::new(Self { env, session, tasks: TaskTracker::new() })
+    pub(super) fn new(env: Env, session: SessionId, status_line: Option<String>) -> Arc<Self> {
+        Arc::new(Self { env, session, status_line, tasks: TaskTracker::new() })
     }
 
     /// Waits for what is under way.
@@ -43,9 +49,13 @@ impl World {
 
 impl Host for World {
     fn ask(&self, request: Request, replies: UnboundedSender<Reply>) {
-        let (env, session) = (self.env.clone(), self.session);
+        let (env, session, status_line) = (self.env.clone(), self.session, self.status_line.clone());
         self.tasks.spawn(async move {
-            if let Some(reply) = answer(request, &env, session).await {
+            let reply = match (request, status_line) {
+                (Request::StatusLine(facts), Some(command)) => status(&command, &facts, &env).await,
+                (request, _) => answer(request, &env, session).await,
+            };
+            if let Some(reply) = reply {
                 // A front end that has ended needs no answer.
                 let _ = replies.send(reply);
             }
@@ -129,6 +139,25 @@ async fn shell(command: &str, env: &Env) -> Reply {
         }
         Err(error) => told(Level::Error, format!("the command could not be started: {error}")),
     }
+}
+
+/// What the user's command makes of the facts; nothing if it fails.
+async fn status(command: &str, facts: &str, env: &Env) -> Option<Reply> {
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(&env.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .ok()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A command that does not read its input is fine.
+        let _ = stdin.write_all(facts.as_bytes()).await;
+    }
+    let output = tokio::time::timeout(STATUS_LIMIT, child.wait_with_output()).await.ok()?.ok()?;
+    Some(Reply::StatusLine(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// Adds a line to the project's instructions.

@@ -10,20 +10,30 @@ use tiller_tui::theme::Palette;
 use tiller_tui::{Manner, Surface};
 
 use crate::args::Args;
+use crate::{complain, settings};
 
 /// How questions are shown before there are settings.
 pub(super) fn manner(args: &Args, env: &Env) -> Manner {
     Manner { surface: surface(args, env), palette: palette(env), keys: Arc::new(Keymap::default()) }
 }
 
-/// What the user has chosen.
-pub(super) fn options(_: &Args, _: &Env, manner: &Manner) -> anyhow::Result<Options> {
-    Ok(Options {
-        palette: manner.palette,
-        vim: false,
-        keys: Arc::clone(&manner.keys),
-        status_command: false,
-    })
+/// What the user has chosen in settings. Keys that are not understood are left out, with a warning.
+pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result<(Options, Option<String>)> {
+    let terminal = settings::load(args, env)?.terminal;
+    let chosen = terminal.theme.value.and_then(|theme| Palette::named(theme.name()));
+    let no_color = env.var("NO_COLOR").is_some();
+    let bindings = terminal.keys.iter().map(|(key, action)| (key.as_str(), action.value.as_str()));
+    let keys = Keymap::with(bindings).unwrap_or_else(|errors| {
+        errors.iter().for_each(|error| complain(&format!("warning: terminal.keys: {error}")));
+        Keymap::default()
+    });
+    let options = Options {
+        palette: chosen.filter(|_| !no_color).unwrap_or(manner.palette),
+        vim: terminal.vim.value,
+        keys: Arc::new(keys),
+        status_command: terminal.status_line.value.is_some(),
+    };
+    Ok((options, terminal.status_line.value))
 }
 
 fn surface(args: &Args, env: &Env) -> Surface {

@@ -57,7 +57,7 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
             Left::Cleared => Some(Start::Cleared),
             Left::Resume(id) => Some(Start::Resume(id)),
             Left::Quit => {
-                farewell(id, args.no_session_persistence);
+                farewell(id, &env);
                 return Ok(Exit::Success);
             }
             Left::Lost => anyhow::bail!("the session ended unexpectedly; `tiller --resume {id}` continues it"),
@@ -81,9 +81,9 @@ async fn work(
     let past = past(&setup.start, env);
     let config_dir = config_dir(env);
     let window = Catalog::shipped()?.info(&facts.model).context_window;
-    let options = look::options(args, env, manner)?;
+    let (options, status_line) = look::options(args, env, manner)?;
     let session = Session::start(setup)?;
-    let (id, world) = (session.id, World::new(env.clone(), session.id));
+    let (id, world) = (session.id, World::new(env.clone(), session.id, status_line));
     let info = Info {
         id,
         cwd: env.cwd.clone(),
@@ -134,9 +134,11 @@ fn advice(args: &Args) -> Vec<String> {
         .collect()
 }
 
-/// How to come back.
-fn farewell(id: SessionId, is_gone: bool) {
-    if !is_gone {
+/// How to come back, if anything was said.
+fn farewell(id: SessionId, env: &Env) {
+    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
+    if store::latest(&config_dir(env), &project).is_some_and(|latest| latest.id == id) {
+        // That nobody reads it is no reason to fail.
         let _ = crate::text::print(&format!("tiller --resume {id} continues this session"));
     }
 }

@@ -49,5 +49,7 @@ mod sessions_command;
 mod steering;
 mod stream_input;
 mod telemetry;
+mod terminal;
+mod terminal_scrollback;
 mod tools;
 mod trust;

@@ -6,6 +6,7 @@ mod hook;
 mod language;
 mod permission;
 mod sandbox;
+mod terminal;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ pub(crate) use language::{DEFAULT_DIAGNOSTICS, DEFAULT_WAIT_MS};
 pub use permission::{Permissions, RuleTest};
 pub(crate) use sandbox::DEFAULT_ENABLED as DEFAULT_SANDBOX;
 pub use sandbox::{Network, Sandbox};
+pub(crate) use terminal::DEFAULT_VIM;
+pub use terminal::{Terminal, TerminalTheme};
 
 /// The model when nobody chose one.
 pub const DEFAULT_MODEL: &str = "sonnet";
@@ -86,6 +89,8 @@ pub struct Settings {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-trust" = true))]
     pub language_servers: BTreeMap<String, LanguageServer>,
+    /// Tiller at a terminal.
+    pub terminal: Terminal,
     /// In the managed file: keys for which no other layer counts. Deny and ask rules of other layers count all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locked: Vec<String>,

@@ -7,12 +7,15 @@ use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 use tiller_protocol::ask::Ask;
 use tiller_protocol::command::Command;
-use tiller_protocol::entry::Level;
+use tiller_protocol::entry::{Level, Queued};
 use tiller_protocol::id::{AskId, SessionId};
 
+use super::queue::Change;
 use super::{App, Effect, Exit};
+use crate::cell::content_text;
 use crate::dialog::{Attention, Choice, ChoiceOption, ChoiceOutcome, PendingOutcome, Render};
 use crate::host::{PastSession, Request};
+use crate::text::{clean, fit};
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
@@ -28,6 +31,8 @@ pub(super) struct Overlay {
 enum Subject {
     Session(Vec<SessionId>),
     Palette,
+    Queued(Vec<Queued>),
+    Change(Box<Queued>),
 }
 
 impl App {
@@ -96,6 +101,16 @@ impl App {
                 Some(id) => self.quit(Exit::Resume(*id)),
                 None => Vec::new(),
             },
+            Subject::Queued(waiting) => {
+                if let Some(queued) = waiting.get(index) {
+                    self.choose_change(queued.clone());
+                }
+                Vec::new()
+            }
+            Subject::Change(queued) => match Change::ALL.get(index) {
+                Some(change) => self.change_queued(queued, *change),
+                None => Vec::new(),
+            },
             Subject::Palette => match Palette::ALL.get(index) {
                 Some(palette) => self.set_palette(*palette),
                 None => Vec::new(),
@@ -118,6 +133,19 @@ impl App {
         Vec::new()
     }
 
+    pub(super) fn choose_queued(&mut self, waiting: Vec<Queued>) {
+        let label = |queued: &Queued| ChoiceOption::plain(clean(&content_text(&queued.content)).replace('\n', " "));
+        let choice = self.choice("Which one?", waiting.iter().map(label).collect());
+        self.overlay = Some(Overlay { choice, subject: Subject::Queued(waiting) });
+    }
+
+    pub(super) fn choose_change(&mut self, queued: Queued) {
+        let title = fit(&clean(&content_text(&queued.content)).replace('\n', " "), 60);
+        let options = Change::ALL.iter().map(|change| ChoiceOption::plain(change.label(&queued))).collect();
+        let choice = self.choice(&title, options);
+        self.overlay = Some(Overlay { choice, subject: Subject::Change(Box::new(queued)) });
+    }
+
     pub(super) fn choose_palette(&mut self) -> Vec<Effect> {
         let options = Palette::ALL.iter().map(|palette| ChoiceOption::plain(palette.name())).collect();
         let current = Palette::ALL.iter().position(|palette| *palette == self.look.theme.palette).unwrap_or(0);
@@ -133,7 +161,7 @@ impl App {
 
     pub(super) fn set_palette(&mut self, palette: Palette) -> Vec<Effect> {
         self.look.theme = Theme::new(palette);
-        let keep = Request::Keep { key: "tui.theme".to_owned(), value: palette.name().to_owned() };
+        let keep = Request::Keep { key: "terminal.theme".to_owned(), value: palette.name().to_owned() };
         vec![Effect::Ask(keep), Effect::Redraw]
     }
 

@@ -290,7 +290,7 @@ impl App {
             Event::Rejected(problem) => self.tell(Level::Error, &problem),
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
-            Event::HookStarted { .. } => {}
+            Event::HookStarted { .. } | Event::Rewind(_) => {}
         }
         Vec::new()
     }
@@ -329,7 +329,7 @@ impl App {
                 self.tell(Level::Warning, &problem);
             }
             Reply::Clipboard(path) => {
-                let image = self.input.attach(path);
+                let image = self.input.attach(&path);
                 return vec![Effect::Ask(Request::LoadImage(image))];
             }
             Reply::Text(text) => self.print(&text),

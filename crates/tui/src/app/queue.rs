@@ -11,6 +11,8 @@ use crate::text::{clean, fit};
 
 /// Rows of the queue that are shown.
 const MOST: usize = 4;
+/// Fewer columns get fewer words.
+const NARROW: u16 = 60;
 
 /// The queue above the input.
 pub(super) fn rows<'a>(
@@ -28,10 +30,11 @@ pub(super) fn rows<'a>(
 
 fn row(queued: &Queued, working: bool, paper: &Paper<'_>) -> Line<'static> {
     let (mark, when) = match (queued.delivery, working) {
-        (Delivery::Steer, true) => ("↪ ", "lands after the running step"),
-        (Delivery::Queue, true) => ("⧗ ", "lands after the turn"),
-        (_, false) => ("⧗ ", "waits for your next message"),
+        (Delivery::Steer, true) => ("↪ ", ["lands after the running step", "next step"]),
+        (Delivery::Queue, true) => ("⧗ ", ["lands after the turn", "after turn"]),
+        (_, false) => ("⧗ ", ["waits for your next message", "waits"]),
     };
+    let when = when[usize::from(paper.columns < NARROW)];
     let text = clean(&content_text(&queued.content)).lines().next().unwrap_or_default().to_owned();
     let room = usize::from(paper.columns).saturating_sub(crate::text::width(when) + 5);
     Line::from(vec![
@@ -41,15 +44,50 @@ fn row(queued: &Queued, working: bool, paper: &Paper<'_>) -> Line<'static> {
     ])
 }
 
+/// What can be done about something that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Edit,
+    Redeliver,
+    Drop,
+}
+
+impl Change {
+    pub(super) const ALL: [Self; 3] = [Self::Edit, Self::Redeliver, Self::Drop];
+
+    pub(super) fn label(self, queued: &Queued) -> &'static str {
+        match (self, queued.delivery) {
+            (Self::Edit, _) => "Edit it",
+            (Self::Redeliver, Delivery::Steer) => "Deliver it after the turn",
+            (Self::Redeliver, Delivery::Queue) => "Deliver it after the running step",
+            (Self::Drop, _) => "Drop it",
+        }
+    }
+}
+
 impl App {
-    /// Takes the last waiting input back into the editor.
+    /// Lets the user change what waits.
     pub(super) fn edit_queue(&mut self) -> Vec<Effect> {
-        let Some(queued) = self.state.queue.back().cloned() else {
-            self.remark("nothing is queued");
-            return Vec::new();
+        let waiting: Vec<Queued> = self.state.queue.iter().cloned().collect();
+        match waiting.as_slice() {
+            [] => self.remark("nothing is queued"),
+            [only] => self.choose_change(only.clone()),
+            _ => self.choose_queued(waiting),
+        }
+        Vec::new()
+    }
+
+    pub(super) fn change_queued(&mut self, queued: &Queued, change: Change) -> Vec<Effect> {
+        let command = match (change, queued.delivery) {
+            (Change::Edit, _) => {
+                let text = content_text(&queued.content);
+                self.input.give_back(&Past { purpose: Purpose::Prompt, text });
+                Command::Dequeue(queued.id)
+            }
+            (Change::Redeliver, Delivery::Steer) => Command::Redeliver(queued.id, Delivery::Queue),
+            (Change::Redeliver, Delivery::Queue) => Command::Redeliver(queued.id, Delivery::Steer),
+            (Change::Drop, _) => Command::Dequeue(queued.id),
         };
-        let text = content_text(&queued.content);
-        self.input.give_back(&Past { purpose: Purpose::Prompt, text });
-        vec![Effect::Send(Command::Dequeue(queued.id))]
+        vec![Effect::Send(command)]
     }
 }

@@ -38,6 +38,9 @@ struct Block {
 enum Kind {
     Code { language: String },
     Item,
+    /// Complete at the latest when a blank line follows.
+    Plain,
+    /// Complete when something else follows.
     Other,
 }
 
@@ -99,9 +102,13 @@ impl Stream {
     }
 
     fn blocks(&mut self, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
+        // A line that is not complete may still turn out to belong to the block before.
         let rest = &self.text[self.given..];
+        let rest = &rest[..rest.rfind('\n').map_or(0, |end| end + 1)];
         let blocks = top_level(rest);
-        let Some((last, complete)) = blocks.split_last() else { return };
+        let Some((last, before)) = blocks.split_last() else { return };
+        let is_closed = matches!(last.kind, Kind::Plain) && rest.ends_with("\n\n");
+        let complete = if is_closed { &blocks } else { before };
         let mut given = 0;
         for (at, block) in complete.iter().enumerate() {
             let end = blocks.get(at + 1).map_or(rest.len(), |next| next.start);
@@ -189,6 +196,9 @@ fn top_level(source: &str) -> Vec<Block> {
                     Tag::CodeBlock(CodeBlockKind::Fenced(language)) if is_top => {
                         let kind = Kind::Code { language: language.to_string() };
                         blocks.push(Block { start: range.start, kind });
+                    }
+                    Tag::Paragraph | Tag::Heading { .. } | Tag::Table(_) if is_top => {
+                        blocks.push(Block { start: range.start, kind: Kind::Plain });
                     }
                     _ if is_top => blocks.push(Block { start: range.start, kind: Kind::Other }),
                     _ => {}

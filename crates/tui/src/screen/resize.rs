@@ -70,16 +70,16 @@ impl Screen {
             return Some(Wrapping::Never);
         }
         let (cursor, top) = (cursor?, self.top?);
-        let was_at_the_bottom = usize::from(top) + self.rows.len() >= usize::from(self.size.height);
-        let expected = |extent: Extent| {
+        let is_plausible = |extent: Extent| {
+            // Terminals keep the end of what was written in sight. Those that have become taller may bring as many lines
+            // back from the scrollback as there are.
             let at_the_bottom = size.height.saturating_sub(1 + extent.below);
-            if was_at_the_bottom { at_the_bottom } else { at_the_bottom.min(top + extent.above) }
+            let where_it_was = (top + extent.above).min(at_the_bottom);
+            (where_it_was..=at_the_bottom).contains(&cursor)
         };
-        match (cursor == expected(wrapped), cursor == expected(cut)) {
+        match (is_plausible(wrapped), is_plausible(cut)) {
             (true, false) => Some(Wrapping::Anew),
             (false, true) => Some(Wrapping::Never),
-            // A terminal that did not scroll although it has become taller.
-            (false, false) if cursor == top + self.cursor.1 => Some(Wrapping::Never),
             _ => None,
         }
     }

@@ -158,7 +158,7 @@ impl App {
         self.vim = !self.vim;
         self.input.set_vim(self.vim);
         self.tell(Level::Info, if self.vim { "Vim keys are on." } else { "Vim keys are off." });
-        vec![Effect::Ask(Request::Keep { key: "tui.vim".to_owned(), value: self.vim.to_string() })]
+        vec![Effect::Ask(Request::Keep { key: "terminal.vim".to_owned(), value: self.vim.to_string() })]
     }
 }
 

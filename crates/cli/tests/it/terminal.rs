@@ -1,0 +1,313 @@
+//! Tiller at a terminal: the real binary, typed to and looked at.
+
+use serde_json::json;
+use tiller_testkit::terminal::{LongRows, Program};
+use tiller_testkit::{Gate, Reply};
+
+use crate::harness::{World, eventually};
+
+const ENTER: &str = "\r";
+const ESC: &str = "\x1b";
+const SHIFT_TAB: &str = "\x1b[Z";
+const CTRL_B: &str = "\x02";
+const CTRL_C: &str = "\x03";
+const CTRL_G: &str = "\x07";
+
+/// What is shown when input is awaited.
+pub(crate) const READY: &str = "What shall be done?";
+
+/// Starts Tiller in a terminal.
+pub(crate) fn open(world: &World, args: &[&str], columns: u16, rows: u16) -> Program {
+    let mut command = world.command(args);
+    command.env("TERM", "xterm-256color");
+    Program::start(&command, columns, rows, LongRows::Wrap)
+}
+
+fn begin(world: &World, args: &[&str]) -> Program {
+    let program = open(world, args, 80, 30);
+    program.until_shown(READY);
+    program
+}
+
+/// Leaves by pressing Ctrl+C twice.
+pub(crate) fn leave(mut program: Program) -> Program {
+    program.until_shown(READY);
+    program.type_in(CTRL_C);
+    program.until_shown("press Ctrl+C again");
+    program.type_in(CTRL_C);
+    assert_eq!(program.wait(), 0, "{}", program.text());
+    program
+}
+
+fn say(program: &Program, text: &str) {
+    program.type_in(text);
+    program.until_shown(text);
+    program.type_in(ENTER);
+}
+
+// TERM-01 TERM-02
+#[test]
+fn a_prompt_is_answered_and_the_terminal_is_given_back() {
+    let world = World::new();
+    world.server.reply(Reply::text("A **short** answer.").chunked(3));
+    let program = begin(&world, &[]);
+    say(&program, "hello there");
+    program.until_shown("● A short answer.");
+    let program = leave(program);
+    let text = program.text();
+    assert!(text.contains("> hello there") && text.contains("tiller --resume"), "{text}");
+    assert!(!text.contains("───"), "the live area is gone:\n{text}");
+    assert!(!program.look(|terminal| terminal.screen().hide_cursor() || terminal.screen().bracketed_paste()));
+    world.server.assert_clean();
+}
+
+/// A command that runs until the test lets it end.
+fn waiting_command(world: &World) {
+    let command = "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo it is done";
+    world.server.reply(Reply::new().tool("Bash", json!({"command": command})));
+}
+
+// VERB-01
+#[test]
+fn what_is_typed_while_a_command_runs_steers() {
+    let world = World::new();
+    waiting_command(&world);
+    world.server.reply(Reply::text("As you wish."));
+    let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
+    say(&program, "work");
+    eventually("the command runs", || world.path("begun").exists());
+    say(&program, "this way");
+    program.until_shown("this way  lands after the running step");
+    world.write("go", "");
+    program.until_shown("steered: delivered now");
+    program.until_shown("As you wish.");
+    assert!(world.server.messages()[1].body.to_string().contains("this way"));
+    leave(program);
+}
+
+// VERB-01
+#[test]
+fn what_is_queued_becomes_a_turn_of_its_own() {
+    let world = World::new();
+    waiting_command(&world);
+    world.server.replies([Reply::text("The first is done."), Reply::text("And the second.")]);
+    let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
+    say(&program, "work");
+    eventually("the command runs", || world.path("begun").exists());
+    program.type_in("afterwards");
+    program.until_shown("› afterwards");
+    program.type_in("\t");
+    program.until_shown("afterwards  lands after the turn");
+    world.write("go", "");
+    program.until_shown("And the second.");
+    assert!(!world.server.messages()[1].body.to_string().contains("afterwards"));
+    assert!(world.server.messages()[2].body.to_string().contains("afterwards"));
+    leave(program);
+}
+
+// VERB-02
+#[test]
+fn esc_stops_a_command_and_keeps_what_is_typed() {
+    let world = World::new();
+    waiting_command(&world);
+    world.server.reply(Reply::text("Something else, then."));
+    let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
+    say(&program, "work");
+    eventually("the command runs", || world.path("begun").exists());
+    program.type_in("half a thought");
+    program.until_shown("› half a thought");
+    program.type_in(ESC);
+    program.until_shown("Stopped.");
+    program.until_shown("› half a thought");
+    program.type_in(ENTER);
+    program.until_shown("Something else, then.");
+    leave(program);
+}
+
+#[test]
+fn esc_stops_the_model_in_the_middle_of_a_word() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.reply(Reply::text("Half of an").gate(&gate).more(" answer"));
+    let program = begin(&world, &[]);
+    say(&program, "write");
+    program.until_shown("● Half of an");
+    program.type_in(ESC);
+    program.until_shown("Stopped.");
+    gate.open();
+    leave(program);
+}
+
+// VERB-03
+#[test]
+fn ctrl_b_lets_a_command_go_on_in_the_background() {
+    let world = World::new();
+    waiting_command(&world);
+    world.server.reply(Reply::text("It runs on."));
+    let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
+    say(&program, "work");
+    eventually("the command runs", || world.path("begun").exists());
+    program.until_shown("ctrl+b to background");
+    program.type_in(CTRL_B);
+    program.until_shown("It runs on.");
+    program.until_shown("1 in background");
+    world.write("go", "");
+    leave(program);
+}
+
+#[test]
+fn permission_is_given_and_refused_by_keys() {
+    let world = World::new();
+    let touch = |file: &str| Reply::new().tool("Bash", json!({"command": format!("touch {file}")}));
+    world.server.replies([touch("first"), Reply::text("Made."), touch("second"), Reply::text("Not made.")]);
+    let program = begin(&world, &[]);
+    say(&program, "make it");
+    program.until_shown("Yes, this once");
+    program.until("the bell rings", |terminal| terminal.bells() > 0);
+    program.type_in("1");
+    program.until_shown("● Made.");
+    assert!(world.path("first").exists());
+    say(&program, "make more");
+    program.until_shown("touch second");
+    program.until_shown("Yes, this once");
+    program.type_in(ESC);
+    program.until_shown("You refused");
+    assert!(!world.path("second").exists());
+    leave(program);
+}
+
+// PERM-13
+#[test]
+fn the_mode_key_goes_through_the_modes() {
+    let world = World::new();
+    let program = begin(&world, &[]);
+    program.until_shown("asks before changes");
+    program.type_in(SHIFT_TAB);
+    program.until_shown("accepts edits");
+    program.type_in(SHIFT_TAB);
+    program.until_shown("PLAN MODE");
+    program.type_in(SHIFT_TAB);
+    program.until_shown("asks before changes");
+    leave(program);
+}
+
+#[test]
+fn the_input_goes_through_the_users_editor() {
+    let world = World::new().program("edit.sh", "#!/bin/sh\nprintf 'edited: %s' \"$(cat \"$1\")\" > \"$1\"\n");
+    world.server.reply(Reply::text("Read."));
+    let mut command = world.command(&[]);
+    command.env("TERM", "xterm-256color").env("EDITOR", world.path("edit.sh"));
+    let program = Program::start(&command, 80, 30, LongRows::Wrap);
+    program.until_shown(READY);
+    program.type_in("a draft");
+    program.until_shown("› a draft");
+    program.type_in(CTRL_G);
+    program.until_shown("› edited: a draft");
+    program.type_in(ENTER);
+    program.until_shown("● Read.");
+    leave(program);
+}
+
+#[test]
+fn a_session_is_chosen_and_continued() {
+    let world = World::new();
+    world.server.replies([Reply::text("The first answer."), Reply::text("The second answer.")]);
+    let program = begin(&world, &[]);
+    say(&program, "remember this");
+    program.until_shown("The first answer.");
+    leave(program);
+    let program = open(&world, &["--resume"], 80, 30);
+    program.until_shown("Continue which session?");
+    program.until_shown("remember this");
+    program.type_in(ENTER);
+    program.until_shown(READY);
+    program.until_shown("The first answer.");
+    say(&program, "and now?");
+    program.until_shown("The second answer.");
+    assert!(world.server.messages()[1].body.to_string().contains("remember this"));
+    leave(program);
+}
+
+#[test]
+fn clear_begins_a_new_session() {
+    let world = World::new();
+    world.server.replies([Reply::text("One."), Reply::text("Two.")]);
+    let program = begin(&world, &[]);
+    say(&program, "first");
+    program.until_shown("● One.");
+    say(&program, "/clear");
+    program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
+    program.until_shown(READY);
+    say(&program, "second");
+    program.until_shown("● Two.");
+    assert!(!world.server.messages()[1].body.to_string().contains("first"));
+    leave(program);
+    assert_eq!(world.logs().len(), 2);
+}
+
+#[test]
+fn without_a_key_it_says_what_to_do() {
+    let world = World::new();
+    let mut command = world.command(&[]);
+    command.env("TERM", "xterm-256color").env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL");
+    let mut program = Program::start(&command, 80, 30, LongRows::Wrap);
+    program.until_shown("Welcome to Tiller");
+    program.until_shown("ANTHROPIC_API_KEY");
+    program.until_shown("Watch the demo");
+    program.type_in("2");
+    assert_eq!(program.wait(), 1);
+}
+
+#[test]
+fn a_project_is_trusted_before_its_settings_run_anything() {
+    let hooks = r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}"#;
+    let world = World::new().file(".tiller/settings.json", hooks);
+    world.server.replies([Reply::text("Untouched."), Reply::text("Touched.")]);
+    let program = open(&world, &[], 80, 30);
+    program.until_shown("Do you trust the files of this project?");
+    program.until_shown("touch ran");
+    program.type_in("2");
+    program.until_shown("This project is not trusted");
+    program.until_shown(READY);
+    say(&program, "go");
+    program.until_shown("Untouched.");
+    assert!(!world.path("ran").exists());
+    leave(program);
+    let program = open(&world, &[], 80, 30);
+    program.until_shown("Do you trust");
+    program.type_in("1");
+    program.until_shown(READY);
+    say(&program, "go");
+    program.until_shown("● Touched.");
+    assert!(world.path("ran").exists());
+    leave(program);
+}
+
+// TERM-01
+#[test]
+fn plain_mode_never_moves_the_cursor() {
+    let world = World::new();
+    world.server.replies([
+        Reply::new().tool("Bash", json!({"command": "touch made"})),
+        Reply::text("It is **made**."),
+    ]);
+    let run = world.run_with_stdin(&["--plain"], "make it\n1\n");
+    assert_eq!(run.code(), 0, "{run:#?}");
+    assert!(!run.stdout.contains('\x1b'), "{run:#?}");
+    assert!(run.stdout.contains("Yes, this once") && run.stdout.contains("● It is made."), "{run:#?}");
+    assert!(world.path("made").exists());
+}
+
+#[test]
+fn a_simple_terminal_gets_plain_lines() {
+    let world = World::new();
+    world.server.reply(Reply::text("Understood."));
+    let mut command = world.command(&[]);
+    command.env("TERM", "dumb");
+    let mut program = Program::start(&command, 80, 30, LongRows::Cut);
+    program.until_shown("\n>");
+    program.type_in("hello\n");
+    program.until_shown("● Understood.");
+    program.type_in("/exit\n");
+    assert_eq!(program.wait(), 0);
+}

@@ -1,0 +1,5 @@
+//! The front end as a machine, drawn on a terminal.
+
+mod frames;
+mod stage;
+mod verbs;

@@ -1,0 +1,197 @@
+//! A session that tests play, and the terminal on which it is shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value, json};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::{Command, Event};
+use tiller_protocol::effect::Effect as Change;
+use tiller_protocol::entry::{
+    AssistantBlock, Body, CallResult, Cause, Delivery, Entry, Origin, Outcome, Queued, TurnEnd, UserMessage,
+};
+use tiller_protocol::id::{EntryId, SessionId};
+use tiller_protocol::mode::Mode;
+use tiller_testkit::terminal::{LongRows, Terminal};
+
+use crate::app::{App, Effect, Info, Options};
+use crate::screen::{Screen, Size, Wrapping};
+use crate::theme::Palette;
+
+/// A front end on a terminal.
+pub(super) struct Stage {
+    pub(super) app: App,
+    pub(super) terminal: Terminal,
+    screen: Screen,
+    now: Duration,
+    entries: u128,
+    /// Everything that the front end wanted done.
+    pub(super) effects: Vec<Effect>,
+}
+
+impl Stage {
+    pub(super) fn new(width: u16, height: u16) -> Self {
+        let size = Size { width, height };
+        let info = Info {
+            id: SessionId::default(),
+            cwd: "/work".into(),
+            model: "claude-test".to_owned(),
+            version: "1.2.3".to_owned(),
+            confinement: "held by namespaces".to_owned(),
+            context_window: Some(200_000),
+            advice: Vec::new(),
+        };
+        let options = Options { palette: Palette::Dark, ..Options::default() };
+        let mut stage = Self {
+            app: App::new(info, options, Vec::new(), &[], size),
+            terminal: Terminal::new(width, height, LongRows::Wrap),
+            screen: Screen::new(size, Some(0)),
+            now: Duration::ZERO,
+            entries: 0,
+            effects: Vec::new(),
+        };
+        stage.draw();
+        stage
+    }
+
+    pub(super) fn draw(&mut self) {
+        self.app.at(self.now);
+        let finished = self.app.take_finished();
+        let bytes = self.screen.draw(&finished, &self.app.view());
+        self.terminal.write(bytes.as_bytes());
+    }
+
+    /// What the terminal shows.
+    pub(super) fn shown(&mut self) -> String {
+        self.draw();
+        self.terminal.text()
+    }
+
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
+        self.terminal.resize(width, height);
+        let size = Size { width, height };
+        let cursor = self.terminal.screen().cursor_position().0;
+        let bytes = self.screen.resize(size, Some(cursor), Wrapping::Anew);
+        self.terminal.write(bytes.as_bytes());
+        self.app.resize(size);
+        self.draw();
+    }
+
+    pub(super) fn wait(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+        self.app.at(self.now);
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        self.app.at(self.now);
+        let effects = self.app.on_event(event);
+        self.effects.extend(effects);
+    }
+
+    pub(super) fn append(&mut self, body: Body) {
+        self.entries += 1;
+        let id = EntryId(uuid::Uuid::from_u128(self.entries));
+        let seq = u64::try_from(self.entries).unwrap();
+        let entry = Entry { seq, id, parent: None, at: Default::default(), agent: None, body };
+        self.event(Event::Appended(Arc::new(entry)));
+    }
+
+    pub(super) fn key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
+        self.app.at(self.now);
+        let effects = self.app.on_key(KeyEvent::new(code, modifiers));
+        self.effects.extend(effects);
+    }
+
+    pub(super) fn press(&mut self, code: KeyCode) {
+        self.key(code, KeyModifiers::NONE);
+    }
+
+    pub(super) fn write(&mut self, text: &str) {
+        text.chars().for_each(|letter| self.press(KeyCode::Char(letter)));
+    }
+
+    /// The commands that were sent to the session, as text; they are forgotten then.
+    pub(super) fn sent(&mut self) -> Vec<String> {
+        let effects = std::mem::take(&mut self.effects);
+        let sent = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Send(Command::Submit(input)) => {
+                let texts: Vec<String> = input.content.iter().filter_map(RawBlock::as_text).collect();
+                Some(format!("{:?} {}", input.delivery, texts.join(" | ")))
+            }
+            Effect::Send(command) => Some(format!("{command:?}")),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    pub(super) fn begin_turn(&mut self, prompt: &str) {
+        self.event(Event::TurnStarted);
+        self.append(Body::User(UserMessage { content: vec![RawBlock::text(prompt)], origin: Origin::Typed }));
+    }
+
+    pub(super) fn end_turn(&mut self, outcome: Outcome) {
+        self.append(Body::TurnEnded(TurnEnd { outcome, marker: None, steps: 1 }));
+        self.event(Event::Idle);
+    }
+
+    /// A block of text begins to be streamed.
+    pub(super) fn stream(&mut self, text: &str) {
+        let block = json!({"type": "text", "text": ""});
+        self.raw(&json!({"type": "content_block_start", "index": 0, "content_block": block}));
+        self.more(text);
+    }
+
+    pub(super) fn more(&mut self, text: &str) {
+        let delta = json!({"type": "text_delta", "text": text});
+        self.raw(&json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+    }
+
+    fn raw(&mut self, event: &Value) {
+        self.event(Event::Stream(event.to_string().into()));
+    }
+
+    pub(super) fn say(&mut self, text: &str) {
+        self.block(RawBlock::text(text));
+    }
+
+    fn block(&mut self, block: RawBlock) {
+        self.append(Body::Assistant(AssistantBlock {
+            message_id: "m".into(),
+            model: "claude-test".to_owned(),
+            block,
+            invalid_input: None,
+            api_error: None,
+            aborted: false,
+        }));
+    }
+
+    pub(super) fn call(&mut self, id: &str, tool: &str, input: Value) {
+        let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+        self.block(RawBlock::from_value(&call));
+        self.event(Event::CallStarted(id.into()));
+    }
+
+    pub(super) fn result(&mut self, id: &str, tool: &str, detail: Value) {
+        self.event(Event::CallStopped(id.into()));
+        self.append(Body::Result(CallResult {
+            call: id.into(),
+            tool: tool.to_owned(),
+            content: vec![RawBlock::text("done")],
+            is_error: false,
+            cause: Cause::Call,
+            detail,
+            effects: Vec::new(),
+        }));
+    }
+
+    pub(super) fn queue(&mut self, number: u128, text: &str, delivery: Delivery) -> EntryId {
+        let id = EntryId(uuid::Uuid::from_u128(1_000 + number));
+        self.append(Body::Queued(Queued { id, delivery, content: vec![RawBlock::text(text)] }));
+        id
+    }
+
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        self.append(Body::Effect(Change::SetMode { mode }));
+    }
+}

@@ -1,0 +1,180 @@
+//! Keys and what they make the session do.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use serde_json::json;
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::{Attachment, Body, Delivery, Outcome};
+use tiller_protocol::mode::Mode;
+
+use super::stage::Stage;
+use crate::app::{Effect, Exit};
+use crate::host::{Reply, Request};
+
+// VERB-01
+#[test]
+fn enter_steers_and_tab_queues() {
+    let mut stage = Stage::new(60, 20);
+    stage.begin_turn("work");
+    stage.write("this way");
+    stage.press(KeyCode::Enter);
+    stage.write("then that");
+    stage.press(KeyCode::Tab);
+    assert_eq!(stage.sent(), ["Steer this way", "Queue then that"]);
+}
+
+// VERB-01: each says when it will land, and when it has landed.
+#[test]
+fn what_waits_says_when_it_lands() {
+    let mut stage = Stage::new(80, 20);
+    stage.begin_turn("work");
+    let steered = stage.queue(1, "this way", Delivery::Steer);
+    stage.queue(2, "then that", Delivery::Queue);
+    let shown = stage.shown();
+    assert!(shown.contains("this way  lands after the running step"), "{shown}");
+    assert!(shown.contains("then that  lands after the turn"), "{shown}");
+    let prompt = json!([{"type": "text", "text": "this way"}]);
+    let content = json!({"type": "queued_command", "id": steered, "prompt": prompt});
+    stage.append(Body::Attachment(Attachment::new(content, "queue", String::new(), Vec::new())));
+    let shown = stage.shown();
+    assert!(shown.contains("> this way  steered: delivered now") && !shown.contains("running step"), "{shown}");
+    stage.end_turn(Outcome::Interrupted);
+    let shown = stage.shown();
+    assert!(shown.contains("then that  waits for your next message"), "{shown}");
+}
+
+// VERB-01
+#[test]
+fn what_is_queued_can_be_edited_promoted_and_dropped() {
+    let mut stage = Stage::new(80, 20);
+    stage.begin_turn("work");
+    let ctrl_q = |stage: &mut Stage| stage.key(KeyCode::Char('q'), KeyModifiers::CONTROL);
+    ctrl_q(&mut stage);
+    assert!(stage.shown().contains("nothing is queued"));
+    let first = stage.queue(1, "first", Delivery::Queue);
+    ctrl_q(&mut stage);
+    stage.write("2");
+    assert_eq!(stage.sent(), [format!("Redeliver({first:?}, Steer)")]);
+    let second = stage.queue(2, "second", Delivery::Queue);
+    ctrl_q(&mut stage);
+    stage.write("2");
+    assert!(stage.shown().contains("Deliver it after the running step"));
+    stage.write("3");
+    assert_eq!(stage.sent(), [format!("Dequeue({second:?})")]);
+    ctrl_q(&mut stage);
+    stage.write("11");
+    assert_eq!(stage.sent(), [format!("Dequeue({first:?})")]);
+    assert_eq!(stage.app.input.text(), "first");
+}
+
+// VERB-02
+#[test]
+fn esc_stops_and_keeps_what_is_typed() {
+    let mut stage = Stage::new(60, 20);
+    stage.write("half a thou");
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.sent(), [""; 0], "nothing is running");
+    stage.begin_turn("work");
+    stage.press(KeyCode::Left);
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.sent(), ["Interrupt"]);
+    assert!(stage.shown().contains("Stopping"));
+    assert_eq!(stage.app.input.text(), "half a thou");
+}
+
+// VERB-03
+#[test]
+fn ctrl_b_lets_the_running_command_go_on_in_the_background() {
+    let mut stage = Stage::new(60, 20);
+    stage.key(KeyCode::Char('b'), KeyModifiers::CONTROL);
+    assert!(stage.shown().contains("no command is running"));
+    stage.begin_turn("work");
+    stage.call("c7", "Bash", json!({"command": "make"}));
+    stage.key(KeyCode::Char('b'), KeyModifiers::CONTROL);
+    assert_eq!(stage.sent(), ["Background(CallId(\"c7\"))"]);
+}
+
+// PERM-13
+#[test]
+fn shift_tab_goes_on_to_the_next_mode() {
+    let mut stage = Stage::new(60, 20);
+    stage.key(KeyCode::BackTab, KeyModifiers::SHIFT);
+    assert_eq!(stage.sent(), ["CycleMode"]);
+    stage.set_mode(Mode::AcceptEdits);
+    assert!(stage.shown().contains("accepts edits"));
+}
+
+#[test]
+fn ctrl_c_clears_then_stops_then_leaves() {
+    let mut stage = Stage::new(60, 20);
+    let ctrl_c = |stage: &mut Stage| stage.key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    stage.write("text");
+    ctrl_c(&mut stage);
+    assert_eq!(stage.app.input.text(), "");
+    stage.begin_turn("work");
+    ctrl_c(&mut stage);
+    assert_eq!(stage.sent(), ["Interrupt"]);
+    stage.end_turn(Outcome::Interrupted);
+    ctrl_c(&mut stage);
+    assert!(stage.shown().contains("press Ctrl+C again to leave"));
+    stage.wait(10);
+    ctrl_c(&mut stage);
+    assert_eq!(stage.sent(), [""; 0], "the first time was long ago");
+    ctrl_c(&mut stage);
+    assert_eq!(stage.sent(), ["Shutdown"]);
+    stage.event(Event::Closed);
+    let left = stage.effects.iter().any(|effect| matches!(effect, Effect::Exit(Exit::Quit)));
+    assert!(left, "{:?}", stage.effects);
+}
+
+#[test]
+fn ctrl_d_leaves_only_when_nothing_is_written() {
+    let mut stage = Stage::new(60, 20);
+    stage.write("x");
+    stage.key(KeyCode::Char('d'), KeyModifiers::CONTROL);
+    assert_eq!(stage.sent(), [""; 0]);
+    stage.press(KeyCode::Backspace);
+    stage.key(KeyCode::Char('d'), KeyModifiers::CONTROL);
+    assert_eq!(stage.sent(), ["Shutdown"]);
+}
+
+#[test]
+fn commands_do_what_they_say() {
+    let mut stage = Stage::new(80, 40);
+    let mut run = |text: &str| {
+        stage.write(&format!("{text} "));
+        stage.press(KeyCode::Enter);
+        (stage.sent(), stage.shown())
+    };
+    assert_eq!(run("/plan look around").0, ["SetMode(Plan)", "Steer look around"]);
+    assert_eq!(run("/model opus").0, ["SetModel(\"opus\")"]);
+    assert!(run("/cost").1.contains("waited for the provider"));
+    assert!(run("/context").1.contains("Context: "));
+    assert!(run("/steering").1.contains("Steering: 0.0%"));
+    assert!(run("/nosuch").1.contains("There is no command /nosuch"));
+    assert_eq!(run("/clear").0, ["Clear"]);
+}
+
+#[test]
+fn a_command_of_the_users_own_is_told_with_the_next_prompt() {
+    let mut stage = Stage::new(80, 30);
+    stage.write("!ls");
+    stage.press(KeyCode::Enter);
+    let asked = |effect: &Effect| matches!(effect, Effect::Ask(Request::Shell(line)) if line == "ls");
+    assert!(stage.effects.iter().any(asked));
+    stage.app.on_reply(Reply::Ran { command: "ls".to_owned(), output: "a.rs\n".to_owned(), code: Some(0) });
+    assert!(stage.shown().contains("a.rs"));
+    stage.write("what is it?");
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.sent(), ["Steer I ran `ls` in the terminal. It printed:\na.rs | what is it?"]);
+}
+
+// TERM-03
+#[test]
+fn nothing_wakes_an_idle_front_end() {
+    let mut stage = Stage::new(60, 20);
+    assert_eq!(stage.app.wakes_at(), None);
+    stage.begin_turn("work");
+    assert!(stage.app.wakes_at().is_some());
+    stage.end_turn(Outcome::Success);
+    assert_eq!(stage.app.wakes_at(), None);
+}
