@@ -78,7 +78,7 @@ impl FileSight {
             None => json!({"file_path": path}),
         };
         match self.run(input, permit).await {
-            Ok(done) => shown(done).ok_or_else(|| Unseen::Unreadable("it cannot be shown".to_owned())),
+            Ok(done) => Ok(shown(path, done)),
             Err(_) if metadata.len() > LARGE && lines.is_none() => Err(Unseen::TooLarge(path)),
             Err(error) => Err(Unseen::Unreadable(error.to_string())),
         }
@@ -186,16 +186,16 @@ fn unseen(error: std::io::Error) -> Unseen {
     }
 }
 
-fn shown(done: Done) -> Option<Shown> {
+fn shown(path: PathBuf, done: Done) -> Shown {
     let seen = done.effects.into_iter().find_map(|effect| match effect {
         Effect::FileSeen(seen) => Some(seen),
         _ => None,
-    })?;
+    });
     let file = &done.detail["file"];
     let text = (done.detail["type"] == "text").then(|| file["content"].as_str().map(str::to_owned)).flatten();
     let number = |field: &str| file[field].as_u64().unwrap_or_default();
     let last = (number("startLine") + number("numLines")).saturating_sub(1);
-    Some(Shown { content: done.content, text, truncated: last < number("totalLines"), seen })
+    Shown { path, content: done.content, text, truncated: last < number("totalLines"), seen }
 }
 
 /// The names in a directory, without those that may not be seen.

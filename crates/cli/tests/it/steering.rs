@@ -1,9 +1,9 @@
 //! Attachments as users meet them: mentions on the command line, settings, and what is said about wrong ones.
 
-use serde_json::Value;
-use tiller_testkit::Reply;
+use serde_json::{Value, json};
+use tiller_testkit::{Captured, Reply};
 
-use crate::harness::World;
+use crate::harness::{World, blocks_of};
 
 /// All text in the user's role of the last request.
 fn told(world: &World) -> String {
@@ -128,4 +128,69 @@ fn instruction_files_import_others() {
     world.server.reply(Reply::text("ok"));
     world.run(&["-p", "hello"]).ok();
     assert!(told(&world).contains("Tabs, always."));
+}
+
+/// The smallest picture there is: one transparent pixel.
+const PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0dIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82";
+
+// STEER-22
+#[test]
+fn pictures_and_notebooks_are_mentioned_as_reading_shows_them() {
+    let notebook = r#"{"cells": [{"cell_type": "code", "source": ["print(6 * 7)"], "outputs": []}], "nbformat": 4}"#;
+    let world = World::new().file("sum.ipynb", notebook);
+    fs_err::write(world.path("dot.png"), PIXEL).unwrap();
+    world.server.reply(Reply::text("ok"));
+    world.run(&["-p", "compare @dot.png and @sum.ipynb"]).ok();
+    let request = world.server.messages()[0].body().clone();
+    assert_eq!(blocks_of(&request, "image").len(), 1, "{request:#}");
+    assert!(told(&world).contains("print(6 * 7)"));
+    world.server.assert_clean();
+}
+
+// STEER-28 TODO-12 TODO-13
+#[test]
+fn a_list_that_was_not_touched_for_ten_answers_is_recalled_once() {
+    let script = || {
+        let mut step = 0;
+        move |_: &Captured| {
+            step += 1;
+            match step {
+                ..=14 => Reply::new().tool("Glob", json!({"pattern": format!("*.{step}")})),
+                _ => Reply::text("done"),
+            }
+        }
+    };
+    let reminded = |world: &World| -> Vec<usize> {
+        let requests = world.server.messages();
+        let has = |request: &Captured| request.body()["messages"].to_string().contains("TodoWrite");
+        requests.iter().enumerate().filter(|(_, request)| has(request)).map(|(at, _)| at).collect()
+    };
+    let world = World::new();
+    world.server.respond_with(script());
+    world.run(&["-p", "look around"]).ok();
+    assert_eq!(reminded(&world), [10, 11, 12, 13, 14], "from the request after the tenth answer on");
+    let kinds = world.log().into_iter().filter(|line| line["attachment"]["type"] == "todo_reminder");
+    assert_eq!(kinds.count(), 1);
+
+    let without = World::new();
+    without.server.respond_with(script());
+    without.run(&["-p", "look around", "--tools", "Glob"]).ok();
+    assert!(reminded(&without).is_empty());
+}
+
+// STEER-36
+#[test]
+fn an_agent_is_asked_for_by_its_type() {
+    let world = World::new();
+    world.server.replies([Reply::text("ok"), Reply::text("ok")]);
+    world.run(&["-p", "let @agent-Explore look for the pump"]).ok();
+    let kinds = |world: &World| -> Vec<Value> {
+        let attachments = world.log().into_iter().filter(|line| line["type"] == "attachment");
+        attachments.map(|line| line["attachment"].clone()).collect()
+    };
+    assert_eq!(kinds(&world), [json!({"type": "agent_mention", "agentType": "Explore"})]);
+    let none = World::new();
+    none.server.reply(Reply::text("ok"));
+    none.run(&["-p", "let @agent-Nobody look for the pump"]).ok();
+    assert!(kinds(&none).is_empty());
 }

@@ -10,7 +10,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Epoch, Repair};
 use tiller_steering::head;
 use tiller_steering::prompt::{Environment, PromptInputs, system_prompt};
-use tiller_steering::source::Sight;
+use tiller_steering::source::{Shown, Sight};
 use tiller_steering::user_context::UserContext;
 use tiller_steering::user_context::git::root;
 use tiller_steering::user_context::instructions::{Places, find, fit};
@@ -55,8 +55,8 @@ impl Task {
         }
         let sight = self.sight();
         for file in told.files {
-            if let Ok(shown) = sight.show(&file, None).await {
-                self.append(Body::Effect(Effect::FileSeen(shown.seen)))?;
+            if let Ok(Shown { seen: Some(seen), .. }) = sight.show(&file, None).await {
+                self.append(Body::Effect(Effect::FileSeen(seen)))?;
             }
         }
         Ok(())

@@ -46,8 +46,8 @@ mod tests {
     fn a_cut_moves_back_to_where_nothing_is_parted() {
         let story = Story::default()
             .prompt("go")
-            .call("a", "1", "Read", json!({}))
-            .call("a", "2", "Read", json!({}))
+            .call("a", "1", "Read", &json!({}))
+            .call("a", "2", "Read", &json!({}))
             .result("1", "Read", "x")
             .result("2", "Read", "y")
             .counted("a", 10)
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_call_that_never_gets_an_answer_does_not_hold_the_rest() {
         let story =
-            Story::default().prompt("go").call("a", "1", "Read", json!({})).orphan_last().prompt("next");
+            Story::default().prompt("go").call("a", "1", "Read", &json!({})).orphan_last().prompt("next");
         assert_eq!(cut_before(&story.entries, 3), 3);
     }
 
@@ -72,7 +72,7 @@ mod tests {
                 let message = format!("m{step}");
                 let name = |call: usize| format!("{step}-{call}");
                 for call in 0..*calls {
-                    story = story.call(&message, &name(call), "Read", json!({}));
+                    story = story.call(&message, &name(call), "Read", &json!({}));
                 }
                 for call in (0..*calls).rev() {
                     story = story.result(&name(call), "Read", "x");

@@ -151,7 +151,7 @@ mod tests {
     fn a_result_that_came_before_the_end_of_the_answer_is_not_forgotten() {
         let early = Story::default()
             .prompt("go")
-            .call("a", "1", "Read", json!({}))
+            .call("a", "1", "Read", &json!({}))
             .result("1", "Read", &"x".repeat(400))
             .counted("a", 1_000);
         assert_eq!(gauge(&early), 1_100);

@@ -162,7 +162,7 @@ mod tests {
     fn what_the_last_steps_of_the_turn_have_shown_stays() {
         // One answer with many calls: all of it belongs to the last step.
         let story = (0..20).fold(Story::default().prompt("go"), |story, number| {
-            story.call("a", &number.to_string(), "Read", serde_json::json!({}))
+            story.call("a", &number.to_string(), "Read", &serde_json::json!({}))
         });
         let story = (0..20)
             .fold(story, |story, number| story.result(&number.to_string(), "Read", &"x".repeat(20_000)));

@@ -16,7 +16,7 @@ pub use carry::{CARRIED_TOKENS, Carried, carry};
 pub use cut::cut_before;
 pub use estimate::{Gauge, MEDIA_TOKENS, text_tokens};
 pub use light::{Clearing, Light, PlanReads, replacement};
-pub use restore::{Candidate, Restored, SkillsAndTasks, files_to_restore, restore};
+pub use restore::{Candidate, Restored, files_to_restore, restore};
 pub use summary::{Part, Trigger, request, summary_text};
 pub use threshold::{Automatic, Fullness, Percent, Window};
 pub use transcript::{chunks, transcript};

@@ -49,13 +49,6 @@ pub struct Restored {
     pub plan: Option<PlanFileReference>,
     /// Plan mode, if it is on.
     pub plan_mode: Option<PlanMode>,
-    /// The rest.
-    pub rest: SkillsAndTasks,
-}
-
-/// What is in use or going on.
-#[derive(Clone, Debug, Default)]
-pub struct SkillsAndTasks {
     /// Skills that were used.
     pub skills: Vec<InvokedSkill>,
     /// Background tasks that are running.
@@ -75,10 +68,10 @@ pub fn restore(files: Vec<Candidate>, restored: &Restored) -> Vec<Attachment> {
     }
     attachments.extend(restored.plan.as_ref().map(|plan| attach(plan, SOURCE, WHY)));
     attachments.extend(restored.plan_mode.as_ref().map(|mode| attach(mode, SOURCE, WHY)));
-    if !restored.rest.skills.is_empty() {
-        attachments.push(attach(&InvokedSkills { skills: restored.rest.skills.clone() }, SOURCE, WHY));
+    if !restored.skills.is_empty() {
+        attachments.push(attach(&InvokedSkills { skills: restored.skills.clone() }, SOURCE, WHY));
     }
-    attachments.extend(restored.rest.tasks.iter().map(|task| attach(task, SOURCE, WHY)));
+    attachments.extend(restored.tasks.iter().map(|task| attach(task, SOURCE, WHY)));
     attachments
 }
 
@@ -100,7 +93,7 @@ fn file(file: Candidate, room: &mut u64) -> Option<Attachment> {
     };
     let restored =
         File { filename: file.path, content, truncated: shown.truncated, offset: None, limit: None };
-    let effects = vec![Effect::FileSeen(shown.seen)];
+    let effects = shown.seen.map(Effect::FileSeen).into_iter().collect();
     Some(Attachment { effects, ..attach(&restored, SOURCE, WHY) })
 }
 
@@ -124,10 +117,11 @@ mod tests {
     fn candidate(path: &str, characters: usize) -> Candidate {
         let text = "x".repeat(characters);
         let shown = Shown {
+            path: path.into(),
             content: vec![RawBlock::text(&text)],
             text: Some(text),
             truncated: false,
-            seen: seen(path),
+            seen: Some(seen(path)),
         };
         Candidate { path: path.into(), shown: Ok(shown) }
     }
@@ -174,7 +168,8 @@ mod tests {
                 plan_exists: true,
                 reader: Default::default(),
             }),
-            rest: SkillsAndTasks { skills: vec![skill], tasks: vec![task] },
+            skills: vec![skill],
+            tasks: vec![task],
         };
         let gone = Candidate { path: "/p/gone".into(), shown: Err(Unseen::Missing) };
         let attachments = restore(vec![candidate("/p/new", 4), gone, candidate("/p/old", 4)], &restored);

@@ -69,7 +69,7 @@ impl Story {
         self.block(message, &json!({"type": "thinking", "thinking": text, "signature": "s"}))
     }
 
-    pub(super) fn call(self, message: &str, id: &str, tool: &str, input: Value) -> Self {
+    pub(super) fn call(self, message: &str, id: &str, tool: &str, input: &Value) -> Self {
         self.block(message, &json!({"type": "tool_use", "id": id, "name": tool, "input": input}))
     }
 
@@ -97,7 +97,7 @@ impl Story {
             mtime_ms: 1,
             lines: None,
         };
-        self.call(&format!("m{call}"), call, "Read", json!({"file_path": path})).resulted(
+        self.call(&format!("m{call}"), call, "Read", &json!({"file_path": path})).resulted(
             call,
             "Read",
             text,

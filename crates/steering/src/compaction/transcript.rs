@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{Attachment, Body, CallResult, Entry};
+use tiller_protocol::id::EntryId;
 
 use super::carry::shortened;
 use super::estimate::text_tokens;
@@ -16,7 +17,7 @@ const INPUT_TOKENS: u64 = 500;
 /// The conversation in parts, each under a heading that says whose it is. Reasoning and reminders are not among it.
 #[must_use]
 pub fn transcript<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
-    let mut parts: Vec<(&EntryKey, String)> = Vec::new();
+    let mut parts: Vec<(&EntryId, String)> = Vec::new();
     for entry in entries {
         match &entry.body {
             Body::User(message) if !message.is_hidden() => {
@@ -33,8 +34,6 @@ pub fn transcript<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Strin
     }
     parts.into_iter().map(|(_, part)| part).collect()
 }
-
-type EntryKey = tiller_protocol::id::EntryId;
 
 fn part(heading: &str, text: &str) -> String {
     format!("[{heading}]\n{text}")
@@ -136,7 +135,7 @@ mod tests {
             .attach(json!({"type": "todo_reminder"}), "<system-reminder>\nlist\n</system-reminder>")
             .attach(json!({"type": "file", "filename": "/p/a.rs"}), "1→x")
             .thinking("a", "hm")
-            .call("a", "1", "Bash", json!({"command": "make"}))
+            .call("a", "1", "Bash", &json!({"command": "make"}))
             .result("1", "Bash", &"y".repeat(20_000))
             .queued("in brass")
             .hidden("go on where you were cut off")

@@ -69,12 +69,12 @@ impl Gathered {
     }
 
     fn file(&mut self, shown: Shown, lines: Option<LineRange>, why: String) {
-        if is_known(&self.files, &shown.seen) {
+        if shown.seen.as_ref().is_some_and(|seen| is_known(&self.files, seen)) {
             return;
         }
         let size: usize = shown.text.as_ref().map_or(0, String::len);
         if size > self.room {
-            return self.refer(&CompactFileReference { filename: shown.seen.path }, why);
+            return self.refer(&CompactFileReference { filename: shown.path }, why);
         }
         self.room -= size;
         let content = match shown.text {
@@ -82,15 +82,15 @@ impl Gathered {
             None => FileContent::Blocks { shown: shown.content },
         };
         let file = File {
-            filename: shown.seen.path.clone(),
+            filename: shown.path,
             content,
             truncated: shown.truncated,
             offset: lines.map(|lines| lines.first),
             limit: lines.map(|lines| lines.last - lines.first + 1),
         };
-        let seen = Effect::FileSeen(shown.seen);
-        self.files = self.files.after([&seen]);
-        self.push(Attachment { effects: vec![seen], ..attach(&file, MentionedFiles::LABEL, why) });
+        let effects: Vec<Effect> = shown.seen.map(Effect::FileSeen).into_iter().collect();
+        self.files = self.files.after(&effects);
+        self.push(Attachment { effects, ..attach(&file, MentionedFiles::LABEL, why) });
     }
 
     async fn directory(&mut self, cx: &Cx<'_>, path: &str, why: String) {
@@ -164,6 +164,7 @@ mod tests {
         let observation = told(&trial, "@a.png").await;
         let blocks: Vec<String> = observation.attachments[0].rendered.iter().map(RawBlock::kind).collect();
         assert_eq!(blocks, ["text", "image"]);
+        assert!(observation.attachments[0].effects.is_empty(), "it does not count as read");
     }
 
     // STEER-22

@@ -32,10 +32,9 @@ impl Source for NestedMemories {
                 if is_new {
                     let why = format!("a file below {} was looked at", dir.display());
                     // Known from now on, so that a change of it is told.
-                    let seen =
-                        cx.sight.show(&file.path, None).await.ok().map(|shown| Effect::FileSeen(shown.seen));
-                    let attachment = attach(&told_of(&file), Self::LABEL, why);
-                    attachments.push(Attachment { effects: seen.into_iter().collect(), ..attachment });
+                    let seen = cx.sight.show(&file.path, None).await.ok().and_then(|shown| shown.seen);
+                    let effects = seen.map(Effect::FileSeen).into_iter().collect();
+                    attachments.push(Attachment { effects, ..attach(&told_of(&file), Self::LABEL, why) });
                     told.push(file);
                 }
             }

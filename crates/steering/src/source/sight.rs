@@ -44,14 +44,16 @@ pub trait Sight: Send + Sync {
 /// A file as reading shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
+    /// The absolute path, links resolved.
+    pub path: PathBuf,
     /// What the model sees.
     pub content: Vec<RawBlock>,
     /// The lines without numbers, if it is text.
     pub text: Option<String>,
     /// Whether lines are missing at the end.
     pub truncated: bool,
-    /// What the model knows of the file once it sees this.
-    pub seen: FileSeen,
+    /// What the model knows of the file once it sees this; nothing of images and documents, which cannot be edited.
+    pub seen: Option<FileSeen>,
 }
 
 /// What is in a directory.

@@ -78,14 +78,14 @@ impl Trial {
     /// The model has seen a file as it is now.
     pub(crate) fn seen(mut self, path: &str) -> Self {
         let shown = self.look(Path::new(path), None).unwrap();
-        self.facts.files = Arc::new(self.facts.files.after([&Effect::FileSeen(shown.seen)]));
+        self.facts.files = Arc::new(self.facts.files.after([&Effect::FileSeen(shown.seen.unwrap())]));
         self
     }
 
     /// The model has seen some lines of a file.
     pub(crate) fn seen_lines(mut self, path: &str, first: u64, last: u64) -> Self {
         let shown = self.look(Path::new(path), Some(LineRange { first, last })).unwrap();
-        self.facts.files = Arc::new(self.facts.files.after([&Effect::FileSeen(shown.seen)]));
+        self.facts.files = Arc::new(self.facts.files.after([&Effect::FileSeen(shown.seen.unwrap())]));
         self
     }
 
@@ -110,7 +110,8 @@ impl Trial {
                     content: vec![RawBlock::from_value(&image)],
                     text: None,
                     truncated: false,
-                    seen: seen(&path, "an image", 0, None),
+                    seen: None,
+                    path,
                 });
             }
             Some(Content::TooLarge) => return Err(Unseen::TooLarge(path)),
@@ -130,7 +131,8 @@ impl Trial {
             content: vec![RawBlock::text(&numbered.join("\n"))],
             text: Some(part.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n")),
             truncated: false,
-            seen: seen(&path, text, mtime_ms, lines),
+            seen: Some(seen(&path, text, mtime_ms, lines)),
+            path,
         })
     }
 }
@@ -179,13 +181,13 @@ impl Sight for Trial {
     }
 
     fn unread<'a>(&'a self, after: Option<&'a str>) -> BoxFuture<'a, Unread> {
-        let new = self.notes.iter().filter(|(name, _)| after.is_none_or(|after| *name > after));
+        let mut new = self.notes.iter().filter(|(name, _)| after.is_none_or(|after| *name > after));
         let mut senders: BTreeMap<&str, u64> = BTreeMap::new();
         for (_, sender) in new.clone() {
             *senders.entry(sender).or_default() += 1;
         }
         let chat = |(name, unread_count): (&str, u64)| Chat { name: name.to_owned(), unread_count };
-        let newest = new.last().map(|(name, _)| (*name).to_owned()).unwrap_or_default();
+        let newest = new.next_back().map(|(name, _)| (*name).to_owned()).unwrap_or_default();
         let how_to_read = "Ask.".to_owned();
         ready(Unread { chats: senders.into_iter().map(chat).collect(), how_to_read, newest }).boxed()
     }

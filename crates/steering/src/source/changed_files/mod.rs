@@ -50,11 +50,11 @@ impl ChangedFiles {
             Err(_) => return,
         }
         match cx.sight.show(&known.path, None).await {
-            Ok(shown) if shown.seen.fingerprint == known.fingerprint => {
-                // The same content with another time stamp: noted, so that it is not read again and again.
-                observation.effects.push(Effect::FileSeen(shown.seen));
+            // The same content with another time stamp: noted, so that it is not read again and again.
+            Ok(Shown { seen: Some(seen), .. }) if seen.fingerprint == known.fingerprint => {
+                observation.effects.push(Effect::FileSeen(seen));
             }
-            Ok(Shown { text: Some(text), seen, .. }) => {
+            Ok(Shown { text: Some(text), seen: Some(seen), .. }) => {
                 let Excerpt { text: snippet, complete } = self.snippet(cx, known, &text);
                 self.remember(&seen, &text);
                 // What was not shown must not be overwritten unseen.
