@@ -120,14 +120,11 @@ impl Output {
         match tally.turn.end.as_ref().map(|end| &end.outcome) {
             Some(Outcome::Success) => {
                 line(tally.answer().trim_end())?;
-                for (denial, reason) in tally.turn.denials.iter().zip(&tally.turn.denial_reasons) {
-                    let tool = denial["tool_name"].as_str().unwrap_or_default();
-                    let input = &denial["tool_input"];
-                    self.complain(&format!("{tool} was not permitted, because {reason}: {input}"));
-                }
+                self.list_denials(tally);
             }
             Some(Outcome::PlanHandedOver { plan, path }) => {
                 line(plan.trim_end())?;
+                self.list_denials(tally);
                 self.complain(&format!("nothing was changed; the plan is in {}", path.display()));
             }
             Some(Outcome::HookStopped { message }) => {
@@ -152,6 +149,14 @@ impl Output {
             None => self.complain("the run ended unexpectedly"),
         }
         Ok(())
+    }
+
+    fn list_denials(&self, tally: &Tally) {
+        for (denial, reason) in tally.turn.denials.iter().zip(&tally.turn.denial_reasons) {
+            let tool = denial["tool_name"].as_str().unwrap_or_default();
+            let input = &denial["tool_input"];
+            self.complain(&format!("{tool} was not permitted, because {reason}: {input}"));
+        }
     }
 
     fn stream(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {

@@ -53,7 +53,7 @@ impl Classifier {
         if let Some(found) = self.known().get(question) {
             return found.clone();
         }
-        let command: String = question.script.command.chars().take(LOGGED).collect();
+        let command = logged(&question.script.command);
         let behavior = question.behavior.name();
         tracing::debug!(command, behavior, "comparing a command with rules in words");
         match ask(question, model, name, spent).await {
@@ -133,6 +133,11 @@ fn understood(answer: &Completion, question: &Question) -> Result<Found, String>
     };
     tracing::debug!(description, reason = said.reason, "a rule in words fits");
     Ok(Found::Match { description, confidence: said.confidence })
+}
+
+/// What of a command the log shows.
+fn logged(command: &str) -> String {
+    command.chars().take(LOGGED).collect()
 }
 
 #[cfg(test)]

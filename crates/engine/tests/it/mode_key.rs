@@ -113,7 +113,7 @@ async fn the_key_goes_through_the_modes_and_through_bypass_only_where_it_is_allo
     }
 }
 
-// PERM-14
+// PERM-14, PLAN-02, PLAN-03, PLAN-04
 #[tokio::test]
 async fn the_key_does_all_that_a_change_of_mode_entails() {
     let lab = Lab::new();
@@ -141,7 +141,7 @@ async fn the_key_does_all_that_a_change_of_mode_entails() {
     );
 }
 
-// PERM-14: whoever changes the mode, the same follows.
+// PERM-14, PLAN-02, PLAN-03, PLAN-04: whoever changes the mode, the same follows.
 #[tokio::test]
 async fn a_mode_that_is_named_entails_the_same() {
     let lab = Lab::new();

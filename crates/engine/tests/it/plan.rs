@@ -50,7 +50,7 @@ async fn asked(watch: &mut Watch) -> (AskId, Ask) {
     }
 }
 
-async fn asked_for_plan(watch: &mut Watch) -> (AskId, PlanAsk) {
+pub(crate) async fn asked_for_plan(watch: &mut Watch) -> (AskId, PlanAsk) {
     match asked(watch).await {
         (id, Ask::Plan(ask)) => (id, ask),
         other => panic!("{other:?}"),

@@ -60,7 +60,7 @@ fn decision(watch: &Watch) -> (String, Value) {
     found.unwrap()
 }
 
-// PERM-12: a sure match allows; the same question is asked once, and its cost is on record.
+// PERM-12, PLAN-55: a sure match allows; the same question is asked once, and its cost is on record.
 #[tokio::test]
 async fn a_sure_match_allows_and_is_remembered() {
     if !held_by_namespaces() {
@@ -95,7 +95,7 @@ async fn a_sure_match_allows_and_is_remembered() {
     lab.server.assert_clean();
 }
 
-// PERM-12: whatever else the model says, the user is asked as if there were no such rule.
+// PERM-12, PLAN-56: whatever else the model says, the user is asked as if there were no such rule.
 #[tokio::test]
 async fn anything_but_a_sure_match_is_no_opinion() {
     let other =
@@ -118,6 +118,34 @@ async fn anything_but_a_sure_match_is_no_opinion() {
         assert!(ask.reason.contains("touch made"), "{}", ask.reason);
         assert!(!made(&lab, "made"));
     }
+}
+
+// PLAN-52, PLAN-55: what an approved plan needs is a rule in words, which spares the question.
+#[tokio::test]
+async fn what_an_approved_plan_needs_is_not_asked_again() {
+    if !held_by_namespaces() {
+        return;
+    }
+    let lab = Lab::new();
+    let model = comparisons(&lab);
+    model.reply(says(true, "high"));
+    lab.server.reply(Reply::text("I look around."));
+    let planning = Setup { mode: Some(Mode::Plan), ..setup(&lab, &[]) };
+    let mut watch = lab.turn(planning, "plan it").await;
+    fs_err::write(crate::plan::plan_file(&lab, &watch), "# Plan").unwrap();
+    let needs = json!({"allowedPrompts": [{"tool": "Bash", "prompt": "create files for tests"}]});
+    lab.server.replies([
+        Reply::new().tool_with_id("exit", "ExitPlanMode", needs),
+        Reply::new().tool_with_id("a", "Bash", json!({"command": "touch made"})),
+        Reply::text("done"),
+    ]);
+    watch.send(Command::Submit(UserInput::text("go on"))).await;
+    let (id, _) = crate::plan::asked_for_plan(&mut watch).await;
+    watch.send(Command::Answer(id, Answer::Plan { mode: Mode::Default })).await;
+    watch.until_turn_ends().await;
+    assert!(!watch.result("a").is_error && made(&lab, "made"), "{}", watch.result("a").text());
+    assert_eq!(question(model.requests()[0].body())["descriptions"], json!(["create files for tests"]));
+    lab.server.assert_clean();
 }
 
 // PERM-12: against something, a likely match is enough.

@@ -166,3 +166,10 @@ fn a_command_stays_data() {
     assert_eq!(put["command"], hostile);
     assert_eq!(put.as_object().unwrap().len(), 4);
 }
+
+// PLAN-57
+#[test]
+fn the_log_shows_the_beginning_of_a_command() {
+    assert_eq!(logged("make all"), "make all");
+    assert_eq!(logged(&"ä".repeat(500)), "ä".repeat(100));
+}
