@@ -85,3 +85,56 @@ pub struct FilesBack {
     /// What they were, so that it can be undone.
     pub undo: SnapshotId,
 }
+
+/// What a front end wants of a session: to go back, or to know what that would change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewindOrder {
+    /// Where to.
+    pub to: RewindTarget,
+    /// What goes back.
+    pub part: RewindPart,
+    /// Whether it is done or only told.
+    pub act: RewindAct,
+}
+
+/// Where to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewindTarget {
+    /// To before a prompt.
+    Prompt(EntryId),
+    /// To where things stood before the last step back.
+    Undo,
+}
+
+/// What goes back. Undoing a step takes back what the step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewindPart {
+    /// The conversation.
+    Conversation,
+    /// The files.
+    Files,
+    /// Both.
+    Both,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewindAct {
+    /// Only tell what would change.
+    Preview,
+    /// Do it.
+    Carry,
+}
+
+/// The answer to a [`RewindOrder`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewindReport {
+    /// What was asked for.
+    pub order: RewindOrder,
+    /// The prompt, so that it can be changed and given again.
+    pub prompt: Option<String>,
+    /// Files that differ, with what happens to each: `added`, `removed`, `modified`, `mode`.
+    pub files: Vec<(PathBuf, &'static str)>,
+    /// Files that are left as they are, with the reason.
+    pub left: Vec<(PathBuf, String)>,
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tiller_policy::Access;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
-use tiller_snapshot::{SnapshotError, Store};
+use tiller_snapshot::{Diff, Restored, SnapshotError, Store};
 use tiller_tools::{PreparedCall, View};
 
 use super::open_snapshots;
@@ -77,13 +77,32 @@ impl Keeper {
     }
 
     fn take(&self, slot: &mut Slot, roots: &[PathBuf]) -> Result<Option<SnapshotId>, SnapshotError> {
+        self.opened(slot)?.map(|store| Ok(store.take(roots)?.id)).transpose()
+    }
+
+    fn opened<'a>(&self, slot: &'a mut Slot) -> Result<Option<&'a mut Store>, SnapshotError> {
         if matches!(slot, Slot::Closed) {
             *slot = Slot::Open(Box::new(open_snapshots(&self.config_dir, &self.project, &self.env)?));
         }
         match slot {
-            Slot::Open(store) => Ok(Some(store.take(roots)?.id)),
+            Slot::Open(store) => Ok(Some(store)),
             Slot::Closed | Slot::Off => Ok(None),
         }
+    }
+
+    /// Brings a snapshot back; nothing if none are taken in this session.
+    pub(crate) fn restore(&self, to: &SnapshotId) -> Result<Option<Restored>, SnapshotError> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        self.opened(&mut slot)?.map(|store| store.restore(to)).transpose()
+    }
+
+    /// What bringing a snapshot back would change.
+    pub(crate) fn preview(&self, to: &SnapshotId) -> Result<Diff, SnapshotError> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(store) = self.opened(&mut slot)? else { return Ok(Diff::default()) };
+        let roots = store.directories(to)?;
+        let now = store.take(&roots)?.id;
+        store.diff(&now, to)
     }
 
     /// Writes down what was learned about files.

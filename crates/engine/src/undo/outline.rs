@@ -104,6 +104,20 @@ impl Outline {
         self.snaps.iter().find(|snap| snap.seq > prompt.seq).map(|snap| &snap.snapshot)
     }
 
+    /// What is no part of the conversation any more when it goes back to before a prompt.
+    #[must_use]
+    pub(crate) fn abandoning(&self, prompt: &Prompt) -> Vec<Stretch> {
+        let since = Stretch { from: prompt.seq, until: self.seq.saturating_add(1) };
+        self.abandoned.iter().copied().chain([since]).collect()
+    }
+
+    /// The same when a step back is undone: what was left behind before it, and everything since.
+    #[must_use]
+    pub(crate) fn returning(&self, step: &Step) -> Vec<Stretch> {
+        let since = Stretch { from: step.seq, until: self.seq.saturating_add(1) };
+        step.before.iter().copied().chain([since]).collect()
+    }
+
     /// Every snapshot that the log refers to.
     pub fn snapshots(&self) -> impl Iterator<Item = SnapshotId> {
         let taken = self.snaps.iter().map(|snap| snap.snapshot.clone());

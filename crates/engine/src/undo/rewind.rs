@@ -83,8 +83,7 @@ impl Rewind {
             (Some(store), Some(snapshot)) => Some((snapshot.clone(), store.restore(&snapshot)?)),
             _ => None,
         };
-        let mut abandoned = self.outline.abandoned.clone();
-        abandoned.push(Stretch { from: prompt.seq, until: self.outline.seq.saturating_add(1) });
+        let abandoned = self.outline.abandoning(prompt);
         self.record(Some(prompt), conversation.then_some(abandoned), restored)
     }
 
@@ -98,11 +97,7 @@ impl Rewind {
             Some(files) => Some((files.undo.clone(), store.restore(&files.undo)?)),
             None => None,
         };
-        let abandoned = step.rewound.conversation.map(|_| {
-            let mut before = step.before;
-            before.push(Stretch { from: step.seq, until: self.outline.seq.saturating_add(1) });
-            before
-        });
+        let abandoned = step.rewound.conversation.as_ref().map(|_| self.outline.returning(&step));
         self.record(None, abandoned, restored)
     }
 
@@ -134,7 +129,7 @@ impl Rewind {
 }
 
 /// The conversation of a log without some stretches of it.
-fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<ConversationBack, StoreError> {
+pub(crate) fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<ConversationBack, StoreError> {
     let view = ConversationBack { abandoned, ..ConversationBack::default() };
     let mut state = State::default();
     load(log, |entry: Entry| {

@@ -23,6 +23,7 @@ mod plan_files;
 mod plan_reminders;
 mod prefix;
 mod prompt_rules;
+mod rewind;
 mod sessions;
 mod turn_hooks;
 mod turns;
