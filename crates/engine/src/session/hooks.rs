@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tiller_config::HookEvent;
-use tiller_protocol::ask::{Answer, Ask, PermissionAsk};
+use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Attachment, Body, Dequeued, Level, Notice, Response};
@@ -126,8 +126,11 @@ impl Task {
             let _ = self.services.asides.send(Aside::Ask(ask, answer));
             return;
         }
-        if let Ask::Permission(ask) = &ask {
-            self.notify_of(ask);
+        match &ask {
+            Ask::Permission(ask) => self.notify(format!("Tiller needs your permission to use {}", ask.tool)),
+            Ask::Question(_) => self.notify("Tiller has a question for you".to_owned()),
+            Ask::Plan(_) => self.notify("Tiller has a plan for you to approve".to_owned()),
+            Ask::Hook(_) => {}
         }
         let id = AskId(self.fixed.env.fresh());
         self.asks.insert(id, answer);
@@ -135,14 +138,13 @@ impl Task {
     }
 
     /// Lets Notification hooks know that the user is waited for. Nobody waits for these hooks.
-    fn notify_of(&self, ask: &PermissionAsk) {
+    fn notify(&self, message: String) {
         if !self.services.hooks.has(HookEvent::Notification) {
             return;
         }
         let (hooks, moment, ended) =
             (self.services.hooks.clone(), self.moment(), self.services.ended.clone());
-        let (message, asides) =
-            (format!("Tiller needs your permission to use {}", ask.tool), self.services.asides.clone());
+        let asides = self.services.asides.clone();
         self.services.tasks.spawn(async move {
             let occasion = Occasion::Notification { message: &message, kind: "permission_prompt" };
             let outcome = hooks.run(occasion, &moment, &ended).await;
