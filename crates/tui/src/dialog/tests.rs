@@ -57,6 +57,7 @@ fn edit() -> PermissionAsk {
             "file_path": "/work/src/main.rs",
             "old_string": "fn main() {\n    hello();\n}\n",
             "new_string": "fn main() {\n    hello(\"漢字\");\n}\n",
+            "replace_all": true,
         }),
         reason: "Edits are confirmed in mode default.".to_owned(),
         blocked_path: Some("/work/link".into()),

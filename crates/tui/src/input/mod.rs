@@ -216,6 +216,12 @@ impl Input {
                 Outcome::Handled
             }
             Vim::Means(action) => self.act(action),
+            Vim::Repeats(keys) => {
+                keys.into_iter().for_each(|key| {
+                    self.handle(key);
+                });
+                Outcome::Handled
+            }
             Vim::Passed => self.handle_plain(&key, escaped),
         }
     }

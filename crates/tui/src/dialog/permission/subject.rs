@@ -25,24 +25,29 @@ pub(super) fn title(ask: &PermissionAsk) -> String {
     question.to_owned()
 }
 
-/// The command with its syntax, the change as a diff, or the input field by field.
+/// The command with its syntax or the change as a diff, and whatever else the input says, field by field.
 pub(super) fn lines(ask: &PermissionAsk, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let field = |name: &str| ask.input.get(name).and_then(Value::as_str);
-    match ask.tool.as_str() {
-        "Bash" => match field("command") {
-            Some(text) => command(text, field("description"), columns, theme),
-            None => fields(&ask.input, columns, theme),
-        },
-        "Edit" => match (field("file_path"), field("old_string"), field("new_string")) {
-            (Some(path), Some(old), Some(new)) => change(path, old, new, columns, theme),
-            _ => fields(&ask.input, columns, theme),
-        },
-        "Write" => match (field("file_path"), field("content")) {
-            (Some(path), Some(content)) => change(path, "", content, columns, theme),
-            _ => fields(&ask.input, columns, theme),
-        },
-        _ => fields(&ask.input, columns, theme),
-    }
+    let (mut lines, shown): (_, &[&str]) = match ask.tool.as_str() {
+        "Bash" if field("command").is_some() => {
+            let text = field("command").unwrap_or_default();
+            (command(text, field("description"), columns, theme), &["command", "description"])
+        }
+        "Edit" if field("old_string").is_some() && field("new_string").is_some() => {
+            let (old, new) =
+                (field("old_string").unwrap_or_default(), field("new_string").unwrap_or_default());
+            let path = field("file_path").unwrap_or_default();
+            (change(path, old, new, columns, theme), &["file_path", "old_string", "new_string"])
+        }
+        "Write" if field("content").is_some() => {
+            let path = field("file_path").unwrap_or_default();
+            let content = field("content").unwrap_or_default();
+            (change(path, "", content, columns, theme), &["file_path", "content"])
+        }
+        _ => (Vec::new(), &[]),
+    };
+    lines.extend(fields(&ask.input, shown, columns, theme));
+    lines
 }
 
 fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -75,15 +80,19 @@ fn change(path: &str, old: &str, new: &str, columns: u16, theme: &Theme) -> Vec<
     lines
 }
 
-fn fields(input: &Value, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+/// The fields that are not shown already. What is not set does nothing.
+fn fields(input: &Value, shown: &[&str], columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let Some(fields) = input.as_object() else { return paragraphs(&input.to_string(), columns, theme.text) };
+    let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let mut lines = Vec::new();
-    for (name, value) in fields {
+    for (name, value) in
+        fields.iter().filter(|(name, value)| !shown.contains(&name.as_str()) && is_set(value))
+    {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let text = clean(&text).into_owned();
         let mut parts = text.lines();
         let first = Line::from(vec![
-            Span::styled(format!("{name}: "), theme.dim),
+            Span::styled(format!("{}: ", clean(name)), theme.dim),
             Span::raw(parts.next().unwrap_or_default().to_owned()),
         ]);
         lines.extend(wrap(&first, columns, 2));

@@ -91,7 +91,7 @@ impl VimKeys {
             'p' => self.put(times, Place::Behind, buffer),
             'P' => self.put(times, Place::Before, buffer),
             'u' => {
-                let _steps = (0..times).take_while(|_| buffer.undo()).count();
+                self.undid = (0..times).take_while(|_| buffer.undo()).count() > 0;
             }
             _ => {}
         }

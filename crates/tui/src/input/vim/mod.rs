@@ -12,7 +12,7 @@ use crate::input::grapheme::{next, previous};
 use crate::keys::{Action, Chord};
 use act::{Operator, Register, without_line_break};
 use object::{Scope, object};
-use travel::{Find, Reach, Target, find, first_line, motion};
+use travel::{Find, Reach, Target, find, first_line, motion, rest_of_words};
 
 /// Nobody counts further.
 const MOST_TIMES: usize = 10_000;
@@ -28,7 +28,7 @@ pub enum VimMode {
 }
 
 /// What became of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Vim {
     /// It was taken.
     Taken,
@@ -36,6 +36,8 @@ pub(super) enum Vim {
     Means(Action),
     /// It is treated as if there were no Vim.
     Passed,
+    /// These keys are pressed again.
+    Repeats(Vec<KeyEvent>),
 }
 
 /// What the next key is, if it is no command.
@@ -79,6 +81,14 @@ pub(super) struct VimKeys {
     pending: Pending,
     register: Register,
     found: Option<Find>,
+    /// The keys of the command that is being typed.
+    typed: Vec<KeyEvent>,
+    /// The keys of the last change, so that it can be made again.
+    change: Vec<KeyEvent>,
+    /// Whether the command took a change back, or made it again.
+    undid: bool,
+    /// Whether what is inserted now belongs to the last change.
+    recording: bool,
 }
 
 impl VimKeys {
@@ -90,19 +100,44 @@ impl VimKeys {
     pub(super) fn reset(&mut self, buffer: &mut Buffer) {
         self.pending = Pending::default();
         self.mode = VimMode::Insert;
+        self.recording = false;
+        self.typed.clear();
         buffer.release();
     }
 
     pub(super) fn handle(&mut self, key: &KeyEvent, buffer: &mut Buffer) -> Vim {
-        match self.mode {
-            VimMode::Insert if key.code == KeyCode::Esc => self.leave_insert(buffer),
-            VimMode::Insert => Vim::Passed,
-            VimMode::Normal => self.in_normal(key, buffer),
+        if self.mode == VimMode::Insert {
+            if self.recording {
+                self.change.push(*key);
+            }
+            return if key.code == KeyCode::Esc { self.leave_insert(buffer) } else { Vim::Passed };
+        }
+        if key.code == KeyCode::Char('.') && self.pending == Pending::default() {
+            return Vim::Repeats(self.change.clone());
+        }
+        let before = buffer.revision();
+        self.typed.push(*key);
+        let outcome = self.in_normal(key, buffer);
+        if self.pending == Pending::default() {
+            self.remember_change(buffer.revision() != before);
+        }
+        outcome
+    }
+
+    /// A command is complete: the next `.` makes it again, if it was a change and not the undoing of one.
+    fn remember_change(&mut self, changed: bool) {
+        let keys = std::mem::take(&mut self.typed);
+        let inserts = self.mode == VimMode::Insert;
+        let undid = std::mem::take(&mut self.undid);
+        if (changed || inserts) && !undid {
+            self.change = keys;
+            self.recording = inserts;
         }
     }
 
     fn leave_insert(&mut self, buffer: &mut Buffer) -> Vim {
         self.mode = VimMode::Normal;
+        self.recording = false;
         buffer.release();
         let start = line_start(buffer.text(), buffer.cursor());
         buffer.go(previous(buffer.text(), buffer.cursor()).max(start));
@@ -118,7 +153,7 @@ impl VimKeys {
             }
             KeyCode::Backspace => self.command('h', buffer),
             KeyCode::Char('r') if control => {
-                buffer.redo();
+                self.undid = buffer.redo();
                 self.settle(buffer);
                 Vim::Taken
             }
@@ -198,12 +233,16 @@ impl VimKeys {
     fn motion_of(&self, letter: char, buffer: &Buffer) -> Option<Target> {
         let (text, from) = (buffer.text(), buffer.cursor());
         let on_word = Grain::Coarse.class(at(text, from)) != Class::Blank;
-        let letter = match (self.pending.operator, letter) {
-            (Some(Operator::Change), 'w') if on_word => 'e',
-            (Some(Operator::Change), 'W') if on_word => 'E',
-            (_, letter) => letter,
-        };
-        motion(letter, self.pending.times(), text, from)
+        let times = self.pending.times();
+        match (self.pending.operator, letter) {
+            (Some(Operator::Change), 'w') if on_word => {
+                Some(rest_of_words(times.unwrap_or(1), text, from, Grain::Fine))
+            }
+            (Some(Operator::Change), 'W') if on_word => {
+                Some(rest_of_words(times.unwrap_or(1), text, from, Grain::Coarse))
+            }
+            _ => motion(letter, times, text, from),
+        }
     }
 
     fn operator(&mut self, operator: Operator, buffer: &mut Buffer) -> Option<Vim> {

@@ -20,9 +20,15 @@ fn shown(buffer: &Buffer) -> String {
 fn press(keys: &str, vim: &mut VimKeys, buffer: &mut Buffer) {
     for letter in keys.chars() {
         let code = if letter == '␛' { KeyCode::Esc } else { KeyCode::Char(letter) };
-        if vim.handle(&KeyEvent::new(code, KeyModifiers::NONE), buffer) == Vim::Passed {
-            buffer.insert(&letter.to_string(), Stroke::Type);
-        }
+        press_key(KeyEvent::new(code, KeyModifiers::NONE), vim, buffer);
+    }
+}
+
+fn press_key(key: KeyEvent, vim: &mut VimKeys, buffer: &mut Buffer) {
+    match (vim.handle(&key, buffer), key.code) {
+        (Vim::Passed, KeyCode::Char(letter)) => buffer.insert(&letter.to_string(), Stroke::Type),
+        (Vim::Repeats(keys), _) => keys.into_iter().for_each(|key| press_key(key, vim, buffer)),
+        _ => {}
     }
 }
 
@@ -80,6 +86,8 @@ fn operators_take_what_motions_pass() {
     check("|a(b)c", "df)", "|c");
     check("|a(b)c", "dt)", "|)c");
     check("|one two", "cwx␛", "|x two");
+    check("|a b", "cwx␛", "|x b");
+    check("|one two three", "2cwx␛", "|x three");
     check("|one two", "cex␛", "|x two");
     check("one |two", "Cx␛", "one |x");
     check("o|ne two", "yiwP", "on|eone two");
@@ -140,6 +148,19 @@ fn a_whole_insertion_is_undone_at_once() {
     check("|a\nb", "ddu", "|a\nb");
     check("|abc", "xxx2u", "|bc");
     check("|", "oone␛otwo␛u", "\non|e");
+}
+
+#[test]
+fn a_change_is_made_again() {
+    check("|a b c d", "dw.", "|c d");
+    check("|a b c d", "x..", "| c d");
+    check("|a b c", "cwx␛w.", "x |x c");
+    check("|a\nb", "Ay␛j", "a|y\nb");
+    check("|ab", "iy␛.", "|yyab");
+    check("|abcd", "xu.", "|bcd");
+    check("|abcd", "x2l.", "b|c");
+    check("|abcd", "ru.", "|ubcd");
+    check("|abcd", ".", "|abcd");
 }
 
 #[test]

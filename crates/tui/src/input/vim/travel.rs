@@ -57,6 +57,15 @@ pub(super) fn motion(key: char, count: Option<usize>, text: &str, from: usize) -
     Some(Target { to, reach })
 }
 
+/// The end of the word at a place, and of further ones: what `cw` changes.
+pub(super) fn rest_of_words(count: usize, text: &str, from: usize, grain: Grain) -> Target {
+    let class = grain.class(at(text, from));
+    let end = skip(text, from, |cluster| grain.class(cluster) == class);
+    let first = previous(text, end).max(from);
+    let to = (1..count).fold(first, |to, _| word_end(text, to, grain));
+    Target { to, reach: Reach::Inclusive }
+}
+
 /// `gg`: the first line, or the one with this number.
 pub(super) fn first_line(count: Option<usize>, text: &str) -> Target {
     Target { to: line_number(text, count.unwrap_or(1)), reach: Reach::Lines }
