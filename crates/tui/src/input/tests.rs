@@ -2,6 +2,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use proptest::prelude::*;
 
 use super::*;
+use crate::dialog::picture::pictures;
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
@@ -327,6 +328,36 @@ fn the_caret_is_where_the_next_sign_goes() {
     let tall = with(&"x".repeat(100));
     let (rows, cursor) = screen(&tall, 20, 3);
     assert_eq!((rows.len(), cursor), (3, Some((2 + 100 % 17, 2))));
+}
+
+#[test]
+fn pictures_of_the_input() {
+    let shown = |input: Input| {
+        pictures(12, move |columns, height, theme| {
+            let mut input = input.clone();
+            input.resize(columns);
+            let mut view = input.view(columns, height / 2, "What shall be done?", theme);
+            if let Some(menu) = input.menu_view(columns, height / 2, theme) {
+                let cursor = view.cursor;
+                view.push(menu);
+                view.cursor = cursor;
+            }
+            view
+        })
+    };
+    insta::assert_snapshot!("input_empty", shown(empty()));
+    let mut wide =
+        with("把測試放在這裡，然後運行它們。請同時檢查文檔是否仍然正確，並告訴我哪些部分需要更改 👨‍👩‍👧");
+    press(&mut wide, "ctrl+j");
+    insta::assert_snapshot!("input_wide", shown(wide));
+    let mut pasted = with("Explain this log: ");
+    pasted.paste(&"error: something went wrong\n".repeat(2_000));
+    pasted.paste("/home/ada/screen shot.png");
+    write(&mut pasted, " in one sentence");
+    insta::assert_snapshot!("input_pasted", shown(pasted));
+    insta::assert_snapshot!("input_command", shown(offering("/")));
+    insta::assert_snapshot!("input_mention", shown(offering("compare @src")));
+    insta::assert_snapshot!("input_shell", shown(with("!cargo test")));
 }
 
 fn any_key() -> impl Strategy<Value = KeyEvent> {
