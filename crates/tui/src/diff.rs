@@ -108,13 +108,20 @@ fn hunk_rows(hunk: &Hunk, digits: usize, columns: u16, theme: &Theme, rows: &mut
     let (mut old, mut new) = (hunk.old_start, hunk.new_start);
     let mut at = 0;
     while at < hunk.lines.len() {
-        let run = |from: usize, fate: Fate| {
-            hunk.lines[from..].iter().take_while(|(own, _)| *own == fate).count()
-        };
+        let run =
+            |from: usize, fate: Fate| hunk.lines[from..].iter().take_while(|(own, _)| *own == fate).count();
         let removed = run(at, Fate::Removed);
         let added = run(at + removed, Fate::Added);
         if removed + added == 0 {
-            put(rows, new, Fate::Kept, vec![Span::raw(clean(&hunk.lines[at].1).into_owned())], digits, columns, theme);
+            put(
+                rows,
+                new,
+                Fate::Kept,
+                vec![Span::raw(clean(&hunk.lines[at].1).into_owned())],
+                digits,
+                columns,
+                theme,
+            );
             (old, new, at) = (old + 1, new + 1, at + 1);
             continue;
         }
@@ -147,7 +154,8 @@ fn put(
         Fate::Removed => ('-', theme.removed),
         Fate::Added => ('+', theme.added),
     };
-    let mut spans = vec![Span::styled(format!("{number:>digits$} "), theme.dim), Span::styled(format!("{sign} "), style)];
+    let mut spans =
+        vec![Span::styled(format!("{number:>digits$} "), theme.dim), Span::styled(format!("{sign} "), style)];
     spans.extend(content);
     let hang = u16::try_from(digits + 3).unwrap_or(6);
     rows.extend(wrap(&Line::from(spans), columns, hang));
@@ -161,7 +169,9 @@ fn words(line: &str, other: Option<&str>, fate: Fate, theme: &Theme) -> Vec<Span
     };
     let own = clean(line);
     let plain = || vec![Span::styled(own.to_string(), style)];
-    let Some(other) = other.filter(|other| other.len().max(line.len()) <= LONGEST_LINE) else { return plain() };
+    let Some(other) = other.filter(|other| other.len().max(line.len()) <= LONGEST_LINE) else {
+        return plain();
+    };
     let other = clean(other);
     let diff = TextDiff::from_words(other.as_ref(), own.as_ref());
     if diff.ratio() < ALIKE {
@@ -209,7 +219,10 @@ mod tests {
          10   line 9
         ");
         let patch = serde_json::json!([{"oldStart": 7, "newStart": 7, "lines": [" a", "-b", "+c", "+d"]}]);
-        assert_eq!(shown(&rows(&of_patch(&patch), 40, 2, &Theme::new(Palette::Plain))), "  7   a\n  8 - b\n… 2 more lines");
+        assert_eq!(
+            shown(&rows(&of_patch(&patch), 40, 2, &Theme::new(Palette::Plain))),
+            "  7   a\n  8 - b\n… 2 more lines"
+        );
     }
 
     #[test]
@@ -217,7 +230,11 @@ mod tests {
         let theme = Theme::new(Palette::Dark);
         let rows = rows(&between("let x = old(1);\n", "let x = new(1);\n"), 60, 50, &theme);
         let marked = |row: &Line<'_>, style| {
-            row.spans.iter().filter(|span| span.style == style).map(|span| span.content.to_string()).collect::<String>()
+            row.spans
+                .iter()
+                .filter(|span| span.style == style)
+                .map(|span| span.content.to_string())
+                .collect::<String>()
         };
         assert_eq!(marked(&rows[0], theme.removed_word), "old(1);");
         assert_eq!(marked(&rows[1], theme.added_word), "new(1);");

@@ -6,11 +6,11 @@ use std::pin::Pin;
 
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::Level;
-use tiller_protocol::id::SessionId;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::input::{Image, Past};
 use crate::menu::Candidate;
+use crate::panel::SessionRow;
 
 /// Something that ends later.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -66,7 +66,7 @@ pub enum Reply {
     /// The files of the project.
     Files(Vec<Candidate>),
     /// The sessions of this project, newest first.
-    Sessions(Vec<PastSession>),
+    Sessions(Vec<SessionRow>),
     /// A command line of the user's has ended.
     Ran {
         /// The command line.
@@ -91,15 +91,4 @@ pub enum Reply {
     Told(Level, String),
     /// What the status line shall say.
     StatusLine(String),
-}
-
-/// A session that can be continued.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PastSession {
-    /// Its id.
-    pub id: SessionId,
-    /// Its first prompt.
-    pub title: String,
-    /// When it was last used, in words.
-    pub when: String,
 }

@@ -5,18 +5,18 @@
 
 pub mod app;
 pub(crate) mod cell;
+pub mod dialog;
 pub mod diff;
 pub mod host;
+pub mod input;
+pub mod keys;
 pub mod markdown;
+pub mod menu;
 mod run;
 pub mod screen;
 pub mod text;
 pub mod theme;
 pub mod view;
-pub mod input;
-pub mod keys;
-pub mod menu;
-pub mod dialog;
 
-pub use run::{Manner, Start, Surface, TuiError, ask_trust, choose, run};
+pub use run::{Manner, Start, Surface, TuiError, ask_trust, choose, pick, run};
 pub mod panel;

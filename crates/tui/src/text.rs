@@ -181,9 +181,8 @@ fn row_end(glyphs: &[Glyph<'_>], start: usize, columns: usize) -> usize {
     let mut last_break = None;
     for (at, glyph) in glyphs.iter().enumerate().skip(start) {
         // Scripts of wide characters may be cut between any two of them.
-        if at > start && (glyph.is_space() || glyph.width > 1 || glyphs[at - 1].width > 1) {
-            last_break = Some(at);
-        } else if at > start && glyphs[at - 1].is_space() {
+        let may_part = |glyph: &Glyph<'_>| glyph.is_space() || glyph.width > 1;
+        if at > start && (may_part(glyph) || may_part(&glyphs[at - 1])) {
             last_break = Some(at);
         }
         taken += glyph.width;

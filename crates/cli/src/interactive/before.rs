@@ -6,7 +6,8 @@ use tiller_engine::store::{self, SessionSummary};
 use tiller_model::ModelError;
 use tiller_protocol::env::Env;
 use tiller_tui::dialog::{ChoiceOption, TrustOutcome, TrustQuestion};
-use tiller_tui::{Manner, ask_trust, choose};
+use tiller_tui::panel::SessionRow;
+use tiller_tui::{Manner, ask_trust, choose, pick};
 
 use crate::args::Args;
 use crate::{settings, trust as trusted};
@@ -51,30 +52,35 @@ pub(super) async fn session(args: &mut Args, env: &Env, manner: &Manner) -> anyh
     if args.resume.as_deref() != Some("") {
         return Ok(Before::GoOn);
     }
-    let project = fs_err::canonicalize(&env.cwd)?;
-    let sessions: Vec<SessionSummary> = store::list(&config_dir(env), &project)
-        .into_iter()
-        .filter(|session| !session.title.is_empty())
-        .collect();
+    let sessions = sessions(env);
     if sessions.is_empty() {
         anyhow::bail!("there is no session to continue in {}", env.cwd.display());
     }
-    let option = |session: &SessionSummary| ChoiceOption {
-        label: session.title.clone(),
-        detail: ago(session, env.now()),
-    };
-    let options = sessions.iter().map(option).collect();
-    match choose("Continue which session?", "", options, manner).await? {
-        Some(index) => {
-            args.resume = sessions.get(index).map(|session| session.id.to_string());
+    match pick(sessions, manner).await? {
+        Some(id) => {
+            args.resume = Some(id.to_string());
             Ok(Before::GoOn)
         }
         None => Ok(Before::Leave),
     }
 }
 
+/// The sessions of the project in which something was said, newest first.
+pub(super) fn sessions(env: &Env) -> Vec<SessionRow> {
+    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
+    let all = store::list(&config_dir(env), &project).into_iter();
+    let row = |session: SessionSummary| SessionRow {
+        id: session.id,
+        age: ago(&session, env.now()),
+        title: session.title,
+        detail: String::new(),
+        elsewhere: None,
+    };
+    all.filter(|session| !session.title.is_empty()).map(row).collect()
+}
+
 /// How long ago a session was used.
-pub(super) fn ago(session: &SessionSummary, now: Timestamp) -> String {
+fn ago(session: &SessionSummary, now: Timestamp) -> String {
     let Ok(modified) = Timestamp::try_from(session.modified) else { return String::new() };
     let minutes = now.duration_since(modified).as_secs() / 60;
     match minutes {

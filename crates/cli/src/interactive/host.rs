@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_config::config_dir;
-use tiller_engine::store;
 use tiller_protocol::entry::Level;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
-use tiller_tui::host::{Host, Later, PastSession, Reply, Request};
+use tiller_tui::host::{Host, Later, Reply, Request};
+use tiller_tui::panel::SessionRow;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
@@ -112,18 +112,11 @@ fn told(level: Level, text: String) -> Reply {
     Reply::Told(level, text)
 }
 
-fn sessions(env: &Env, current: SessionId) -> Vec<PastSession> {
-    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
-    let others = store::list(&config_dir(env), &project)
-        .into_iter()
-        .filter(|session| session.id != current && !session.title.is_empty());
-    others
-        .map(|session| PastSession {
-            when: before::ago(&session, env.now()),
-            title: session.title,
-            id: session.id,
-        })
-        .collect()
+/// Other sessions of this project, newest first.
+fn sessions(env: &Env, current: SessionId) -> Vec<SessionRow> {
+    let mut sessions = before::sessions(env);
+    sessions.retain(|session| session.id != current);
+    sessions
 }
 
 /// A command line that the user runs themselves: nothing holds it.

@@ -81,7 +81,7 @@ fn what_is_typed_while_a_command_runs_steers() {
     world.write("go", "");
     program.until_shown("steered: delivered now");
     program.until_shown("As you wish.");
-    assert!(world.server.messages()[1].body.to_string().contains("this way"));
+    assert!(world.server.messages()[1].body().to_string().contains("this way"));
     leave(program);
 }
 
@@ -100,8 +100,8 @@ fn what_is_queued_becomes_a_turn_of_its_own() {
     program.until_shown("afterwards  lands after the turn");
     world.write("go", "");
     program.until_shown("And the second.");
-    assert!(!world.server.messages()[1].body.to_string().contains("afterwards"));
-    assert!(world.server.messages()[2].body.to_string().contains("afterwards"));
+    assert!(!world.server.messages()[1].body().to_string().contains("afterwards"));
+    assert!(world.server.messages()[2].body().to_string().contains("afterwards"));
     leave(program);
 }
 
@@ -217,14 +217,13 @@ fn a_session_is_chosen_and_continued() {
     program.until_shown("The first answer.");
     leave(program);
     let program = open(&world, &["--resume"], 80, 30);
-    program.until_shown("Continue which session?");
     program.until_shown("remember this");
     program.type_in(ENTER);
     program.until_shown(READY);
     program.until_shown("The first answer.");
     say(&program, "and now?");
     program.until_shown("The second answer.");
-    assert!(world.server.messages()[1].body.to_string().contains("remember this"));
+    assert!(world.server.messages()[1].body().to_string().contains("remember this"));
     leave(program);
 }
 
@@ -240,7 +239,7 @@ fn clear_begins_a_new_session() {
     program.until_shown(READY);
     say(&program, "second");
     program.until_shown("● Two.");
-    assert!(!world.server.messages()[1].body.to_string().contains("first"));
+    assert!(!world.server.messages()[1].body().to_string().contains("first"));
     leave(program);
     assert_eq!(world.logs().len(), 2);
 }

@@ -8,13 +8,14 @@ use ratatui::text::Line;
 use tiller_protocol::ask::Ask;
 use tiller_protocol::command::Command;
 use tiller_protocol::entry::{Level, Queued};
-use tiller_protocol::id::{AskId, SessionId};
+use tiller_protocol::id::AskId;
 
 use super::queue::Change;
 use super::{App, Effect, Exit};
 use crate::cell::content_text;
 use crate::dialog::{Attention, Choice, ChoiceOption, ChoiceOutcome, PendingOutcome, Render};
-use crate::host::{PastSession, Request};
+use crate::host::Request;
+use crate::panel::{Panel, PanelOutcome, Resume, SessionRow};
 use crate::text::{clean, fit};
 use crate::theme::{Palette, Theme};
 use crate::view::View;
@@ -22,14 +23,14 @@ use crate::view::View;
 /// After a pause of this length the next key is meant for the question on the screen.
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// A question of the program itself.
-pub(super) struct Overlay {
-    choice: Choice,
-    subject: Subject,
+/// A view of the program itself that has the keys until it is closed.
+pub(super) enum Overlay {
+    Choice(Choice, Subject),
+    Panel(Panel),
 }
 
-enum Subject {
-    Session(Vec<SessionId>),
+/// What is chosen.
+pub(super) enum Subject {
     Palette,
     Queued(Vec<Queued>),
     Change(Box<Queued>),
@@ -80,13 +81,21 @@ impl App {
     }
 
     fn press_in_overlay(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(overlay) = &mut self.overlay else { return Vec::new() };
-        match overlay.choice.handle(key) {
-            ChoiceOutcome::Chosen(index) => {
-                let subject = self.overlay.take().map(|overlay| overlay.subject);
-                subject.map(|subject| self.chosen(&subject, index)).unwrap_or_default()
+        let (choice, panel) = match &mut self.overlay {
+            Some(Overlay::Choice(choice, _)) => (Some(choice.handle(key)), None),
+            Some(Overlay::Panel(panel)) => (None, Some(panel.handle(key))),
+            None => return Vec::new(),
+        };
+        match (choice, panel) {
+            (Some(ChoiceOutcome::Chosen(index)), _) => match self.overlay.take() {
+                Some(Overlay::Choice(_, subject)) => self.chosen(&subject, index),
+                _ => Vec::new(),
+            },
+            (_, Some(PanelOutcome::Resume(id))) => {
+                self.overlay = None;
+                if id == self.info.id { Vec::new() } else { self.quit(Exit::Resume(id)) }
             }
-            ChoiceOutcome::Cancelled => {
+            (Some(ChoiceOutcome::Cancelled), _) | (_, Some(PanelOutcome::Closed)) => {
                 self.overlay = None;
                 Vec::new()
             }
@@ -96,11 +105,6 @@ impl App {
 
     fn chosen(&mut self, subject: &Subject, index: usize) -> Vec<Effect> {
         match subject {
-            Subject::Session(ids) => match ids.get(index) {
-                Some(id) if *id == self.info.id => Vec::new(),
-                Some(id) => self.quit(Exit::Resume(*id)),
-                None => Vec::new(),
-            },
             Subject::Queued(waiting) => {
                 if let Some(queued) = waiting.get(index) {
                     self.choose_change(queued.clone());
@@ -118,39 +122,39 @@ impl App {
         }
     }
 
-    pub(super) fn choose_session(&mut self, sessions: Vec<PastSession>) -> Vec<Effect> {
+    pub(super) fn choose_session(&mut self, sessions: Vec<SessionRow>) -> Vec<Effect> {
         if sessions.is_empty() {
             self.tell(Level::Info, "There is no other session of this project yet.");
             return Vec::new();
         }
-        let option = |session: &PastSession| ChoiceOption {
-            label: if session.title.is_empty() { session.id.to_string() } else { session.title.clone() },
-            detail: session.when.clone(),
-        };
-        let choice = self.choice("Continue which session?", sessions.iter().map(option).collect());
-        self.overlay =
-            Some(Overlay { choice, subject: Subject::Session(sessions.iter().map(|session| session.id).collect()) });
+        self.open(Panel::Resume(Resume::new(sessions, Arc::clone(&self.keys))))
+    }
+
+    pub(super) fn open(&mut self, panel: Panel) -> Vec<Effect> {
+        self.overlay = Some(Overlay::Panel(panel));
         Vec::new()
     }
 
     pub(super) fn choose_queued(&mut self, waiting: Vec<Queued>) {
-        let label = |queued: &Queued| ChoiceOption::plain(clean(&content_text(&queued.content)).replace('\n', " "));
+        let label =
+            |queued: &Queued| ChoiceOption::plain(clean(&content_text(&queued.content)).replace('\n', " "));
         let choice = self.choice("Which one?", waiting.iter().map(label).collect());
-        self.overlay = Some(Overlay { choice, subject: Subject::Queued(waiting) });
+        self.overlay = Some(Overlay::Choice(choice, Subject::Queued(waiting)));
     }
 
     pub(super) fn choose_change(&mut self, queued: Queued) {
         let title = fit(&clean(&content_text(&queued.content)).replace('\n', " "), 60);
         let options = Change::ALL.iter().map(|change| ChoiceOption::plain(change.label(&queued))).collect();
         let choice = self.choice(&title, options);
-        self.overlay = Some(Overlay { choice, subject: Subject::Change(Box::new(queued)) });
+        self.overlay = Some(Overlay::Choice(choice, Subject::Change(Box::new(queued))));
     }
 
     pub(super) fn choose_palette(&mut self) -> Vec<Effect> {
         let options = Palette::ALL.iter().map(|palette| ChoiceOption::plain(palette.name())).collect();
-        let current = Palette::ALL.iter().position(|palette| *palette == self.look.theme.palette).unwrap_or(0);
+        let current =
+            Palette::ALL.iter().position(|palette| *palette == self.look.theme.palette).unwrap_or(0);
         let choice = self.choice("Which colours?", options).marking(current);
-        self.overlay = Some(Overlay { choice, subject: Subject::Palette });
+        self.overlay = Some(Overlay::Choice(choice, Subject::Palette));
         Vec::new()
     }
 
@@ -178,10 +182,10 @@ impl App {
     pub(super) fn dialog_view(&self, columns: u16, height: u16) -> Option<View> {
         let theme = &self.look.theme;
         match &self.overlay {
-            Some(overlay) => Some(overlay.choice.view(columns, height, theme)),
+            Some(Overlay::Choice(choice, _)) => Some(choice.view(columns, height, theme)),
+            Some(Overlay::Panel(panel)) => Some(panel.view(columns, height, theme)),
             None if self.pending.is_empty() => None,
             None => Some(self.pending.view(columns, height, theme)),
         }
     }
 }
-

@@ -62,7 +62,8 @@ impl App {
         }
         let blocks = attachment.attachment["prompt"].as_array().cloned().unwrap_or_default();
         let blocks: Vec<_> = blocks.iter().map(tiller_protocol::block::RawBlock::from_value).collect();
-        let rows = cell::prompt(&cell::content_text(&blocks), Some("steered: delivered now"), &self.look.paper());
+        let rows =
+            cell::prompt(&cell::content_text(&blocks), Some("steered: delivered now"), &self.look.paper());
         self.put(rows);
     }
 

@@ -8,6 +8,7 @@ use super::live::{Agent, Block};
 use super::{App, queue};
 use crate::cell::{self, amount, elapsed};
 use crate::keys::Action;
+use crate::panel::{AgentRow, AgentState, agent_tree};
 use crate::text::{fit, fit_line, paragraphs};
 use crate::view::View;
 
@@ -15,6 +16,8 @@ use crate::view::View;
 const FREE_ROWS: usize = 2;
 /// Rows of output that a running call shows.
 const OUTPUT_ROWS: usize = 5;
+/// Rows of the tree of sub-agents.
+const AGENT_ROWS: u16 = 8;
 /// Rows of the todo list.
 const TODO_ROWS: usize = 8;
 /// Rows that the input takes at most, as a share of the screen.
@@ -41,7 +44,7 @@ impl App {
         let paper = self.look.paper();
         let mut rows = self.writing();
         rows.extend(self.running());
-        rows.extend(self.live.agents.values().map(|agent| self.agent(agent)));
+        rows.extend(self.agent_tree(AGENT_ROWS));
         rows.extend(self.work());
         let todos = &self.state.todos;
         let unfinished = todos.iter().any(|todo| todo.status != TodoStatus::Completed);
@@ -80,41 +83,44 @@ impl App {
             let Some(call) = self.live.calls.get(id) else { continue };
             let time = elapsed(self.now.saturating_sub(running.since));
             rows.push(cell::running(call, self.spinner(), &time, &paper));
-            let output = paragraphs(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
+            let output =
+                paragraphs(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
             let bar = Span::styled("  │ ", paper.theme.dim);
             rows.extend(crate::text::prefixed(tail(output, OUTPUT_ROWS), &bar, &bar));
         }
         rows
     }
 
-    fn agent(&self, agent: &Agent) -> Line<'static> {
-        let theme = &self.look.theme;
-        let time = elapsed(self.now.saturating_sub(agent.since));
-        let deep = if agent.info.parent.is_some() { "    └ " } else { "  └ " };
-        let line = Line::from(vec![
-            Span::styled(deep, theme.dim),
-            Span::styled(agent.info.kind.clone(), theme.strong),
-            Span::raw(format!(" {}", agent.info.description)),
-            Span::styled(
-                format!(" · {time} · {} calls · {} tokens  {}", agent.calls, amount(agent.tokens), agent.activity),
-                theme.dim,
-            ),
-        ]);
-        fit_line(line, usize::from(self.look.size.width))
+    /// The sub-agents at work.
+    pub(super) fn agent_tree(&self, most: u16) -> Vec<Line<'static>> {
+        let row = |agent: &Agent| AgentRow {
+            info: agent.info.clone(),
+            state: AgentState::Running { activity: agent.activity.clone() },
+            time: self.now.saturating_sub(agent.since),
+            tokens: agent.tokens,
+        };
+        let rows: Vec<AgentRow> = self.live.agents.values().map(row).collect();
+        agent_tree(&rows, self.look.size.width, most, &self.look.theme)
     }
 
     /// That work is under way, for how long, and how to stop it.
     fn work(&self) -> Vec<Line<'static>> {
         let theme = &self.look.theme;
         let columns = usize::from(self.look.size.width);
-        let line = |text: String, style| fit_line(Line::from(vec![Span::styled(self.spinner(), theme.accent), Span::styled(text, style)]), columns);
+        let line = |text: String, style| {
+            fit_line(
+                Line::from(vec![Span::styled(self.spinner(), theme.accent), Span::styled(text, style)]),
+                columns,
+            )
+        };
         if self.closing.is_some() {
             return vec![line("Ending the session".to_owned(), theme.dim)];
         }
         let Some(turn) = &self.live.turn else { return Vec::new() };
         if let Some(retry) = &self.live.retry {
             let left = elapsed(retry.at.saturating_sub(self.now));
-            let text = format!("Asks again in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
+            let text =
+                format!("Asks again in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
             return vec![Line::default(), line(text, theme.warning)];
         }
         let doing = match (self.live.stopping, self.is_asking(), self.live.running.is_empty()) {
@@ -149,7 +155,11 @@ impl App {
             foot.push(View::of(vec![self.status()]));
             return foot;
         }
-        let hint = if self.live.turn.is_some() { "Enter steers, Tab queues" } else { "What shall be done? /help lists commands" };
+        let hint = if self.live.turn.is_some() {
+            "Enter steers, Tab queues"
+        } else {
+            "What shall be done? /help lists commands"
+        };
         let room = (height / INPUT_SHARE).max(1);
         let mut foot = View::of(vec![self.rule()]);
         foot.push(self.input.view(columns, room, hint, theme));

@@ -34,7 +34,6 @@ pub(crate) struct Agent {
     pub(crate) info: AgentInfo,
     pub(crate) since: Duration,
     pub(crate) activity: String,
-    pub(crate) calls: usize,
     pub(crate) tokens: u64,
 }
 
@@ -157,7 +156,7 @@ impl Live {
     }
 
     pub(crate) fn start_agent(&mut self, info: AgentInfo, now: Duration) {
-        let agent = Agent { since: now, activity: String::new(), calls: 0, tokens: 0, info };
+        let agent = Agent { since: now, activity: String::new(), tokens: 0, info };
         self.agents.insert(agent.info.id.clone(), agent);
     }
 
@@ -168,7 +167,6 @@ impl Live {
         match &entry.body {
             Body::Assistant(block) => {
                 if let Some(call) = block.block.as_tool_use() {
-                    agent.calls += 1;
                     agent.activity = title(&Call::from(call));
                 }
             }

@@ -349,7 +349,8 @@ impl App {
             None => "\n(it was ended by a signal)".to_owned(),
         };
         self.tell(level, &format!("! {command}\n{}{ended}", output.trim_end()));
-        self.shell_notes.push(format!("I ran `{command}` in the terminal. It printed:\n{}{ended}", output.trim_end()));
+        self.shell_notes
+            .push(format!("I ran `{command}` in the terminal. It printed:\n{}{ended}", output.trim_end()));
     }
 
     /// Says something in the transcript.
@@ -375,7 +376,8 @@ impl App {
             (false, true) => "● ",
             (false, false) => "",
         };
-        let place = self.info.cwd.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let place =
+            self.info.cwd.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let title = format!("{sign}tiller {place}");
         (title != self.title).then(|| {
             self.title.clone_from(&title);

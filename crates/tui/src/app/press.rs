@@ -136,6 +136,11 @@ impl App {
         Vec::new()
     }
 
+    /// Somebody outside wants the process to end.
+    pub fn leave(&mut self) -> Vec<Effect> {
+        self.quit(Exit::Quit)
+    }
+
     /// Ends the session; the front end follows when it has ended.
     pub(super) fn quit(&mut self, exit: Exit) -> Vec<Effect> {
         if self.closing.is_some() {

@@ -61,7 +61,8 @@ fn looking_takes_two_lines() {
 
 #[test]
 fn the_todo_list_shows_what_is_under_way() {
-    let todo = |n: usize, status| Todo { content: format!("do {n}"), status, active_form: format!("doing {n}") };
+    let todo =
+        |n: usize, status| Todo { content: format!("do {n}"), status, active_form: format!("doing {n}") };
     let list: Vec<Todo> = (0..9)
         .map(|n| match n {
             0..5 => todo(n, TodoStatus::Completed),

@@ -23,13 +23,19 @@ pub(crate) fn turn_end(outcome: &Outcome, took: Took, paper: &Paper<'_>) -> Vec<
         Outcome::PlanHandedOver { path, .. } => (Level::Info, format!("The plan is in {}", path.display())),
         Outcome::MaxTokens => (Level::Warning, "The limit on tokens was reached.".to_owned()),
         Outcome::MaxTime => (Level::Warning, "The limit on time was reached.".to_owned()),
-        Outcome::MaxTurns => (Level::Warning, "The limit on model requests was reached. Say \"go on\" to continue.".to_owned()),
+        Outcome::MaxTurns => {
+            (Level::Warning, "The limit on model requests was reached. Say \"go on\" to continue.".to_owned())
+        }
         Outcome::MaxBudget => (Level::Warning, "The spending limit was reached.".to_owned()),
         Outcome::Error { message, .. } => (Level::Error, message.clone()),
-        Outcome::Interrupted => (Level::Warning, "Stopped. What is finished stays; say how to go on.".to_owned()),
+        Outcome::Interrupted => {
+            (Level::Warning, "Stopped. What is finished stays; say how to go on.".to_owned())
+        }
         Outcome::ToolRejected => (Level::Warning, "You refused; say what to do instead.".to_owned()),
         Outcome::HookStopped { message } => (Level::Warning, format!("A hook ended the turn: {message}")),
-        Outcome::Refused { message } => (Level::Warning, format!("The provider declined to answer: {message}")),
+        Outcome::Refused { message } => {
+            (Level::Warning, format!("The provider declined to answer: {message}"))
+        }
     };
     let mut rows = vec![Line::default()];
     rows.extend(told(level, &text, paper));
@@ -80,7 +86,8 @@ mod tests {
     fn amounts_are_short() {
         let amounts: Vec<String> = [950, 1_234, 34_567, 1_250_000].into_iter().map(amount).collect();
         assert_eq!(amounts, ["950", "1.2k", "34k", "1.2M"]);
-        let times: Vec<String> = [4, 65, 7_380].into_iter().map(|s| elapsed(Duration::from_secs(s))).collect();
+        let times: Vec<String> =
+            [4, 65, 7_380].into_iter().map(|s| elapsed(Duration::from_secs(s))).collect();
         assert_eq!(times, ["4s", "1m 05s", "2h 03m"]);
         assert_eq!((dollars(0.0123), dollars(12.3)), ("$0.012".to_owned(), "$12.30".to_owned()));
     }

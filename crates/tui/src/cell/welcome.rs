@@ -17,11 +17,15 @@ pub(crate) struct Facts<'a> {
 pub(crate) fn welcome(facts: &Facts<'_>, advice: &[String], paper: &Paper<'_>) -> Vec<Line<'static>> {
     let theme = paper.theme;
     let row = |name: &str, value: &str| {
-        let spans = vec![Span::styled(format!("  {name:<9}"), theme.dim), Span::raw(clean(value).into_owned())];
+        let spans =
+            vec![Span::styled(format!("  {name:<9}"), theme.dim), Span::raw(clean(value).into_owned())];
         fit_line(Line::from(spans), usize::from(paper.columns))
     };
     let mut rows = vec![
-        Line::from(vec![Span::styled("⎈ Tiller", theme.accent.patch(theme.strong)), Span::styled(format!(" {}", facts.version), theme.dim)]),
+        Line::from(vec![
+            Span::styled("⎈ Tiller", theme.accent.patch(theme.strong)),
+            Span::styled(format!(" {}", facts.version), theme.dim),
+        ]),
         row("model", facts.model),
         row("in", facts.cwd),
         row("commands", facts.confinement),

@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Rule => self.rule(),
-            Event::Html(html) => self.block(vec![Line::styled(html.trim_end().to_owned(), self.theme.dim)], 0),
+            Event::Html(html) => self.block(&[Line::styled(html.trim_end().to_owned(), self.theme.dim)], 0),
             _ => {}
         }
     }
@@ -149,7 +149,7 @@ impl<'a> Writer<'a> {
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     let rows = table.rows(self.room(), self.theme);
-                    self.block(rows, 0);
+                    self.block(&rows, 0);
                 }
             }
             _ => {}
@@ -173,12 +173,11 @@ impl<'a> Writer<'a> {
 
     fn end_code(&mut self) {
         let Some(mut code) = self.code.take() else { return };
-        let lines: Vec<_> =
-            code.text.lines().map(|line| code.highlighter.line(line, self.theme)).collect();
-        self.code_rows(lines);
+        let lines: Vec<_> = code.text.lines().map(|line| code.highlighter.line(line, self.theme)).collect();
+        self.code_rows(&lines);
     }
 
-    pub(super) fn code_rows(&mut self, lines: Vec<Line<'static>>) {
+    pub(super) fn code_rows(&mut self, lines: &[Line<'static>]) {
         self.margins.push(Margin { first: None, rest: Span::raw("  ") });
         let hang = 2;
         self.block(lines, hang);
@@ -187,7 +186,7 @@ impl<'a> Writer<'a> {
 
     fn rule(&mut self) {
         let rule = "─".repeat(usize::from(self.room().min(40)));
-        self.block(vec![Line::styled(rule, self.theme.dim)], 0);
+        self.block(&[Line::styled(rule, self.theme.dim)], 0);
     }
 
     /// Columns between the margins and the edge.
@@ -215,7 +214,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A block of lines that is followed by a gap.
-    fn block(&mut self, lines: Vec<Line<'static>>, hang: u16) {
+    fn block(&mut self, lines: &[Line<'static>], hang: u16) {
         self.flush();
         self.space();
         lines.iter().for_each(|line| self.put(line, hang));
@@ -233,8 +232,11 @@ impl<'a> Writer<'a> {
 
     fn put(&mut self, line: &Line<'_>, hang: u16) {
         for row in wrap(line, self.room(), hang) {
-            let mut spans: Vec<Span<'static>> =
-                self.margins.iter_mut().map(|margin| margin.first.take().unwrap_or_else(|| margin.rest.clone())).collect();
+            let mut spans: Vec<Span<'static>> = self
+                .margins
+                .iter_mut()
+                .map(|margin| margin.first.take().unwrap_or_else(|| margin.rest.clone()))
+                .collect();
             debug_assert!(line_width(&row) <= usize::from(self.room()).max(2));
             spans.extend(row.spans);
             self.rows.push(Line::from(spans));

@@ -36,7 +36,9 @@ impl Highlighter {
         let name = path.rsplit('/').next().unwrap_or(path);
         Self::of(theme, name, |name| {
             let extension = name.rsplit('.').next().unwrap_or(name);
-            grammars().find_syntax_by_extension(name).or_else(|| grammars().find_syntax_by_extension(extension))
+            grammars()
+                .find_syntax_by_extension(name)
+                .or_else(|| grammars().find_syntax_by_extension(extension))
         })
     }
 
@@ -79,11 +81,14 @@ fn push(spans: &mut Vec<Span<'static>>, text: Option<&str>, style: Style) {
     }
 }
 
+/// The style of a role.
+type Role = fn(&Theme) -> Style;
+
 /// Which kinds of names in grammars get which role; the innermost that is known decides.
-fn roles() -> &'static [(Scope, fn(&Theme) -> Style)] {
-    static ROLES: OnceLock<Vec<(Scope, fn(&Theme) -> Style)>> = OnceLock::new();
+fn roles() -> &'static [(Scope, Role)] {
+    static ROLES: OnceLock<Vec<(Scope, Role)>> = OnceLock::new();
     ROLES.get_or_init(|| {
-        let roles: [(&str, fn(&Theme) -> Style); 12] = [
+        let roles: [(&str, Role); 12] = [
             ("comment", |theme| theme.comment),
             ("string", |theme| theme.literal),
             ("constant", |theme| theme.literal),
@@ -103,7 +108,8 @@ fn roles() -> &'static [(Scope, fn(&Theme) -> Style)] {
 }
 
 fn style(scopes: &ScopeStack, theme: &Theme) -> Style {
-    let role = |scope: &Scope| roles().iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, role)| role);
+    let role =
+        |scope: &Scope| roles().iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, role)| role);
     scopes.as_slice().iter().rev().find_map(role).map_or(theme.text, |role| role(theme))
 }
 
@@ -117,7 +123,8 @@ mod tests {
         let mut highlighter = Highlighter::of_language("rust", &theme);
         let line = highlighter.line("fn main() { let s = \"x\"; } // why", &theme);
         assert_eq!(line.to_string(), "fn main() { let s = \"x\"; } // why");
-        let styled = |text: &str| line.spans.iter().find(|span| span.content.contains(text)).map(|span| span.style);
+        let styled =
+            |text: &str| line.spans.iter().find(|span| span.content.contains(text)).map(|span| span.style);
         assert_eq!(styled("fn"), Some(theme.keyword));
         assert_eq!(styled("why"), Some(theme.comment));
         assert_eq!(styled("x"), Some(theme.literal));

@@ -8,6 +8,9 @@ use super::{Highlighter, options, render};
 use crate::text::clean;
 use crate::theme::Theme;
 
+/// A block that is longer is given out although it may go on: it could not be drawn anew for each frame.
+const LONGEST_PENDING: usize = 16 * 1024;
+
 /// A text as it is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
@@ -36,7 +39,9 @@ struct Block {
 }
 
 enum Kind {
-    Code { language: String },
+    Code {
+        language: String,
+    },
     Item,
     /// Complete at the latest when a blank line follows.
     Plain,
@@ -64,7 +69,7 @@ impl Stream {
                 Some(fence) => self.code_lines(fence, columns, theme, &mut rows),
                 None => self.blocks(columns, theme, &mut rows),
             }
-            if before == (self.given, self.fence.is_some()) {
+            if before == (self.given, self.fence.is_some()) && !self.cut(columns, theme, &mut rows) {
                 return rows;
             }
         }
@@ -76,7 +81,8 @@ impl Stream {
         match &self.fence {
             Some(fence) => {
                 let mut highlighter = fence.highlighter.clone();
-                code(rest.lines().map(|line| highlighter.line(line, theme)).collect(), columns, theme)
+                let lines: Vec<_> = rest.lines().map(|line| highlighter.line(line, theme)).collect();
+                code(&lines, columns, theme)
             }
             None => render(rest, columns, theme),
         }
@@ -124,7 +130,7 @@ impl Stream {
             && let Some((line, _)) = rest[last.start..].split_once('\n')
         {
             let fence = line.trim_start();
-            let mark: String = fence.chars().take_while(|c| Some(*c) == fence.chars().next()).collect();
+            let mark: String = fence.chars().take_while(|c| fence.starts_with(*c)).collect();
             let highlighter = Highlighter::of_language(language, theme);
             given = last.start + line.len() + 1;
             self.gap_before(rows, false);
@@ -134,6 +140,27 @@ impl Stream {
         self.given += given;
     }
 
+    /// Gives out the beginning of a block that has become too long; says whether it was.
+    fn cut(&mut self, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) -> bool {
+        let rest = &self.text[self.given..];
+        if rest.len() <= LONGEST_PENDING {
+            return false;
+        }
+        let beginning = rest.floor_char_boundary(LONGEST_PENDING);
+        let end = rest[..beginning].rfind(['\n', ' ']).map_or(beginning, |end| end + 1);
+        match &mut self.fence {
+            Some(fence) => {
+                rows.extend(code(&[fence.highlighter.line(rest[..end].trim_end(), theme)], columns, theme));
+            }
+            None => {
+                self.gap(rows, !is_item(rest));
+                rows.extend(render(&rest[..end], columns, theme));
+            }
+        }
+        self.given += end;
+        true
+    }
+
     fn code_lines(&mut self, mut fence: Fence, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
         let rest = &self.text[self.given..];
         let mut lines = Vec::new();
@@ -141,13 +168,14 @@ impl Stream {
         let mut closed = false;
         for line in rest.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             given += line.len();
-            if line.trim().starts_with(&fence.mark) && line.trim().trim_start_matches(&fence.mark).is_empty() {
+            if line.trim().starts_with(&fence.mark) && line.trim().trim_start_matches(&fence.mark).is_empty()
+            {
                 closed = true;
                 break;
             }
             lines.push(fence.highlighter.line(line.trim_end_matches(['\n', '\r']), theme));
         }
-        rows.extend(code(lines, columns, theme));
+        rows.extend(code(&lines, columns, theme));
         self.given += given;
         self.fence = (!closed).then_some(fence);
     }
@@ -169,7 +197,7 @@ fn is_item(source: &str) -> bool {
     top_level(source).first().is_some_and(|block| matches!(block.kind, Kind::Item))
 }
 
-fn code(lines: Vec<Line<'static>>, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn code(lines: &[Line<'static>], columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut writer = Writer::new(columns, theme);
     writer.code_rows(lines);
     writer.finish()

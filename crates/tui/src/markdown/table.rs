@@ -63,7 +63,13 @@ impl Table {
         widths
     }
 
-    fn row(&self, cells: &[Line<'static>], widths: &[usize], head: bool, theme: &Theme) -> Vec<Line<'static>> {
+    fn row(
+        &self,
+        cells: &[Line<'static>],
+        widths: &[usize],
+        head: bool,
+        theme: &Theme,
+    ) -> Vec<Line<'static>> {
         let wrapped: Vec<Vec<Line<'static>>> = widths
             .iter()
             .enumerate()
@@ -77,7 +83,13 @@ impl Table {
         (0..height).map(|at| self.joined(&wrapped, widths, at, theme)).collect()
     }
 
-    fn joined(&self, cells: &[Vec<Line<'static>>], widths: &[usize], at: usize, theme: &Theme) -> Line<'static> {
+    fn joined(
+        &self,
+        cells: &[Vec<Line<'static>>],
+        widths: &[usize],
+        at: usize,
+        theme: &Theme,
+    ) -> Line<'static> {
         let mut spans = Vec::new();
         for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
             if column > 0 {

@@ -85,6 +85,25 @@ fn finished_blocks_are_given_out_while_the_next_is_written() {
     assert_eq!(stream.pending(40, &theme)[0].to_string(), "  li");
 }
 
+// TERM-03: however long a block becomes, what is drawn anew for each frame stays short.
+#[test]
+fn endless_blocks_are_given_out_in_parts() {
+    let theme = Theme::new(Palette::Plain);
+    for begin in ["", "```\n", "- "] {
+        let mut stream = Stream::default();
+        stream.push(begin);
+        let mut rows = Vec::new();
+        for _ in 0..20_000 {
+            stream.push("words and ");
+        }
+        rows.extend(stream.complete(80, &theme));
+        assert!(stream.pending(80, &theme).len() < 300);
+        rows.extend(stream.finish(80, &theme));
+        let words = rows.iter().map(|row| row.to_string().matches("words").count()).sum::<usize>();
+        assert_eq!(words, 20_000, "after {begin:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_row_is_wider_than_the_terminal(text in "[-a-z `*#>|1.\\n日]{0,120}", columns in 20_u16..60) {

@@ -13,6 +13,7 @@ use futures::StreamExt;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Delivery, Entry};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -20,7 +21,7 @@ use crate::app::{App, Effect, Exit, Info, Options};
 use crate::host::{Host, Reply};
 use crate::input::Past;
 use crate::screen::Wrapping;
-pub use question::{Manner, ask_trust, choose};
+pub use question::{Manner, ask_trust, choose, pick};
 use terminal::Terminal;
 
 /// Between two frames.
@@ -118,6 +119,8 @@ impl Runner {
     async fn serve(mut self) -> Result<Exit, TuiError> {
         let mut keys = Some(EventStream::new());
         let commands = self.commands.clone();
+        let mut terminated = signal(SignalKind::terminate())?;
+        let mut hung_up = signal(SignalKind::hangup())?;
         loop {
             self.draw_if_due(&mut keys)?;
             if let Some(exit) = self.exit.take() {
@@ -137,6 +140,8 @@ impl Runner {
                     }
                     continue;
                 }
+                _ = terminated.recv() => self.app.leave(),
+                _ = hung_up.recv() => self.app.leave(),
                 () = until(wakes) => Vec::new(),
             };
             self.app.at(self.begun.elapsed());
@@ -195,7 +200,11 @@ impl Runner {
         effects
     }
 
-    async fn carry_out(&mut self, effects: Vec<Effect>, keys: &mut Option<EventStream>) -> Result<(), TuiError> {
+    async fn carry_out(
+        &mut self,
+        effects: Vec<Effect>,
+        keys: &mut Option<EventStream>,
+    ) -> Result<(), TuiError> {
         for effect in effects {
             match effect {
                 Effect::Send(command) => self.backlog.push_back(command),

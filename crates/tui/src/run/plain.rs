@@ -94,9 +94,12 @@ impl Plain {
         effects
     }
 
-    /// A number chooses; anything else is typed.
+    /// A number chooses, anything else is typed, nothing at all closes or refuses.
     fn answer(&mut self, line: &str) -> Vec<Effect> {
         self.app.settle();
+        if line.is_empty() {
+            return self.app.on_key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
+        }
         let mut effects = Vec::new();
         for letter in line.chars() {
             effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
@@ -120,12 +123,17 @@ impl Plain {
         for row in self.app.take_finished() {
             writeln!(out, "{}", row.to_string().trim_end())?;
         }
-        let question: Vec<String> =
-            self.app.question(self.width).lines.iter().map(|row| row.to_string().trim_end().to_owned()).collect();
+        let question: Vec<String> = self
+            .app
+            .question(self.width)
+            .lines
+            .iter()
+            .map(|row| row.to_string().trim_end().to_owned())
+            .collect();
         let question = question.join("\n");
         if question != self.asked {
             if !question.is_empty() {
-                writeln!(out, "\n{question}\nType the number of a choice:")?;
+                writeln!(out, "\n{question}\nType the number of a choice, or nothing to go back:")?;
             }
             self.asked = question;
         }
@@ -145,7 +153,11 @@ impl Plain {
                 Effect::Ask(request) => self.host.ask(request, self.replies.clone()),
                 Effect::EditInput(text) => self.app.on_edited(Ok(text)),
                 Effect::Exit(exit) => self.exit = Some(exit),
-                Effect::EditPlan(..) | Effect::Signal(_) | Effect::Title(_) | Effect::Redraw | Effect::Suspend => {}
+                Effect::EditPlan(..)
+                | Effect::Signal(_)
+                | Effect::Title(_)
+                | Effect::Redraw
+                | Effect::Suspend => {}
             }
         }
     }

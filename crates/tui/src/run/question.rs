@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use crossterm::event::{Event as Input, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt;
+use tiller_protocol::id::SessionId;
 
 use super::terminal::Terminal;
 use super::{Surface, TuiError};
 use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Render, Trust, TrustOutcome, TrustQuestion};
 use crate::keys::Keymap;
+use crate::panel::{PanelOutcome, Resume, SessionRow};
 use crate::text::paragraphs;
 use crate::theme::{Palette, Theme};
 use crate::view::View;
@@ -47,6 +49,20 @@ pub async fn choose(
         _ => None,
     };
     ask(manner, &mut choice, |choice, key| answer(choice.handle(key)), Choice::view, None).await
+}
+
+/// Lets the user choose a session. Nothing if they would rather not.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<SessionId>, TuiError> {
+    let mut picker = Resume::new(sessions, Arc::clone(&manner.keys));
+    let picked = |outcome| match outcome {
+        PanelOutcome::Resume(id) => Some(Some(id)),
+        PanelOutcome::Closed => Some(None),
+        PanelOutcome::Handled | PanelOutcome::Ignored => None,
+    };
+    ask(manner, &mut picker, |picker, key| picked(picker.handle(key)), Resume::view, None).await
 }
 
 /// Asks whether a project is trusted.
@@ -112,14 +128,15 @@ fn ask_by_line<D, A>(
         writeln!(out, "{}", row.to_string().trim_end())?;
     }
     loop {
-        write!(out, "Type the number of a choice: ")?;
+        write!(out, "Your choice: ")?;
         out.flush()?;
         let mut line = String::new();
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
             return Ok(otherwise);
         }
-        for letter in line.trim().chars() {
-            if let Some(answer) = handle(dialog, KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)) {
+        let letters = line.trim().chars().map(KeyCode::Char);
+        for code in letters.chain([KeyCode::Enter]) {
+            if let Some(answer) = handle(dialog, KeyEvent::new(code, KeyModifiers::NONE)) {
                 return Ok(answer);
             }
         }

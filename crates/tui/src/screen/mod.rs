@@ -50,7 +50,8 @@ impl Row {
 }
 
 fn own(line: &Line<'_>) -> Line<'static> {
-    let spans = line.spans.iter().map(|span| ratatui::text::Span::styled(span.content.to_string(), span.style));
+    let spans =
+        line.spans.iter().map(|span| ratatui::text::Span::styled(span.content.to_string(), span.style));
     Line::from(spans.collect::<Vec<_>>()).style(line.style)
 }
 

@@ -74,7 +74,10 @@ fn finished_lines_scroll_away_and_the_live_area_stays() {
 #[test]
 fn an_unchanged_frame_writes_nothing_and_a_changed_row_only_itself() {
     let mut screen = Screen::new(Size { width: 20, height: 8 }, None);
-    let frame = |text: &str| View { lines: vec![Line::raw("same"), Line::raw(text.to_owned())], cursor: Some((0, 1)) };
+    let frame = |text: &str| View {
+        lines: vec![Line::raw("same"), Line::raw(text.to_owned())],
+        cursor: Some((0, 1)),
+    };
     assert!(screen.draw(&[], &frame("one")).contains("same"));
     assert_eq!(screen.draw(&[], &frame("one")), "");
     let second = screen.draw(&[], &frame("two"));

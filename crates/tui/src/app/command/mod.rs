@@ -69,7 +69,11 @@ pub(super) fn unknown(text: &str) -> Option<String> {
     let (name, _) = split(text)?;
     // Paths begin with a slash, too.
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    is_name.then(|| format!("There is no command /{name}; /help lists them. To send it to the agent, put a space before it."))
+    is_name.then(|| {
+        format!(
+            "There is no command /{name}; /help lists them. To send it to the agent, put a space before it."
+        )
+    })
 }
 
 fn split(text: &str) -> Option<(&str, &str)> {

@@ -1,5 +1,7 @@
 //! What commands do.
 
+use std::sync::Arc;
+
 use ratatui::text::Line;
 use tiller_protocol::command::{Command, TaskState};
 use tiller_protocol::entry::{Delivery, Level};
@@ -9,7 +11,7 @@ use super::super::{App, Effect, Exit};
 use super::{TABLE, report};
 use crate::cell;
 use crate::host::Request;
-use crate::keys::{help_entry, help_lines};
+use crate::panel::{Help, Panel, Steering};
 use crate::theme::Palette;
 
 /// What a command does.
@@ -47,14 +49,14 @@ impl App {
     pub(in crate::app) fn run_command(&mut self, name: &str, rest: &str) -> Vec<Effect> {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else { return Vec::new() };
         match row.verb {
-            Verb::Help => self.show(Self::help),
+            Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), super::candidates()))),
             Verb::Clear => self.quit(Exit::Cleared),
             Verb::Resume => vec![Effect::Ask(Request::Sessions)],
             Verb::Plan => self.plan(rest),
             Verb::Model => self.choose_model(rest),
             Verb::Context => self.show(report::context),
             Verb::Cost => self.show(report::cost),
-            Verb::Steering => self.show(report::steering),
+            Verb::Steering => self.steering(),
             Verb::Todos => self.show_todos(),
             Verb::Tasks => self.tasks(rest),
             Verb::Agents => self.show(report::agents),
@@ -85,18 +87,9 @@ impl App {
         Vec::new()
     }
 
-    fn help(&self) -> Vec<Line<'static>> {
-        let theme = &self.look.theme;
-        let columns = self.look.size.width;
-        let named = |row: &super::Row| format!("/{} {}", row.name, row.hint).trim_end().to_owned();
-        let widest = TABLE.iter().map(|row| crate::text::width(&named(row))).max().unwrap_or(0);
-        let mut rows = vec![Line::styled("Commands", theme.strong)];
-        for row in TABLE {
-            rows.extend(help_entry(&named(row), row.help, widest, columns, theme));
-        }
-        rows.push(Line::default());
-        rows.extend(help_lines(&self.keys, columns, theme));
-        rows
+    fn steering(&mut self) -> Vec<Effect> {
+        let additions = self.additions.iter().cloned().collect();
+        self.open(Panel::Steering(Steering::new(additions, &self.ledger, Arc::clone(&self.keys))))
     }
 
     fn plan(&mut self, what: &str) -> Vec<Effect> {
@@ -131,7 +124,10 @@ impl App {
         if let Some(id) = rest.strip_prefix("stop ").map(str::trim) {
             let runs = self.live.tasks.get(id).is_some_and(|task| task.state == TaskState::Running);
             if !runs {
-                self.tell(Level::Warning, &format!("Nothing named {id} runs in the background; /tasks lists what does."));
+                self.tell(
+                    Level::Warning,
+                    &format!("Nothing named {id} runs in the background; /tasks lists what does."),
+                );
                 return Vec::new();
             }
             return vec![Effect::Send(Command::StopTask(id.to_owned()))];

@@ -25,10 +25,14 @@ fn an_answer_while_it_is_written() {
 fn a_command_that_runs_and_a_change_that_was_made() {
     let mut stage = Stage::new(60, 24);
     stage.begin_turn("change it");
-    stage.call("c1", "Edit", json!({"file_path": "/work/src/a.rs"}));
+    stage.call("c1", "Edit", &json!({"file_path": "/work/src/a.rs"}));
     let patch = json!([{"oldStart": 3, "newStart": 3, "lines": [" a", "-let x = 1;", "+let x = 2;", " b"]}]);
-    stage.result("c1", "Edit", json!({"type": "update", "filePath": "/work/src/a.rs", "structuredPatch": patch}));
-    stage.call("c2", "Bash", json!({"command": "cargo test"}));
+    stage.result(
+        "c1",
+        "Edit",
+        json!({"type": "update", "filePath": "/work/src/a.rs", "structuredPatch": patch}),
+    );
+    stage.call("c2", "Bash", &json!({"command": "cargo test"}));
     let output: String = (1..20).map(|n| format!("test {n} ok\n")).collect();
     stage.event(Event::Progress { call: "c2".into(), data: json!({"output": output}) });
     stage.wait(12);
@@ -39,7 +43,7 @@ fn a_command_that_runs_and_a_change_that_was_made() {
 fn a_question_for_permission() {
     let mut stage = Stage::new(60, 24);
     stage.begin_turn("change it");
-    stage.call("c1", "Bash", json!({"command": "rm -rf target"}));
+    stage.call("c1", "Bash", &json!({"command": "rm -rf target"}));
     let ask = PermissionAsk {
         call: "c1".into(),
         tool: "Bash".to_owned(),
@@ -56,8 +60,11 @@ fn a_question_for_permission() {
 }
 
 fn todos() -> Body {
-    let todo =
-        |content: &str, status| Todo { content: content.to_owned(), status, active_form: format!("{content}ing") };
+    let todo = |content: &str, status| Todo {
+        content: content.to_owned(),
+        status,
+        active_form: format!("{content}ing"),
+    };
     let todos = vec![
         todo("look", TodoStatus::Completed),
         todo("fix", TodoStatus::InProgress),
@@ -151,7 +158,7 @@ fn a_change_of_size_in_the_middle_of_an_answer() {
 fn results_wait_for_the_answer_that_is_being_written() {
     let mut stage = Stage::new(60, 24);
     stage.begin_turn("do it");
-    stage.call("c1", "Bash", json!({"command": "make"}));
+    stage.call("c1", "Bash", &json!({"command": "make"}));
     stage.stream("First part.\n\nSecond part");
     stage.draw();
     stage.result("c1", "Bash", json!({"stdout": "made", "exitCode": 0}));

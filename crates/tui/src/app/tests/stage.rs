@@ -166,7 +166,7 @@ impl Stage {
         }));
     }
 
-    pub(super) fn call(&mut self, id: &str, tool: &str, input: Value) {
+    pub(super) fn call(&mut self, id: &str, tool: &str, input: &Value) {
         let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
         self.block(RawBlock::from_value(&call));
         self.event(Event::CallStarted(id.into()));

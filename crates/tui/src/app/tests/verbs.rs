@@ -36,7 +36,10 @@ fn what_waits_says_when_it_lands() {
     let content = json!({"type": "queued_command", "id": steered, "prompt": prompt});
     stage.append(Body::Attachment(Attachment::new(content, "queue", String::new(), Vec::new())));
     let shown = stage.shown();
-    assert!(shown.contains("> this way  steered: delivered now") && !shown.contains("running step"), "{shown}");
+    assert!(
+        shown.contains("> this way  steered: delivered now") && !shown.contains("running step"),
+        "{shown}"
+    );
     stage.end_turn(Outcome::Interrupted);
     let shown = stage.shown();
     assert!(shown.contains("then that  waits for your next message"), "{shown}");
@@ -88,7 +91,7 @@ fn ctrl_b_lets_the_running_command_go_on_in_the_background() {
     stage.key(KeyCode::Char('b'), KeyModifiers::CONTROL);
     assert!(stage.shown().contains("no command is running"));
     stage.begin_turn("work");
-    stage.call("c7", "Bash", json!({"command": "make"}));
+    stage.call("c7", "Bash", &json!({"command": "make"}));
     stage.key(KeyCode::Char('b'), KeyModifiers::CONTROL);
     assert_eq!(stage.sent(), ["Background(CallId(\"c7\"))"]);
 }
@@ -148,10 +151,22 @@ fn commands_do_what_they_say() {
     assert_eq!(run("/plan look around").0, ["SetMode(Plan)", "Steer look around"]);
     assert_eq!(run("/model opus").0, ["SetModel(\"opus\")"]);
     assert!(run("/cost").1.contains("waited for the provider"));
-    assert!(run("/context").1.contains("Context: "));
-    assert!(run("/steering").1.contains("Steering: 0.0%"));
+    assert!(run("/context").1.contains("system prompt"));
     assert!(run("/nosuch").1.contains("There is no command /nosuch"));
     assert_eq!(run("/clear").0, ["Clear"]);
+}
+
+#[test]
+fn panels_open_over_the_input_and_close_again() {
+    let mut stage = Stage::new(80, 40);
+    for (command, shown) in [("/help ", "/steering"), ("/steering ", "teering")] {
+        stage.write(command);
+        stage.press(KeyCode::Enter);
+        let text = stage.shown();
+        assert!(text.contains(shown) && !text.contains("What shall be done?"), "{text}");
+        stage.press(KeyCode::Esc);
+        assert!(stage.shown().contains("What shall be done?"));
+    }
 }
 
 #[test]

@@ -37,7 +37,8 @@ fn end(detail: &Value, paper: &Paper<'_>) -> Option<Line<'static>> {
         (_, Some(signal)) => Some(format!("ended by signal {signal}")),
         _ => None,
     };
-    let background = detail["backgroundTaskId"].as_str().map(|id| format!("goes on in the background as {id}"));
+    let background =
+        detail["backgroundTaskId"].as_str().map(|id| format!("goes on in the background as {id}"));
     let parts: Vec<String> = [ended, background, took].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| Line::styled(parts.join(" · "), paper.theme.dim))
 }

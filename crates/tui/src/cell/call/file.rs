@@ -68,7 +68,8 @@ pub(super) fn changed(result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'stati
 fn created(detail: &Value, paper: &Paper<'_>) -> Vec<Line<'static>> {
     let content = detail["content"].as_str().unwrap_or_default();
     let lines = content.lines().count();
-    let mut rows = vec![Line::styled(format!("new, {}", count(lines as u64, "line", "lines")), paper.theme.added)];
+    let mut rows =
+        vec![Line::styled(format!("new, {}", count(lines as u64, "line", "lines")), paper.theme.added)];
     let most = if paper.detail == Detail::Full { usize::MAX } else { NEW_LINES };
     let mut highlighter = Highlighter::of_file(detail["filePath"].as_str().unwrap_or_default(), paper.theme);
     for line in content.lines().take(most) {

@@ -6,7 +6,17 @@ use super::Call;
 
 /// Fields that say what a call is about, the best first.
 const TELLING: [&str; 12] = [
-    "url", "query", "bash_id", "shell_id", "description", "name", "path", "file_path", "prompt", "command", "skill",
+    "url",
+    "query",
+    "bash_id",
+    "shell_id",
+    "description",
+    "name",
+    "path",
+    "file_path",
+    "prompt",
+    "command",
+    "skill",
     "question",
 ];
 
