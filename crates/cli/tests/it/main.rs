@@ -25,6 +25,7 @@ mod doctor;
 mod editors;
 mod faults;
 mod headless_contract;
+mod full_disk;
 mod hooks;
 mod hooks_command;
 mod hostile;

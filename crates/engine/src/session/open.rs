@@ -275,10 +275,11 @@ impl Task {
         if let Some((first, more)) = damage.split_first() {
             let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
             self.notice("log_damage", Level::Warning, format!("Session log: {first}{more}."))?;
-            // What the model thought is bound to the conversation as it was, of which something may be missing.
-            if let Some(epoch) = self.epoch.clone() {
-                let reason = "the log was damaged".to_owned();
-                self.append(Body::Epoch(Epoch { reason, ..Epoch::clone(&epoch) }))?;
+            // What the model thought is bound to the conversation before it, of which something may be missing.
+            if !self.drop_thinking && damage.iter().any(|damage| !matches!(damage, Damage::TornTail { .. })) {
+                self.drop_thinking = true;
+                let text = "Earlier reasoning that does not fit the mended log is left out from now on.";
+                self.notice(THINKING_DROPPED, Level::Info, text.to_owned())?;
             }
         }
         for (call, open) in self.journal.state.open_calls.clone() {

@@ -50,7 +50,7 @@ async fn a_damaged_session_goes_on_with_an_acceptable_request() {
     watch.close().await;
     let log = only_log(&lab.config_dir());
     let whole = fs_err::read(&log).unwrap();
-    for n in 0..60 {
+    for n in 0..120 {
         fs_err::write(&log, damaged(&whole, n)).unwrap();
         lab.server.reply(Reply::text("ok"));
         let setup = Setup { start: Start::Resume(watch.session.id), ..lab.setup() };

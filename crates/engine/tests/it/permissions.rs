@@ -371,7 +371,7 @@ async fn a_change_is_one_entry() {
     let effects: Vec<&Effect> = entries
         .iter()
         .filter_map(|entry| match &entry.body {
-            Body::Effect(effect) => Some(effect),
+            Body::Effect(effect) => Some(effect).filter(|effect| !matches!(effect, Effect::Snapshot { .. })),
             _ => None,
         })
         .collect();
