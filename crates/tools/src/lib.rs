@@ -60,7 +60,7 @@ pub use glob::{Glob, GlobInput};
 pub use grep::{Grep, GrepInput};
 pub use lenient::Integer;
 pub use notebook_edit::{NotebookEdit, NotebookEditInput};
-pub use read::{Read, ReadInput};
+pub use read::{Read, ReadInput, image_block};
 pub use secret::{Masked, Vault};
 pub use write::{Write, WriteInput};
 

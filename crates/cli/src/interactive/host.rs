@@ -17,7 +17,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::TaskTracker;
 
-use super::{before, editor, files, history};
+use super::{before, editor, files, history, images};
 
 /// Characters of the output of a command line of the user's own that are kept.
 const OUTPUT: usize = 30_000;
@@ -92,10 +92,14 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
         Request::Shell(command) => Some(shell(&command, env).await),
         Request::Note(text) => Some(note(&text, &env.cwd)),
         Request::LoadImage(image) => {
-            let problem = "Images cannot be attached yet; the agent can read the file by its path.".to_owned();
-            Some(Reply::Image { number: image.number, block: Err(problem) })
+            let block = tokio::task::spawn_blocking(move || images::load(&image.path)).await;
+            let block = block.unwrap_or_else(|error| Err(error.to_string()));
+            Some(Reply::Image { number: image.number, block })
         }
-        Request::ReadClipboard => None,
+        Request::ReadClipboard => Some(match images::from_clipboard().await {
+            Some(path) => Reply::Clipboard(path),
+            None => told(Level::Info, "The clipboard has no image that could be read.".to_owned()),
+        }),
         Request::Report(words) => Some(report(&words, env).await),
         Request::Keep { key, value } => {
             let words = ["config", "set", &key, &value, "--user"].map(str::to_owned);

@@ -5,6 +5,7 @@ mod editor;
 mod files;
 mod history;
 mod host;
+mod images;
 mod look;
 
 use std::io::IsTerminal;

@@ -43,6 +43,13 @@ fn media_type(format: ImageFormat) -> Option<&'static str> {
     }
 }
 
+/// An image as the model sees it; nothing if it is none that models see.
+#[must_use]
+pub fn image_block(bytes: &[u8]) -> Option<RawBlock> {
+    let fitted = fit(bytes, format(bytes)?).ok()?;
+    Some(fitted.block())
+}
+
 pub(super) fn show(source: &Source<'_>, bytes: &[u8], format: ImageFormat) -> Result<Done, ToolError> {
     let fitted = fit(bytes, format).map_err(|error| {
         ToolError::model(format!(

@@ -6,6 +6,8 @@ mod notebook;
 mod pdf;
 mod text;
 
+pub use image::image_block;
+
 use std::io::{Read as _, Seek};
 use std::path::Path;
 
