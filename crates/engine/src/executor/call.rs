@@ -11,6 +11,7 @@ use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, DecisionRecord, Level, Notice, Response};
 use tiller_protocol::id::{CallId, SnapshotId};
+use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
 use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
 use tokio::sync::{mpsc, oneshot};
@@ -237,7 +238,9 @@ impl Run<'_> {
     /// Before a call changes files, what they are is kept and on record.
     async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) {
         let Some(keeper) = &self.services.keeper else { return };
-        if !Keeper::concerns(&call.name, prepared, &self.view) {
+        // While planning nothing changes but the plan, whose versions are in the log.
+        let planning = self.services.policy.now().mode == Mode::Plan;
+        if planning || !Keeper::concerns(&call.name, prepared, &self.view) {
             return;
         }
         match keeper.keep(self.view.roots.clone()).await {

@@ -54,7 +54,7 @@ impl Keeper {
     /// Whether a call may change files.
     pub(crate) fn concerns(tool: &str, call: &dyn PreparedCall, view: &View) -> bool {
         let changes = |access: &Access| matches!(access, Access::Write(_) | Access::Exec(_));
-        !call.read_only() && (DELEGATING.contains(&tool) || call.access(view).iter().any(changes))
+        DELEGATING.contains(&tool) || (!call.read_only() && call.access(view).iter().any(changes))
     }
 
     /// Keeps what the directories hold now.
