@@ -29,12 +29,20 @@ fn begin(world: &World, args: &[&str]) -> Program {
     program
 }
 
-/// Leaves by pressing Ctrl+C twice.
+/// Leaves by pressing Ctrl+C twice. On a busy machine the second may come too late to belong to the first; then the hint
+/// goes, and both are pressed again.
 pub(crate) fn leave(mut program: Program) -> Program {
+    const HINT: &str = "press Ctrl+C again";
     program.until_shown(READY);
-    program.type_in(CTRL_C);
-    program.until_shown("press Ctrl+C again");
-    program.type_in(CTRL_C);
+    for is_hinted in [true, false].into_iter().cycle() {
+        program.type_in(CTRL_C);
+        program.until("Ctrl+C has been understood", |terminal| {
+            !terminal.text().contains(READY) || terminal.text().contains(HINT) == is_hinted
+        });
+        if !program.text().contains(READY) {
+            break;
+        }
+    }
     assert_eq!(program.wait(), 0, "{}", program.text());
     program
 }
@@ -232,14 +240,14 @@ fn clear_begins_a_new_session() {
     let world = World::new();
     world.server.replies([Reply::text("One."), Reply::text("Two.")]);
     let program = begin(&world, &[]);
-    say(&program, "first");
+    say(&program, "zebra");
     program.until_shown("● One.");
     say(&program, "/clear");
     program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
     program.until_shown(READY);
     say(&program, "second");
     program.until_shown("● Two.");
-    assert!(!world.server.messages()[1].body().to_string().contains("first"));
+    assert!(!world.server.messages()[1].body().to_string().contains("zebra"));
     leave(program);
     assert_eq!(world.logs().len(), 2);
 }
@@ -263,7 +271,7 @@ fn a_project_is_trusted_before_its_settings_run_anything() {
     let world = World::new().file(".tiller/settings.json", hooks);
     world.server.replies([Reply::text("Untouched."), Reply::text("Touched.")]);
     let program = open(&world, &[], 80, 30);
-    program.until_shown("Do you trust the files of this project?");
+    program.until_shown("Do you trust");
     program.until_shown("touch ran");
     program.type_in("2");
     program.until_shown("This project is not trusted");
@@ -290,11 +298,28 @@ fn plain_mode_never_moves_the_cursor() {
         Reply::new().tool("Bash", json!({"command": "touch made"})),
         Reply::text("It is **made**."),
     ]);
-    let run = world.run_with_stdin(&["--plain"], "make it\n1\n");
-    assert_eq!(run.code(), 0, "{run:#?}");
-    assert!(!run.stdout.contains('\x1b'), "{run:#?}");
-    assert!(run.stdout.contains("Yes, this once") && run.stdout.contains("● It is made."), "{run:#?}");
+    let mut program = open(&world, &["--plain"], 80, 30);
+    program.until_shown("\n>");
+    program.type_in("make it\n");
+    program.until_shown("Yes, this once");
+    program.type_in("1\n");
+    program.until_shown("● It is made.");
     assert!(world.path("made").exists());
+    program.type_in("/exit\n");
+    assert_eq!(program.wait(), 0);
+    let printed = program.printed();
+    assert!(!printed.contains('\x1b'), "{printed:?}");
+}
+
+// HEAD-02: who has closed the input answers no more.
+#[test]
+fn in_plain_mode_the_end_of_input_refuses_what_is_asked() {
+    let world = World::new();
+    world.server.reply(Reply::new().tool("Bash", json!({"command": "touch made"})));
+    let run = world.run_with_stdin(&["--plain"], "make it\n");
+    assert_eq!(run.code(), 0, "{run:#?}");
+    assert!(run.stdout.contains("You refused"), "{run:#?}");
+    assert!(!world.path("made").exists());
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct Program {
     master: Box<dyn MasterPty + Send>,
     keyboard: Keyboard,
     terminal: Arc<Mutex<Terminal>>,
+    /// Everything that the program wrote.
+    printed: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
@@ -44,8 +46,9 @@ impl Program {
         let keyboard: Keyboard =
             Arc::new(Mutex::new(pair.master.take_writer().expect("the terminal can be typed to")));
         let terminal = Arc::new(Mutex::new(Terminal::new(columns, rows, long_rows)));
-        let reader = watch(output, Arc::clone(&terminal), Arc::clone(&keyboard));
-        Self { child, master: pair.master, keyboard, terminal, reader: Some(reader) }
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let reader = watch(output, Arc::clone(&terminal), Arc::clone(&keyboard), Arc::clone(&printed));
+        Self { child, master: pair.master, keyboard, terminal, printed, reader: Some(reader) }
     }
 
     /// Types, byte by byte as a terminal would send it.
@@ -100,6 +103,12 @@ impl Program {
         self.until(&format!("{text:?} is gone"), |terminal| !terminal.text().contains(text));
     }
 
+    /// Everything that the program wrote, as it wrote it.
+    #[must_use]
+    pub fn printed(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.printed)).into_owned()
+    }
+
     /// The program's process id.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
@@ -147,11 +156,17 @@ fn builder(command: &std::process::Command) -> CommandBuilder {
     builder
 }
 
-fn watch(mut output: Box<dyn Read + Send>, terminal: Arc<Mutex<Terminal>>, keyboard: Keyboard) -> JoinHandle<()> {
+fn watch(
+    mut output: Box<dyn Read + Send>,
+    terminal: Arc<Mutex<Terminal>>,
+    keyboard: Keyboard,
+    printed: Arc<Mutex<Vec<u8>>>,
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         // A terminal whose program has ended gives an error instead of an end.
         while let Ok(count @ 1..) = output.read(&mut bytes) {
+            lock(&printed).extend(&bytes[..count]);
             let answer = lock(&terminal).write(&bytes[..count]);
             if !answer.is_empty() {
                 let mut keyboard = lock(&keyboard);

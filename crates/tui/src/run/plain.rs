@@ -61,6 +61,8 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
     loop {
         plain.app.at(plain.begun.elapsed());
         plain.print()?;
+        let refusals = plain.refuse_if_ended();
+        plain.carry_out(refusals).await;
         if let Some(exit) = plain.exit.take() {
             return Ok(exit);
         }
@@ -115,6 +117,14 @@ impl Plain {
     fn end(&mut self) -> Vec<Effect> {
         self.ended = true;
         self.app.end_of_input()
+    }
+
+    /// Nobody is left to answer.
+    fn refuse_if_ended(&mut self) -> Vec<Effect> {
+        if !self.ended || self.app.question(self.width).lines.is_empty() {
+            return Vec::new();
+        }
+        self.answer("")
     }
 
     /// Prints what is finished, and a question once.
