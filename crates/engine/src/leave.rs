@@ -67,7 +67,9 @@ impl WayOut {
                 }
                 Leave::Refused(feedback)
             }
-            Ok(Answer::Hook { .. } | Answer::Question { .. } | Answer::Plan { .. }) | Err(_) => Leave::NotAsked,
+            Ok(Answer::Hook { .. } | Answer::Question { .. } | Answer::Plan { .. }) | Err(_) => {
+                Leave::NotAsked
+            }
         }
     }
 

@@ -419,8 +419,7 @@ fn a_yes_gives_what_was_named() {
         let call = json!({"command": command});
         scene.world.server.reply(Reply::new().tool_with_id("touch", "Bash", call));
         let settings = json!({"sandbox": {"network": network}}).to_string();
-        let args =
-            ["--permission-prompt-tool", "stdio", "--allowedTools", "Bash", "--settings", &settings];
+        let args = ["--permission-prompt-tool", "stdio", "--allowedTools", "Bash", "--settings", &settings];
         let mut live = scene.world.talk(&args);
         let known = json!({"subtype": "initialize", "supportedDialogKinds": ["leave_sandbox"]});
         assert_eq!(live.request(&known)["subtype"], "success");

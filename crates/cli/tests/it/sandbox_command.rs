@@ -215,10 +215,10 @@ fn the_settings_of_sessions_count() {
 // KERN-08: what rules forbid to change stays, also where it does not exist yet, and under every profile.
 #[test]
 fn rules_against_changes_count() {
-    let world = World::new().file("a.lock", "a").file("sub/b.lock", "b").file(
-        ".tiller/settings.json",
-        r#"{"permissions": {"deny": ["Edit(./vendor/**)", "Edit(*.lock)"]}}"#,
-    );
+    let world = World::new()
+        .file("a.lock", "a")
+        .file("sub/b.lock", "b")
+        .file(".tiller/settings.json", r#"{"permissions": {"deny": ["Edit(./vendor/**)", "Edit(*.lock)"]}}"#);
     if level(&world) != "namespaces" {
         return;
     }

@@ -137,8 +137,10 @@ fn is_words(value: &str) -> bool {
 }
 
 /// Short words in names of classes.
-const TECHNICAL: &[&str] =
-    &["aes", "api", "des", "gcm", "hex", "hmac", "http", "jwt", "key", "rsa", "sha", "ssl", "tls", "url", "utf", "xml"];
+const TECHNICAL: &[&str] = &[
+    "aes", "api", "des", "gcm", "hex", "hmac", "http", "jwt", "key", "rsa", "sha", "ssl", "tls", "url",
+    "utf", "xml",
+];
 
 /// Whether this is a name as classes and types have: `Sha256HmacV2Signer`, `Utf8JsonWriter`. It begins with a capital,
 /// numbers are short, and two thirds of its letters belong to what reads as words: of random names, one in a hundred does.

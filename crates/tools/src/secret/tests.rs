@@ -371,7 +371,8 @@ fn piece() -> impl Strategy<Value = String> {
 // SECR-01
 /// Names of classes: words with capitals, a number here and there.
 fn class_name() -> impl Strategy<Value = String> {
-    let words = ["Token", "Sha", "Hmac", "Parser", "Reader", "Base", "Utf", "Json", "Secret", "Factory", "Http"];
+    let words =
+        ["Token", "Sha", "Hmac", "Parser", "Reader", "Base", "Utf", "Json", "Secret", "Factory", "Http"];
     let word = (proptest::sample::select(words.to_vec()), proptest::option::of(1_u16..600));
     let word = word.prop_map(|(word, number)| match number {
         Some(number) => format!("{word}{number}"),
