@@ -1,6 +1,6 @@
 //! The lines of an editor.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tiller_steering::attachment::{Diagnostic, SelectedLinesInIde, Severity};
@@ -67,33 +67,35 @@ fn first() -> u64 {
 /// A text for whoever wrote it.
 pub(super) fn understand(line: &[u8]) -> Result<Said, String> {
     match serde_json::from_slice(line).map_err(|error| format!("this is not understood: {error}"))? {
-        Line::Selection { file, text, .. } if text.is_empty() => Ok(Said::Looks(Editor::Opened(place(file)?))),
+        Line::Selection { file, text, .. } if text.is_empty() => {
+            Ok(Said::Looks(Editor::Opened(place(&file)?)))
+        }
         Line::Selection { file, start_line, end_line, text, editor } => {
             if start_line == 0 || end_line < start_line {
                 return Err("lines are counted from 1, and endLine is not before startLine".to_owned());
             }
             Ok(Said::Looks(Editor::Selection(SelectedLinesInIde {
-                filename: place(file)?,
+                filename: place(&file)?,
                 line_start: start_line,
                 line_end: end_line,
                 content: beginning(&text, MAX_SELECTION),
                 ide_name: editor.map(|name| named(&name)).filter(|name| !name.is_empty()),
             })))
         }
-        Line::OpenedFile { file } => Ok(Said::Looks(Editor::Opened(place(file)?))),
+        Line::OpenedFile { file } => Ok(Said::Looks(Editor::Opened(place(&file)?))),
         Line::ClosedFile => Ok(Said::LooksAway),
         Line::Diagnostics { file, problems } => {
-            Ok(Said::Problems(place(file)?, problems.into_iter().take(MAX_PROBLEMS).map(problem).collect()))
+            Ok(Said::Problems(place(&file)?, problems.into_iter().take(MAX_PROBLEMS).map(problem).collect()))
         }
     }
 }
 
-fn place(file: PathBuf) -> Result<PathBuf, String> {
+fn place(file: &Path) -> Result<PathBuf, String> {
     let bytes = file.as_os_str().as_encoded_bytes();
     if !file.is_absolute() || bytes.len() > MAX_PATH || bytes.iter().any(u8::is_ascii_control) {
         return Err("file has to be an absolute path".to_owned());
     }
-    Ok(resolve_links(&file))
+    Ok(resolve_links(file))
 }
 
 fn problem(problem: Problem) -> Diagnostic {
@@ -160,8 +162,10 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_a_reason() {
-        let selection = |file: &str, first: u64, last: u64| {
-            json!({"type": "selection", "file": file, "startLine": first, "endLine": last, "text": "x"})
+        let selection = |file: &str, first: u64, last: u64| -> Value {
+            let mut line = json!({"type": "selection", "startLine": first, "endLine": last, "text": "x"});
+            line["file"] = file.into();
+            line
         };
         for line in [
             selection("a.rs", 1, 2),

@@ -25,9 +25,8 @@ pub(super) struct Place {
 impl Place {
     /// Makes the socket and the card that describes it, for the user alone.
     pub(super) fn make(dir: &Path, session: SessionId, cwd: &Path) -> std::io::Result<(Self, UnixListener)> {
-        let named = |error: std::io::Error| {
-            std::io::Error::new(error.kind(), format!("{}: {error}", dir.display()))
-        };
+        let named =
+            |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", dir.display()));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(named)?;
         // Whoever made the directory: nobody else gets in.
         fs_err::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
@@ -57,7 +56,9 @@ impl Place {
     pub(super) async fn tidy_up(&self) {
         let Ok(entries) = fs_err::read_dir(&self.dir) else { return };
         for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if path != self.socket && path.extension().is_some_and(|suffix| suffix == SOCKET) && is_dead(&path).await
+            if path != self.socket
+                && path.extension().is_some_and(|suffix| suffix == SOCKET)
+                && is_dead(&path).await
             {
                 remove(&path);
                 remove(&path.with_extension(CARD));

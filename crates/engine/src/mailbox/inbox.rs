@@ -37,8 +37,7 @@ impl Inbox {
                 Vec::new()
             }
         };
-        let others: Vec<Note> =
-            notes.into_iter().filter(|note| note.session != Some(self.session)).collect();
+        let others: Vec<Note> = notes.into_iter().filter(|note| note.session != Some(self.session)).collect();
         let Some(newest) = others.last() else { return Unread::default() };
         let mut senders: BTreeMap<&str, u64> = BTreeMap::new();
         for note in &others {

@@ -96,9 +96,11 @@ impl Mailbox {
     /// When the note is not acceptable, the mailbox is full or cannot be written to.
     pub fn send(&self, note: &Note) -> Result<(), MailError> {
         check(note)?;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(|error| {
-            std::io::Error::new(error.kind(), format!("{}: {error}", self.dir.display()))
-        })?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.dir)
+            .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", self.dir.display())))?;
         self.remove_old(note.at);
         if self.names()?.len() >= MAX_NOTES {
             return Err(MailError::Full(self.dir.clone()));

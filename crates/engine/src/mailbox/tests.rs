@@ -59,7 +59,8 @@ fn notes_are_kept_in_order_and_private() {
 fn what_is_no_note_is_passed_over() {
     let desk = Desk::new();
     desk.send(1, "a", "one").unwrap();
-    let put = |id: u128, content: &str| fs_err::write(desk.mailbox.file(Uuid::from_u128(id)), content).unwrap();
+    let put =
+        |id: u128, content: &str| fs_err::write(desk.mailbox.file(Uuid::from_u128(id)), content).unwrap();
     put(2, "{");
     put(3, &serde_json::to_string(&note(4, "a", "under another name")).unwrap());
     put(5, &serde_json::to_string(&note(5, "a\nb", "a name of two lines")).unwrap());

@@ -14,8 +14,8 @@ use tiller_steering::pipeline::{Pipeline, Sampled};
 use tiller_steering::source::{Facts, Prompt, Providers, Queued, Spending, Style, Tokens, sources};
 use tiller_tools::View;
 
-use super::{Role, Task};
 use super::hooks::Admission;
+use super::{Role, Task};
 use crate::ide::Editors;
 use crate::language::LanguageChoice;
 use crate::policy::resolved;
