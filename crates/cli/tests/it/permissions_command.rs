@@ -431,7 +431,8 @@ fn a_difference_fails_and_is_shown() {
            expected  ask
            but       There is no tool named Beam. Available tools: Read, Edit,
                      Write, NotebookEdit, Glob, Grep, Bash, BashOutput, KillShell,
-                     WebFetch, WebSearch, TodoWrite.
+                     WebFetch, WebSearch, TodoWrite, EnterPlanMode, ExitPlanMode,
+                     AskUserQuestion.
            in        <project>/.tiller/settings.local.json
     2 of 5 examples come out otherwise
     "#);
