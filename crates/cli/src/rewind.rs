@@ -9,7 +9,7 @@ use tiller_snapshot::Store;
 
 use crate::args;
 use crate::exit::Exit;
-use crate::inspect::{find, visible, short};
+use crate::inspect::{find, short, visible};
 use crate::sessions::{changes_to_json, print_changes, snapshots_of};
 use crate::text::print;
 

@@ -50,8 +50,7 @@ impl Remove {
 
 /// Snapshots that cannot be let go of now are let go of with the next session that is removed.
 fn tidy(config_dir: &std::path::Path, state: &State, env: &Env) -> u64 {
-    let project =
-        fs_err::canonicalize(&state.start_dir).unwrap_or_else(|_| state.start_dir.clone());
+    let project = fs_err::canonicalize(&state.start_dir).unwrap_or_else(|_| state.start_dir.clone());
     collect_snapshots(config_dir, &project, env).unwrap_or_else(|error| {
         crate::complain(&format!("snapshots of the session are still there: {error}"));
         0

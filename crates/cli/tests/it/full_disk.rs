@@ -32,7 +32,9 @@ fn may_mount() -> bool {
 #[test]
 fn a_full_file_system_ends_the_run_and_loses_nothing() {
     if !may_mount() {
-        eprintln!("NOT TESTED: this machine does not let a user mount a file system (unshare --user --mount)");
+        eprintln!(
+            "NOT TESTED: this machine does not let a user mount a file system (unshare --user --mount)"
+        );
         return;
     }
     let world = World::new();

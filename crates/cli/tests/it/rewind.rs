@@ -10,7 +10,7 @@ const ID: &str = "0f6a5b1e-2f7d-4d0c-9a53-6d1f7c3b2a11";
 fn prompt(world: &World, start: &[&str], text: &str, command: &str) {
     world.server.replies([
         Reply::new().thinking("Hm.").tool("Bash", json!({"command": command})),
-        Reply::new().thinking("So.").and_text(&format!("did {text}")),
+        Reply::new().thinking("So.").and_text(format!("did {text}")),
     ]);
     let args = [start, &["-p", text, "--permission-mode", "bypassPermissions"]].concat();
     world.run(&args).ok();
@@ -78,7 +78,10 @@ fn a_step_back_is_previewed_and_undone() {
 
     let done: Value =
         serde_json::from_str(&world.run(&["rewind", ID, "--to", "2", "--json"]).ok().stdout).unwrap();
-    assert_eq!((&done["text"], &done["conversation"], &done["left"]), (&json!("second"), &json!(true), &json!([])));
+    assert_eq!(
+        (&done["text"], &done["conversation"], &done["left"]),
+        (&json!("second"), &json!(true), &json!([]))
+    );
     assert_eq!(world.read("file"), "1\n");
     world.run(&["rewind", ID, "--undo"]).ok();
     assert_eq!(world.read("file"), "3\n");

@@ -97,7 +97,10 @@ fn logs_are_verified() {
         let document: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(document[0]["sound"], false);
     };
-    check(&sound.replace("what is the answer?", "what is the ANSWER?"), &["was changed after it was written"]);
+    check(
+        &sound.replace("what is the answer?", "what is the ANSWER?"),
+        &["was changed after it was written"],
+    );
     check(sound.trim_end(), &["the last line is incomplete"]);
     let lines: Vec<&str> = sound.lines().collect();
     let without = |n: usize| [&lines[..n], &lines[n + 1..]].concat().join("\n") + "\n";
@@ -129,7 +132,8 @@ fn a_session_is_exported_for_people_and_programs() {
 #[test]
 fn what_was_said_is_found() {
     let world = two_sessions();
-    let text = says(&world, &["sessions", "search", "the ANSWER is"], &[ID, "assistant", "The Answer is 42."]);
+    let text =
+        says(&world, &["sessions", "search", "the ANSWER is"], &[ID, "assistant", "The Answer is 42."]);
     assert!(!text.contains(OTHER), "{text}");
     let hits = json_of(&world, &["sessions", "search", "line\nto", "--json"]);
     assert_eq!((&hits[0]["sessionId"], &hits[0]["role"]), (&json!(OTHER), &json!("user")));
@@ -168,7 +172,8 @@ fn a_removed_session_leaves_nothing_behind() {
             let path = entry.unwrap().path();
             match path.is_dir() {
                 true => dirs.push(path),
-                false => left.extend(path.extension().filter(|extension| *extension == "pack").map(|_| path.clone())),
+                false => left
+                    .extend(path.extension().filter(|extension| *extension == "pack").map(|_| path.clone())),
             }
         }
     }

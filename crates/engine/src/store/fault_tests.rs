@@ -159,9 +159,9 @@ fn repeated_records_count_once() {
 fn a_repeated_end_counts_once() {
     let log = Log::new(20);
     let starts = log.starts();
-    for from in 0..20 {
+    for (from, start) in starts.iter().take(20).enumerate() {
         let mut bytes = log.bytes.clone();
-        bytes.extend(&log.bytes[starts[from]..]);
+        bytes.extend(&log.bytes[*start..]);
         let (ids, loaded) = log.load(&bytes);
         assert_eq!(ids, log.ids, "from {from}");
         assert_eq!(loaded.damage.len(), 20 - from);

@@ -195,9 +195,7 @@ impl<T: FnMut(Entry)> Loading<T> {
         let stored = record.hash.clone().unwrap_or_default();
         let repeats = record.entry.seq <= self.seq;
         let was_changed = match next {
-            Some(next) => {
-                next.entry.seq > self.seq && next.continues(&stored) && stored != self.loaded.hash
-            }
+            Some(next) => next.entry.seq > self.seq && next.continues(&stored) && stored != self.loaded.hash,
             None => alone && !repeats,
         };
         if next.is_some_and(|next| next.continues(&expected)) {

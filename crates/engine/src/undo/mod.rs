@@ -11,8 +11,8 @@ use tiller_snapshot::{Limits, SnapshotError, Store};
 
 pub(crate) use keeper::{Keeper, Kept};
 pub use outline::{Outline, Prompt, Snap, Step};
-pub(crate) use rewind::{conversation, refold};
 pub use rewind::{Rewind, RewindError, Undone};
+pub(crate) use rewind::{conversation, refold};
 
 use crate::store::{StoreError, project_key};
 
