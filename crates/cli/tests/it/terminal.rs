@@ -151,7 +151,7 @@ fn esc_stops_the_model_in_the_middle_of_a_word() {
 fn ctrl_b_lets_a_command_go_on_in_the_background() {
     let world = World::new();
     waiting_command(&world);
-    world.server.reply(Reply::text("It runs on."));
+    world.server.replies([Reply::text("It runs on."), Reply::text("So it has ended.")]);
     let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
     say(&program, "work");
     eventually("the command runs", || world.path("begun").exists());
@@ -160,6 +160,8 @@ fn ctrl_b_lets_a_command_go_on_in_the_background() {
     program.until_shown("It runs on.");
     program.until_shown("1 in background");
     world.write("go", "");
+    // Its end begins a turn, which Ctrl+C would stop.
+    program.until_shown("So it has ended.");
     leave(program);
 }
 
@@ -272,7 +274,7 @@ fn a_project_is_trusted_before_its_settings_run_anything() {
     world.server.replies([Reply::text("Untouched."), Reply::text("Touched.")]);
     let program = open(&world, &[], 80, 30);
     program.until_shown("Do you trust");
-    program.until_shown("touch ran");
+    program.until_shown("UserPromptSubmit");
     program.type_in("2");
     program.until_shown("This project is not trusted");
     program.until_shown(READY);
