@@ -93,9 +93,7 @@ fn ago(session: &SessionSummary, now: Timestamp) -> String {
 
 /// Whether there is no way to reach a model yet.
 pub(super) fn is_missing_key(error: &anyhow::Error) -> bool {
-    let is_setup = |cause: &(dyn std::error::Error + 'static)| {
-        matches!(cause.downcast_ref::<ModelError>(), Some(ModelError::Setup(text)) if text.starts_with("no credential"))
-    };
+    let is_setup = |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref::<ModelError>(), Some(ModelError::Setup(text)) if text.starts_with("no credential"));
     error.chain().any(is_setup)
 }
 

@@ -21,9 +21,9 @@ use tiller_protocol::id::SessionId;
 use tiller_tui::app::{Exit as Left, Info};
 
 use crate::args::Args;
+use crate::doctor::confinement::means;
 use crate::exit::Exit;
 use crate::setup::{self, Parts};
-use crate::doctor::confinement::means;
 use crate::{demo, explain};
 use before::Before;
 use host::World;
@@ -61,7 +61,9 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
                 farewell(id, &env);
                 return Ok(Exit::Success);
             }
-            Left::Lost => anyhow::bail!("the session ended unexpectedly; `tiller --resume {id}` continues it"),
+            Left::Lost => {
+                anyhow::bail!("the session ended unexpectedly; `tiller --resume {id}` continues it")
+            }
         };
     }
 }

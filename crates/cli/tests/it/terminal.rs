@@ -1,5 +1,7 @@
 //! Tiller at a terminal: the real binary, typed to and looked at.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use tiller_testkit::terminal::{LongRows, Program};
 use tiller_testkit::{Gate, Reply};
@@ -29,17 +31,25 @@ fn begin(world: &World, args: &[&str]) -> Program {
     program
 }
 
-/// Leaves by pressing Ctrl+C twice. On a busy machine the second may come too late to belong to the first; then the hint
-/// goes, and both are pressed again.
+/// Leaves by pressing Ctrl+C twice. Both are pressed again if the first only stopped a turn that was about to end, or if on
+/// a busy machine the second came too late to belong to the first.
 pub(crate) fn leave(mut program: Program) -> Program {
     const HINT: &str = "press Ctrl+C again";
+    const MOST_PRESSES: usize = 30;
+    const UNANSWERED: Duration = Duration::from_secs(2);
+    let is_leaving = |text: &str| text.contains("Ending the session") || !text.contains(READY);
     program.until_shown(READY);
-    for is_hinted in [true, false].into_iter().cycle() {
+    for _ in 0..MOST_PRESSES {
+        let is_second = program.text().contains(HINT);
         program.type_in(CTRL_C);
+        let pressed = Instant::now();
         program.until("Ctrl+C has been understood", |terminal| {
-            !terminal.text().contains(READY) || terminal.text().contains(HINT) == is_hinted
+            let text = terminal.text();
+            is_leaving(&text)
+                || text.contains(HINT) != is_second
+                || (!is_second && pressed.elapsed() > UNANSWERED)
         });
-        if !program.text().contains(READY) {
+        if is_leaving(&program.text()) {
             break;
         }
     }
@@ -201,9 +211,48 @@ fn the_mode_key_goes_through_the_modes() {
     leave(program);
 }
 
+/// A model that writes a plan, hands it over, and carries it out.
+fn planner(world: &World) {
+    let mut step = 0;
+    let target = world.path("carried-out.txt");
+    world.server.respond_with(move |request| {
+        step += 1;
+        let body = request.body().to_string();
+        let path = body.split(['`', '"', ' ', '\\']).find(|word| word.contains("/plans/") && word.ends_with(".md"));
+        match step {
+            1 => Reply::new().tool(
+                "Write",
+                json!({"file_path": path.expect("the plan file is told"), "content": "# The plan\n\nTouch a file.\n"}),
+            ),
+            2 => Reply::new().tool("ExitPlanMode", json!({})),
+            3 => Reply::new().tool("Write", json!({"file_path": target, "content": "yes\n"})),
+            _ => Reply::text("It is carried out."),
+        }
+    });
+}
+
+// PLAN-16 PLAN-17: the plan is shown, and approved with the mode in which it is carried out.
+#[test]
+fn a_plan_is_read_approved_and_carried_out() {
+    let world = World::new();
+    planner(&world);
+    let program = begin(&world, &["--permission-mode", "plan"]);
+    program.until_shown("PLAN MODE");
+    say(&program, "plan it");
+    program.until_shown("Touch a file.");
+    program.until_shown("accept edits");
+    assert!(!world.path("carried-out.txt").exists());
+    program.type_in("1");
+    program.until_shown("● It is carried out.");
+    program.until_shown("accepts edits");
+    assert_eq!(world.read("carried-out.txt"), "yes\n");
+    leave(program);
+}
+
 #[test]
 fn the_input_goes_through_the_users_editor() {
-    let world = World::new().program("edit.sh", "#!/bin/sh\nprintf 'edited: %s' \"$(cat \"$1\")\" > \"$1\"\n");
+    let world =
+        World::new().program("edit.sh", "#!/bin/sh\nprintf 'edited: %s' \"$(cat \"$1\")\" > \"$1\"\n");
     world.server.reply(Reply::text("Read."));
     let mut command = world.command(&[]);
     command.env("TERM", "xterm-256color").env("EDITOR", world.path("edit.sh"));
@@ -269,7 +318,8 @@ fn without_a_key_it_says_what_to_do() {
 
 #[test]
 fn a_project_is_trusted_before_its_settings_run_anything() {
-    let hooks = r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}"#;
+    let hooks =
+        r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}"#;
     let world = World::new().file(".tiller/settings.json", hooks);
     world.server.replies([Reply::text("Untouched."), Reply::text("Touched.")]);
     let program = open(&world, &[], 80, 30);

@@ -27,7 +27,8 @@ fn two_thousand_lines_survive_changes_of_size() {
     let program = open(&world, &[], 100, 30);
     program.until_shown(READY);
     program.type_in("count\r");
-    for (step, (columns, rows)) in [(60, 20), (120, 40), (40, 24), (90, 16), (70, 30)].into_iter().enumerate() {
+    for (step, (columns, rows)) in [(60, 20), (120, 40), (40, 24), (90, 16), (70, 30)].into_iter().enumerate()
+    {
         let reached = line((step + 1) * 250);
         program.until(&format!("{reached} was written"), |terminal| {
             terminal.lines().iter().any(|text| text.contains(&reached))

@@ -82,6 +82,7 @@ impl App {
         for (id, running) in &self.live.running {
             let Some(call) = self.live.calls.get(id) else { continue };
             let time = elapsed(self.now.saturating_sub(running.since));
+            rows.push(Line::default());
             rows.push(cell::running(call, self.spinner(), &time, &paper));
             let output =
                 paragraphs(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
@@ -135,9 +136,12 @@ impl App {
         if tokens > 0 {
             text.push_str(&format!(" · {} tokens", amount(tokens)));
         }
-        text.push_str(&format!(" · {} stops", self.keys.hint(Action::Interrupt)));
-        if !self.live.running.is_empty() {
-            text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
+        // While something is asked, keys are for the question.
+        if !self.is_asking() {
+            text.push_str(&format!(" · {} stops", self.keys.hint(Action::Interrupt)));
+            if !self.live.running.is_empty() {
+                text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
+            }
         }
         vec![Line::default(), line(text, theme.dim)]
     }

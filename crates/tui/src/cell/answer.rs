@@ -43,7 +43,7 @@ impl Answer {
 
     /// Rows of what is not complete.
     pub(crate) fn pending(&self, paper: &Paper<'_>) -> Vec<Line<'static>> {
-        marked(self.stream.pending(inner(paper), paper.theme), !self.stream.has_begun(), paper)
+        marked(self.stream.pending_below(inner(paper), paper.theme), !self.stream.has_begun(), paper)
     }
 
     /// The rest.

@@ -88,6 +88,17 @@ impl Stream {
         }
     }
 
+    /// The same below what was given out, with the gap that belongs between.
+    pub(crate) fn pending_below(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let pending = self.pending(columns, theme);
+        let mut rows = Vec::new();
+        if !pending.is_empty() {
+            self.gap(&mut rows, !is_item(&self.text[self.given..]));
+        }
+        rows.extend(pending);
+        rows
+    }
+
     /// Nothing more will be written: the rest.
     pub(crate) fn finish(&mut self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut rows = self.complete(columns, theme);
