@@ -23,7 +23,7 @@ struct Line {
 
 /// Earlier inputs, the oldest first. A history that cannot be read is an empty one.
 pub(super) fn load(config_dir: &Path) -> Vec<Past> {
-    let Ok(text) = fs_err::read(super::own_file(config_dir, FILE)) else { return Vec::new() };
+    let Ok(text) = fs_err::read(config_dir.join(FILE)) else { return Vec::new() };
     let window = text.len().saturating_sub(WINDOW);
     let text = String::from_utf8_lossy(&text[window..]);
     let mut entries: Vec<Past> = text.lines().filter_map(parsed).collect();
@@ -44,7 +44,7 @@ pub(super) fn append(config_dir: &Path, past: &Past) -> std::io::Result<()> {
     line.push('\n');
     let mut options = fs_err::OpenOptions::new();
     options.create(true).append(true).mode(0o600);
-    let mut file = options.open(super::own_file(config_dir, FILE))?;
+    let mut file = options.open(config_dir.join(FILE))?;
     file.write_all(line.as_bytes())
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tiller_config::{Places, ProjectTrust, Resolved};
 use tiller_protocol::env::Env;
 use tiller_tui::app::Options;
 use tiller_tui::keys::Keymap;
@@ -19,7 +20,9 @@ pub(super) fn manner(args: &Args, env: &Env) -> Manner {
 
 /// What the user has chosen in settings. Keys that are not understood are left out, with a warning.
 pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result<(Options, Option<String>)> {
-    let terminal = settings::load(args, env)?.terminal;
+    // What is wrong with the settings was said when the session was set up.
+    let trust = args.at_terminal.unwrap_or(ProjectTrust::Restricted);
+    let terminal = Resolved::load(&Places::of(env), &settings::request(args)?, env, trust)?.terminal;
     let chosen = terminal.theme.value.and_then(|theme| Palette::named(theme.name()));
     let no_color = env.var("NO_COLOR").is_some();
     let bindings = terminal.keys.iter().map(|(key, action)| (key.as_str(), action.value.as_str()));

@@ -9,7 +9,6 @@ mod images;
 mod look;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tiller_config::{ProjectTrust, config_dir};
@@ -144,9 +143,4 @@ fn farewell(id: SessionId, env: &Env) {
         // That nobody reads it is no reason to fail.
         let _ = crate::text::print(&format!("tiller --resume {id} continues this session"));
     }
-}
-
-/// A file of the user's in the configuration directory.
-fn own_file(config_dir: &std::path::Path, name: &str) -> PathBuf {
-    config_dir.join(name)
 }
