@@ -91,7 +91,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
             }
         }
         Action::Show { plan, version } => {
-            print(show(wanted(&all, plan.as_deref())?, version, &plans)?.trim_end())?
+            print(show(wanted(&all, plan.as_deref())?, version, &plans)?.trim_end())?;
         }
         Action::Diff { plan, from, to } => print(diff(wanted(&all, plan.as_deref())?, from, to)?.trim_end())?,
     }

@@ -123,13 +123,13 @@ impl Control {
                 return Reaction { commands: vec![not_asked(*id)], ..Reaction::default() };
             }
             Event::Asked(id, Ask::Permission(ask)) if self.terms.asks => {
-                vec![self.put(*id, Pending::Permission, can_use_tool(ask))]
+                vec![self.put(*id, Pending::Permission, &can_use_tool(ask))]
             }
             Event::Asked(id, Ask::Question(ask)) => {
-                vec![self.put(*id, Pending::Question, consult::questions(ask))]
+                vec![self.put(*id, Pending::Question, &consult::questions(ask))]
             }
             Event::Asked(id, Ask::Plan(ask)) => {
-                vec![self.put(*id, Pending::Plan(Box::new(ask.clone())), consult::plan(ask))]
+                vec![self.put(*id, Pending::Plan(Box::new(ask.clone())), &consult::plan(ask))]
             }
             Event::Asked(id, Ask::Hook(ask)) => {
                 let request_id = id.to_string();
@@ -150,7 +150,7 @@ impl Control {
     }
 
     /// Puts a question to the host.
-    fn put(&mut self, id: AskId, pending: Pending, request: Value) -> Value {
+    fn put(&mut self, id: AskId, pending: Pending, request: &Value) -> Value {
         let request_id = id.to_string();
         let frame = json!({"type": "control_request", "request_id": request_id, "request": request});
         self.pending.insert(request_id, (id, pending));

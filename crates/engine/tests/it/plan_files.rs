@@ -118,8 +118,8 @@ async fn no_other_file_is_written_while_planning() {
     lab.server.replies(replies);
     watch.send(Command::Submit(UserInput::text("write elsewhere"))).await;
     watch.until_turn_ends().await;
-    for at in 0..attempts.len() {
-        assert!(watch.result(&format!("w{at}")).is_error, "{}", attempts[at].display());
+    for (at, path) in attempts.iter().enumerate() {
+        assert!(watch.result(&format!("w{at}")).is_error, "{}", path.display());
     }
     assert_eq!(fs_err::read_to_string(lab.project().join("code")).unwrap(), "as it was");
     assert!(!lab.project().join("new").exists() && !plans.join("other.md").exists());
@@ -150,7 +150,7 @@ async fn a_resumed_session_plans_on_in_its_file() {
     watch.close().await;
     let (id, path, slug) = (watch.session.id, plan_file(&lab, &watch), state(&watch).plan_slug);
     let setup = Setup { start: Start::Resume(id), ..with_dice(planning(&lab), 99) };
-    let resumed = Watch { session: Session::start(setup).unwrap(), seen: Vec::new() };
+    let mut resumed = Watch { session: Session::start(setup).unwrap(), seen: Vec::new() };
     lab.server.replies([
         Reply::new().tool_with_id(
             "again",
@@ -159,7 +159,6 @@ async fn a_resumed_session_plans_on_in_its_file() {
         ),
         Reply::text("done"),
     ]);
-    let mut resumed = resumed;
     resumed.send(Command::Submit(UserInput::text("go on"))).await;
     resumed.until_turn_ends().await;
     assert_eq!(state(&resumed).plan_slug, slug);
@@ -240,12 +239,10 @@ async fn a_fork_plans_on_in_a_copy() {
     fork.close().await;
     let (id, slug) = (fork.session.id, state(&fork).plan_slug);
     let lines = lines(&fork.session.paths.log);
-    let slugs: Vec<&Value> = lines.iter().map(|line| &line["slug"]).filter(|slug| slug.is_string()).collect();
-    let assigned = lines.iter().filter(|line| line["type"] != "effect");
-    assert!(
-        assigned.filter_map(|line| line["slug"].as_str()).all(|named| Some(named) == slug.as_deref()),
-        "{slugs:?}"
-    );
+    // Whoever reads the lines of the fork finds its own plan in all of them.
+    let messages = lines.iter().filter(|line| line["type"] != "effect");
+    let named: Vec<&str> = messages.filter_map(|line| line["slug"].as_str()).collect();
+    assert!(named.len() > 3 && named.iter().all(|named| Some(*named) == slug.as_deref()), "{named:?}");
     let setup = Setup { start: Start::Resume(id), ..with_dice(planning(&lab), 7) };
     let mut resumed = Watch { session: Session::start(setup).unwrap(), seen: Vec::new() };
     resumed.close().await;
