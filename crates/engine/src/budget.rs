@@ -212,7 +212,8 @@ impl Book {
             return Attempt::Reached(Reached::Money { max, spent });
         }
         let million = 1e6;
-        let (input, output) = (input as f64 * price.input.max(price.write5m) / million, price.output / million);
+        let (input, output) =
+            (input as f64 * price.input.max(price.write5m) / million, price.output / million);
         let left = max - spent - self.set_aside - input;
         // A float that is too large for the integer becomes the largest there is.
         let affordable = if output > 0.0 { (left / output) as u32 } else { u32::MAX };
@@ -300,7 +301,10 @@ mod tests {
         let reached = |result: Result<Reservation, Reached>| result.err().unwrap();
         assert_eq!(reached(spent.reserve(&sonnet(), 1).await), Reached::Money { max: 0.5, spent: 0.5 });
         let dear = budget(0.01);
-        assert_eq!(reached(dear.reserve(&sonnet(), 100_000).await), Reached::TooDear { max: 0.01, spent: 0.0 });
+        assert_eq!(
+            reached(dear.reserve(&sonnet(), 100_000).await),
+            Reached::TooDear { max: 0.01, spent: 0.0 }
+        );
         let unpriced = budget(0.5);
         unpriced.count(&response(None));
         assert_eq!(reached(unpriced.reserve(&sonnet(), 1).await), Reached::Unpriced { max: 0.5 });

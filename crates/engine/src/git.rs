@@ -11,8 +11,17 @@ use tokio::process::Command;
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// The short status, whatever the user's settings make of it, with paths as seen from the working directory.
-const SHORT_STATUS: [&str; 7] =
-    ["-c", "color.status=false", "-c", "status.relativePaths=true", "status", "--short", "--no-branch"];
+/// Repositories inside of this one are not looked into: they may name programs to be run, too.
+const SHORT_STATUS: [&str; 8] = [
+    "-c",
+    "color.status=false",
+    "-c",
+    "status.relativePaths=true",
+    "status",
+    "--short",
+    "--no-branch",
+    "--ignore-submodules=dirty",
+];
 
 /// Programs that content is sent through, and whose settings name them.
 const FILTERS: [&str; 5] =

@@ -67,7 +67,14 @@ impl Journal {
 
     fn entry(&self, id: EntryId, body: Body) -> Entry {
         let parent = self.state.leaf.filter(|_| body.is_message());
-        Entry { seq: self.state.seq.saturating_add(1), id, parent, at: self.env.now(), agent: self.agent.clone(), body }
+        Entry {
+            seq: self.state.seq.saturating_add(1),
+            id,
+            parent,
+            at: self.env.now(),
+            agent: self.agent.clone(),
+            body,
+        }
     }
 
     fn take_in(&mut self, entry: Entry) -> Result<Arc<Entry>, StoreError> {

@@ -55,9 +55,7 @@ impl LanguageChoice {
         let surroundings = Surroundings {
             folders: services.policy.now().roots.clone(),
             vars: Arc::clone(&services.env.vars),
-            hold: Arc::new(move |permit| {
-                confiner.hold_server(permit, &policy.now())
-            }),
+            hold: Arc::new(move |permit| confiner.hold_server(permit, &policy.now())),
             // The session may be over; then nobody wants to know.
             tell: Arc::new(move |notice| _ = asides.send(Aside::Notice(notice))),
             patience: Patience::default(),

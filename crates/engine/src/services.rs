@@ -19,8 +19,8 @@ use crate::executor::{Asked, Classifier};
 use crate::hook::{Agent, Hooks};
 use crate::ide::Editors;
 use crate::policy::Standpoint;
-use crate::undo::Keeper;
 use crate::session::{Aside, Lead};
+use crate::undo::Keeper;
 
 /// Handles that calls need.
 #[derive(Clone)]

@@ -78,6 +78,10 @@ impl Book {
         (known.state, known.words) = (state, words);
         known.ended.cancel();
         let known = known.clone();
+        if !known.info.background {
+            // Its caller has the answer; room is for those whose answer is still to be fetched.
+            agents.shift_remove(id);
+        }
         let ended = agents.values().filter(|known| known.state != TaskState::Running).count();
         if ended > ENDED_REMEMBERED {
             let oldest = agents.values().position(|known| known.state != TaskState::Running);

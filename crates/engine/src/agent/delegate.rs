@@ -1,14 +1,18 @@
 //! One agent from the call that asks for it to its last words.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use serde_json::json;
 use tiller_config::{AgentDefinition, Isolation};
 use tiller_model::name::StepChoice;
 use tiller_protocol::command::{AgentInfo, Event, TaskState};
 use tiller_protocol::entry::Outcome;
 use tiller_protocol::id::{AgentId, CallId};
+use tiller_protocol::mode::Mode;
 use tiller_tools::{AgentOrder, AgentReport, Delegated};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::{Agents, Worktree};
@@ -97,12 +101,12 @@ impl Delegation {
         Ok(Ready { agents: Arc::clone(agents), info, commission, worktree, services })
     }
 
-    async fn worktree(
-        &self,
-        definition: &AgentDefinition,
-        id: &AgentId,
-    ) -> Result<Option<Worktree>, String> {
+    async fn worktree(&self, definition: &AgentDefinition, id: &AgentId) -> Result<Option<Worktree>, String> {
         match definition.isolation {
+            Some(Isolation::Worktree) if self.services.policy.now().mode == Mode::Plan => Err(format!(
+                "{} works in a git worktree of its own, and none can be made in plan mode. Use another agent.",
+                definition.name
+            )),
             Some(Isolation::Worktree) => {
                 let below = self.agents.template.worktrees();
                 Worktree::make(&resolved(&self.services.env.cwd), &below, id).await.map(Some)
@@ -165,11 +169,15 @@ impl Ready {
         }
         let started = tokio::time::Instant::now();
         let slot = tokio::select! {
-            slot = Arc::clone(&agents.slots).acquire_owned() => slot.ok(),
+            slot = agents.slot(&services) => slot,
             () = services.ended.cancelled() => None,
         };
         let finished = match slot {
-            Some(_slot) => agents.template.work(commission, &info, services.clone()).await,
+            Some(_slot) => {
+                let work = AssertUnwindSafe(agents.template.work(commission, &info, services.clone()));
+                // Whatever becomes of an agent, whoever waits for it is told.
+                work.catch_unwind().await.unwrap_or_else(|_| Finished::broken())
+            }
             None => Finished::stopped(),
         };
         let left = match worktree {
@@ -246,6 +254,12 @@ fn trouble(outcome: &Outcome) -> Option<String> {
 }
 
 impl Agents {
+    /// Waits until an agent of this level may work.
+    async fn slot(&self, services: &Services) -> Option<OwnedSemaphorePermit> {
+        let level = services.depth.checked_sub(1)? as usize;
+        Arc::clone(self.slots.get(level)?).acquire_owned().await.ok()
+    }
+
     fn fresh_id(&self, services: &Services) -> AgentId {
         let digits = services.env.fresh().simple().to_string();
         // The first digits of an id tell the time, which parallel agents share.

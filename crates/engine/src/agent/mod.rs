@@ -22,7 +22,7 @@ use crate::session::Template;
 pub struct AgentLimits {
     /// Levels below the main agent.
     pub depth: u32,
-    /// Agents at work at once, all levels together.
+    /// Agents of one level at work at once.
     pub at_once: usize,
 }
 
@@ -36,8 +36,8 @@ impl Default for AgentLimits {
 pub(crate) struct Agents {
     definitions: Vec<AgentDefinition>,
     limits: AgentLimits,
-    /// One for each agent that may be at work.
-    slots: Arc<Semaphore>,
+    /// One for each agent that may be at work, level by level: who waits for an agent below takes nothing from it.
+    slots: Vec<Arc<Semaphore>>,
     pub(crate) book: Book,
     template: Template,
 }
@@ -57,7 +57,8 @@ pub fn agent_lines(agents: &[AgentDefinition]) -> Vec<AgentLine> {
 
 impl Agents {
     pub(crate) fn new(definitions: Vec<AgentDefinition>, limits: AgentLimits, template: Template) -> Self {
-        let slots = Arc::new(Semaphore::new(limits.at_once.clamp(1, Semaphore::MAX_PERMITS)));
+        let at_once = limits.at_once.clamp(1, Semaphore::MAX_PERMITS);
+        let slots = (0..limits.depth).map(|_| Arc::new(Semaphore::new(at_once))).collect();
         Self { definitions, limits, slots, book: Book::default(), template }
     }
 
@@ -74,11 +75,6 @@ impl Agents {
     /// The names by which they are called upon.
     pub(crate) fn names(&self) -> Vec<String> {
         self.definitions.iter().map(|definition| definition.name.clone()).collect()
-    }
-
-    /// Whether any of them takes over the conversation of whoever calls upon it.
-    pub(crate) fn some_fork(&self) -> bool {
-        self.definitions.iter().any(|definition| definition.fork_context)
     }
 
     fn find(&self, name: &str) -> Result<&AgentDefinition, String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::{Value, json};
-use tiller_policy::{Permit, Reason};
+use tiller_policy::{Context, Decision, Permit, Reason, Request, approve};
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
@@ -176,11 +176,15 @@ impl Run<'_> {
     /// Hooks, permission, the tool itself, hooks again.
     async fn steps(&self, order: Order, aftermath: &mut Aftermath) -> Verdict {
         let hooked = Hooked { view: &self.view, services: &self.services, line: self.line };
+        let judged_by = self.services.policy.now();
         let (call, prepared, permit) = match self.permitted(order, &hooked, aftermath).await {
             Ok(permitted) => permitted,
             Err(verdict) => return verdict,
         };
         self.keep(&call, prepared.as_ref()).await;
+        if let Some(verdict) = self.forbidden_by_now(&judged_by, &call, prepared.as_ref()) {
+            return verdict;
+        }
         match self.execute(&call, prepared, permit).await {
             // A tool may have an answer of its own to being stopped.
             Ok(settled) if self.cancel.is_cancelled() => {
@@ -233,6 +237,28 @@ impl Run<'_> {
             prepared = Box::new(Changed::new(prepared, &call.input, &reason));
         }
         Ok((call, prepared, permit))
+    }
+
+    /// Mode and rules may have become stricter since the call was permitted; what is forbidden by now does not start.
+    fn forbidden_by_now(
+        &self,
+        judged_by: &Arc<Context>,
+        call: &ToolUse,
+        prepared: &dyn PreparedCall,
+    ) -> Option<Verdict> {
+        let now = self.services.policy.now();
+        if Arc::ptr_eq(judged_by, &now) {
+            return None;
+        }
+        let (tool, access) = (call.name.clone(), prepared.access(&self.view));
+        let request = Request { tool, access, read_only: prepared.read_only() };
+        match approve(&request, &now) {
+            Decision::Deny(reason) => {
+                let text = format!("{} was not run: {} by now.", call.name, reason.explain());
+                Some(Verdict::error(&text))
+            }
+            Decision::Allow(..) | Decision::Ask(_) => None,
+        }
     }
 
     /// Before a call changes files, what they are is kept and on record.

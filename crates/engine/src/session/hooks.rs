@@ -110,7 +110,7 @@ impl Task {
             Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
             Aside::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
             Aside::Unsaved { updates, problem } => self.unsaved(updates, &problem),
-            Aside::Permit(updates) => self.permit(updates),
+            Aside::Permit(updates) => self.permit_for_hook(updates),
             Aside::Withdraw => {
                 self.withdraw_asks(oneshot::Sender::is_closed);
                 Ok(())

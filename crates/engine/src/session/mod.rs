@@ -258,6 +258,8 @@ struct Task {
     queue_held: bool,
     /// Background tasks whose end has started a turn.
     woken_by: HashSet<String>,
+    /// Turns that nobody asked for since the user has last said something.
+    woken: u32,
     lead: watch::Sender<Lead>,
     epoch: Option<Arc<Epoch>>,
     /// `system` and `tools` of the epoch, ready to be sent.
@@ -321,6 +323,7 @@ impl Task {
             match command {
                 Some(Command::Submit(input)) => {
                     self.queue_held = false;
+                    self.woken = 0;
                     let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
                     return Ok(Some((id, input.content, Origin::Typed)));
                 }
@@ -347,6 +350,11 @@ impl Task {
         self.services.tasks.close();
         if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {
             tracing::warn!("some tasks did not end in time");
+        }
+        while let Ok(aside) = self.asides.try_recv() {
+            if let Err(error) = self.on_aside(aside) {
+                tracing::error!("{error}");
+            }
         }
         self.remove_layers().await;
         if let Some(keeper) = self.services.keeper.clone() {

@@ -230,6 +230,7 @@ impl Task {
             drop_thinking,
             queue_held: true,
             woken_by: HashSet::new(),
+            woken: 0,
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             asks: HashMap::new(),

@@ -53,6 +53,19 @@ impl Task {
         Ok(())
     }
 
+    /// Changes what is permitted because a hook says so. Only the user ends plan mode.
+    pub(super) fn permit_for_hook(&mut self, updates: Vec<Update>) -> Result<(), StoreError> {
+        let planning = self.services.policy.now().mode == Mode::Plan;
+        let leaves = |update: &Update| matches!(update, Update::SetMode { mode, .. } if *mode != Mode::Plan);
+        let (dropped, kept): (Vec<_>, Vec<_>) =
+            updates.into_iter().partition(|update| planning && leaves(update));
+        if !dropped.is_empty() {
+            let text = "A hook wanted to leave plan mode, which only the user can do.";
+            self.notice(NOTICE, Level::Warning, text.to_owned())?;
+        }
+        self.permit(kept)
+    }
+
     /// Changes the mode for this session.
     pub(super) fn set_mode(&mut self, mode: Mode) -> Result<(), StoreError> {
         let update = Update::SetMode { mode, destination: Destination::Session };

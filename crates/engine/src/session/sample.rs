@@ -273,11 +273,11 @@ impl Task {
         for call in discarded.running.drain(..) {
             self.journal.tell(Event::CallStopped(call));
         }
-        self.withdraw_asks(|_| true);
         // The new answer may change what a call of the old one is still changing.
         if tokio::time::timeout(STOP_GRACE, discarded.ended()).await.is_err() {
             tracing::warn!("a call of an abandoned answer did not stop in time");
         }
+        self.withdraw_asks(tokio::sync::oneshot::Sender::is_closed);
         for (call, news) in discarded.unheard() {
             self.keep_account(&call, news)?;
         }

@@ -11,8 +11,8 @@ use tiller_tools::View;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Aside, Role, Task};
 use super::sample::{Attempt, cause_of};
+use super::{Aside, Role, Task};
 use crate::executor::{News, Report, STOP_GRACE, Stop};
 use crate::next::Abort;
 use crate::store::StoreError;
@@ -108,7 +108,7 @@ impl Task {
             }
             News::Ask(ask, answer) => self.put(ask, answer),
             News::Permit(updates, done) => {
-                self.permit(updates)?;
+                self.permit_for_hook(updates)?;
                 // Whoever does not wait has no need to know.
                 done.map(|done| done.send(()));
             }

@@ -12,6 +12,7 @@ use tiller_protocol::command::{AgentInfo, Event};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{AgentOpened, Body, CallResult, Entry, Level, Notice, Opened, Origin, Outcome};
 use tiller_protocol::id::{AgentId, EntryId, SessionId};
+use tiller_protocol::rewind::Rewound;
 use tiller_protocol::state::Spent;
 use tiller_tools::todo_file;
 use tokio::sync::{mpsc, watch};
@@ -59,6 +60,12 @@ impl Finished {
     /// Stopped before it began.
     pub(crate) fn stopped() -> Self {
         Self { outcome: Outcome::Interrupted, words: String::new(), spent: Spent::default(), calls: 0 }
+    }
+
+    /// By a defect of Tiller's.
+    pub(crate) fn broken() -> Self {
+        let message = "something went wrong inside of Tiller".to_owned();
+        Self { outcome: Outcome::Error { message, status: None }, ..Self::stopped() }
     }
 
     fn failed(error: &StoreError) -> Self {
@@ -158,6 +165,7 @@ impl Template {
             shut_down: false,
             queue_held: true,
             woken_by: HashSet::new(),
+            woken: 0,
             lead: own_lead,
             epoch: None,
             head: <(Bytes, Bytes)>::default(),
@@ -266,8 +274,12 @@ impl Task {
 fn said(log: &Path, until: u64) -> Result<Vec<Body>, StoreError> {
     let mut kept: Vec<Entry> = Vec::new();
     load(log, |entry| {
-        if let Body::Orphaned(orphaned) = &entry.body {
-            kept.retain(|kept| !orphaned.ids.contains(&kept.id));
+        match &entry.body {
+            Body::Orphaned(orphaned) => kept.retain(|kept| !orphaned.ids.contains(&kept.id)),
+            Body::Rewound(Rewound { conversation: Some(back), .. }) => {
+                kept.retain(|kept| back.holds(kept.seq))
+            }
+            _ => {}
         }
         if entry.seq <= until && is_said(&entry.body) {
             kept.push(entry);

@@ -15,6 +15,8 @@ use crate::services::Services;
 
 /// The kind of attachment that tells of an end.
 const STATUS: &str = "task_status";
+/// Turns in a row that nobody has asked for: what is started in one of them may end in the next, for ever.
+const MOST_WOKEN: u32 = 10;
 /// What a turn begins with that nobody has asked for.
 const TASK_ENDED: &str = "[Not written by the user: work in the background has ended while you were waiting for a \
     message; what has become of it follows. Go on with what depends on it. If nothing does, say in a sentence how it \
@@ -55,7 +57,7 @@ impl Task {
     /// that somebody has stopped is told with the next message, and so is everything after an interrupt.
     pub(super) fn wake(&mut self) -> Option<(EntryId, Vec<RawBlock>, Origin)> {
         let tells = self.pipeline.is_enabled() && !self.pipeline.mutes(STATUS);
-        if self.queue_held || self.closing || !self.inbox_open || !tells {
+        if self.woken >= MOST_WOKEN || self.queue_held || self.closing || !self.inbox_open || !tells {
             return None;
         }
         let past = Arc::clone(&self.journal.past);
@@ -70,6 +72,7 @@ impl Task {
             return None;
         }
         self.woken_by.extend(news);
+        self.woken += 1;
         Some((EntryId(self.fixed.env.fresh()), vec![RawBlock::text(TASK_ENDED)], Origin::Harness))
     }
 

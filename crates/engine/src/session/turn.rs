@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::Task;
 use super::hooks::Admission;
 use super::sample::Sampled;
-use crate::executor::HandedOver;
 use crate::budget::{Reached, Reservation};
+use crate::executor::HandedOver;
 use crate::next::{Abort, Facts, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
 use crate::telemetry::{self, Telemetry};
@@ -244,7 +244,7 @@ impl Task {
         }
         let (system, tools) = self.head();
         let messages: usize = self.journal.conversation.messages().iter().map(bytes::Bytes::len).sum();
-        let by_size = (system.len() + tools.len() + messages) as u64 / 4;
+        let by_size = (system.len() + tools.len() + messages) as u64 / 3;
         // Images and documents are far smaller than their text; what the provider has counted is right.
         match self.journal.state.last_usage {
             Some(last) => by_size.min(last.total() + RESULTS_AT_MOST),

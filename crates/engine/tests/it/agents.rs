@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tiller_config::{AgentDefinition, Agents, Isolation};
+use tiller_config::{AgentDefinition, Agents};
 use tiller_engine::{AgentLimits, Limits, Setup};
 use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::{Command, Event, TaskState};
@@ -16,7 +16,7 @@ use tiller_tools::{AgentLine, agent_tools, built_in};
 
 use crate::harness::{Lab, Watch, hooks};
 
-fn definitions() -> Vec<AgentDefinition> {
+pub(crate) fn definitions() -> Vec<AgentDefinition> {
     Agents::built_in().definitions
 }
 
@@ -31,7 +31,7 @@ fn lines(definitions: &[AgentDefinition]) -> Vec<AgentLine> {
     definitions.iter().map(line).collect()
 }
 
-fn setup_with(lab: &Lab, agents: Vec<AgentDefinition>) -> Setup {
+pub(crate) fn setup_with(lab: &Lab, agents: Vec<AgentDefinition>) -> Setup {
     let registry = agent_tools(built_in(), lines(&agents));
     Setup { registry, agents, ..lab.setup() }
 }
@@ -40,16 +40,16 @@ fn setup(lab: &Lab) -> Setup {
     setup_with(lab, definitions())
 }
 
-fn task(kind: &str, prompt: &str) -> Value {
+pub(crate) fn task(kind: &str, prompt: &str) -> Value {
     json!({"description": "look around", "prompt": prompt, "subagent_type": kind})
 }
 
-fn by_prompt(text: &str) -> Matcher {
+pub(crate) fn by_prompt(text: &str) -> Matcher {
     Matcher::first_user_contains(text)
 }
 
 /// What the agent of this prompt was sent, request by request.
-fn sent_to(lab: &Lab, prompt: &str) -> Vec<Value> {
+pub(crate) fn sent_to(lab: &Lab, prompt: &str) -> Vec<Value> {
     let messages = lab.server.messages().into_iter().map(|captured| captured.body().clone());
     messages.filter(|body| body["messages"][0].to_string().contains(prompt)).collect()
 }
@@ -282,6 +282,25 @@ async fn no_more_agents_than_allowed_work_at_once() {
         watch.until_result(&format!("t{next}")).await;
     }
     watch.until_turn_ends().await;
+    lab.server.assert_clean();
+}
+
+// BUDG-01: who waits for an agent takes no slot away from it.
+#[tokio::test]
+async fn nested_agents_do_not_wait_for_each_other() {
+    let lab = Lab::new();
+    lab.server.replies([
+        Reply::new().tool_with_id("t", "Task", task("general-purpose", "outer work")),
+        Reply::text("done"),
+    ]);
+    lab.server.conversation(by_prompt("outer work")).replies([
+        Reply::new().tool_with_id("tt", "Task", task("general-purpose", "inner work")),
+        Reply::text("both done"),
+    ]);
+    lab.server.conversation(by_prompt("inner work")).reply(Reply::text("inner done"));
+    let limits = Limits { agents: AgentLimits { depth: 2, at_once: 1 }, ..Limits::default() };
+    let watch = lab.turn(Setup { limits, ..setup(&lab) }, "go").await;
+    assert!(watch.result("t").text().starts_with("both done"));
     lab.server.assert_clean();
 }
 
@@ -520,52 +539,6 @@ async fn an_agent_keeps_its_own_books() {
     assert!(fs_err::read_to_string(todos).unwrap().contains("Look"));
     let own = lab.config_dir().join(format!("todos/{0}-agent-{0}.json", watch.session.id));
     assert!(!own.exists());
-    lab.server.assert_clean();
-}
-
-fn git(dir: &std::path::Path, arguments: &[&str]) {
-    let done = std::process::Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .current_dir(dir)
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-}
-
-// An agent in a worktree changes nothing outside of it, in any mode and by any means.
-#[tokio::test]
-async fn an_agent_in_a_worktree_stays_there() {
-    let lab = Lab::new();
-    let project = lab.project();
-    fs_err::write(project.join("file"), "as it was").unwrap();
-    git(&project, &["init", "-q"]);
-    git(&project, &["add", "."]);
-    git(&project, &["commit", "-q", "-m", "one"]);
-    let mut agents = definitions();
-    agents[0].isolation = Some(Isolation::Worktree);
-    lab.server.replies([
-        Reply::new().tool_with_id("t", "Task", task("general-purpose", "work apart")),
-        Reply::text("done"),
-    ]);
-    let file = project.join("file");
-    lab.server.conversation(by_prompt("work apart")).replies([
-        Reply::new().tool_with_id("w", "Write", json!({"file_path": project.join("new"), "content": "x"})),
-        Reply::new().tool_with_id(
-            "b",
-            "Bash",
-            json!({"command": format!("echo broken > {}", file.display())}),
-        ),
-        Reply::new().tool_with_id("own", "Bash", json!({"command": "echo mine > own && cat file own"})),
-        Reply::text("kept apart"),
-    ]);
-    let watch = lab.turn(setup_with(&lab, agents), "go").await;
-    let text = watch.result("t").text();
-    assert!(text.starts_with("kept apart") && text.contains("worktree") && text.contains("own"), "{text}");
-    assert_eq!(fs_err::read_to_string(&file).unwrap(), "as it was");
-    assert!(!project.join("new").exists() && !project.join("own").exists());
-    let sent = sent_to(&lab, "work apart").pop().unwrap()["messages"].to_string();
-    assert!(sent.contains("as it wasmine"), "{sent}");
     lab.server.assert_clean();
 }
 

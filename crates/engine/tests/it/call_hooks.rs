@@ -323,3 +323,26 @@ async fn permission_hooks_answer_in_place_of_the_user() {
     setup.rules.deny.push("Probe(f)".parse().unwrap());
     assert!(called(&lab, setup, writes(&lab)).await.result("a").is_error);
 }
+
+// PLAN-02, HOOK-09: only the user ends plan mode, whatever a hook that answers for them wants.
+#[tokio::test]
+async fn a_hook_cannot_end_plan_mode() {
+    let lab = Lab::new();
+    let leave = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
+    let output = json!({"hookEventName": "PermissionRequest",
+        "decision": {"behavior": "allow", "updatedPermissions": leave}});
+    let hook = prints(&json!({"hookSpecificOutput": output}));
+    let setup = asking(&lab, json!({"PermissionRequest": hook}));
+    let registry = tiller_tools::web_tools(tiller_tools::Registry::default());
+    let setup = Setup { mode: Some(Mode::Plan), interactive: true, registry, ..setup };
+    let fetch = json!({"url": "http://127.0.0.1:9/", "prompt": "x"});
+    lab.server.replies([Reply::new().tool_with_id("a", "WebFetch", fetch), Reply::text("done")]);
+    let watch = lab.turn(setup, "go").await;
+    let left = |event: &Event| {
+        matches!(event, Event::Appended(entry)
+            if matches!(&entry.body, Body::Effect(effect) if effect.mode().is_some_and(|mode| mode != Mode::Plan)))
+    };
+    assert!(!watch.seen.iter().any(left), "{:?}", watch.sketch());
+    assert!(watch.sketch().contains(&"notice permission_update".to_owned()), "{:?}", watch.sketch());
+    lab.server.assert_clean();
+}

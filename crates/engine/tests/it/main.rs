@@ -7,6 +7,7 @@
     reason = "a broken set-up should stop the test"
 )]
 
+mod agent_worktrees;
 mod agents;
 mod asks;
 mod attachments;
