@@ -334,7 +334,8 @@ async fn a_hook_cannot_end_plan_mode() {
     let hook = prints(&json!({"hookSpecificOutput": output}));
     let setup = asking(&lab, json!({"PermissionRequest": hook}));
     let registry = tiller_tools::web_tools(tiller_tools::Registry::default());
-    let setup = Setup { mode: Some(Mode::Plan), interactive: true, registry, ..setup };
+    let setup =
+        Setup { mode: Some(Mode::Plan), interactive: true, bypass_available: false, registry, ..setup };
     let fetch = json!({"url": "http://127.0.0.1:9/", "prompt": "x"});
     lab.server.replies([Reply::new().tool_with_id("a", "WebFetch", fetch), Reply::text("done")]);
     let watch = lab.turn(setup, "go").await;
