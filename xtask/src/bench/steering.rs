@@ -52,7 +52,8 @@ fn share(arena: &Arena, attachments_off: &str) -> anyhow::Result<f64> {
         step += 1;
         reply(step, &dir)
     });
-    let prompt = "Make @src/pump.rs retry, like @src/valve.rs does, and keep the tests green.";
+    // What the user mentions with an @ would count, too, but is the user's choice.
+    let prompt = "Make the pump retry, like the valve does, and keep the tests green.";
     let words = ["-p", prompt, "--permission-mode", "bypassPermissions"];
     let mut task = arena.command(Contestant::Tiller(&words), Directory::Empty, &server);
     task.current_dir(project.path()).env("TILLER_DISABLE_ATTACHMENTS", attachments_off);
@@ -81,7 +82,8 @@ fn reply(step: usize, dir: &Path) -> Reply {
     let (tool, input) = match step {
         1 => ("Grep", json!({"pattern": "retry", "path": dir})),
         2 => ("TodoWrite", todos("in_progress")),
-        3..=8 => ("Read", json!({"file_path": file(step)})),
+        3 => ("Read", json!({"file_path": dir.join("src/pump.rs")})),
+        4..=8 => ("Read", json!({"file_path": file(step)})),
         9 => ("TodoWrite", todos("completed")),
         _ if step > STEPS => return Reply::text("The pump retries now, and the tests are green."),
         _ => match step % 4 {
