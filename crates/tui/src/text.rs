@@ -1,11 +1,15 @@
 //! Styled text as rows of a terminal: cleaned, measured, wrapped.
 
+mod visible;
+
 use std::borrow::Cow;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
+
+pub use visible::{hides_something, reveal, visible, visible_line, with_whole_signs};
 
 /// Columns a tab takes.
 const TAB: &str = "    ";
@@ -23,7 +27,7 @@ pub fn line_width(line: &Line<'_>) -> usize {
 }
 
 /// Text that cannot command the terminal: without escape sequences, control characters and marks that reorder what
-/// is read. Of a line that overwrote itself, its last state remains.
+/// is read. Of a line that overwrote itself, its last state remains. For text that is decided about, see [`visible()`].
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| is_unsafe(c) && c != '\n') {

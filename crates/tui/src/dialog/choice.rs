@@ -9,6 +9,7 @@ use ratatui::text::Line;
 use super::choices::{Choices, Entry, Pick};
 use super::sheet::{Body, Render, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
+use crate::text::visible_line;
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -87,8 +88,13 @@ impl Choice {
     ) -> Self {
         let choices = Choices::new(options.len());
         let body = Body::from(body);
+        let shown = |option: ChoiceOption| ChoiceOption {
+            label: visible_line(&option.label),
+            detail: visible_line(&option.detail),
+        };
+        let options = options.into_iter().map(shown).collect();
         Self {
-            title: title.into(),
+            title: visible_line(&title.into()),
             tone: Tone::Ordinary,
             body,
             options,

@@ -1,5 +1,6 @@
 //! Is this plan good, and how freely may it be carried out? And before: shall there be a plan at all?
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
@@ -14,7 +15,7 @@ use super::feedback::{Feedback, Written};
 use super::sheet::{Body, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
 use crate::markdown;
-use crate::text::{clean, paragraphs, wrap};
+use crate::text::{hides_something, paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -91,9 +92,6 @@ impl PlanApproval {
     /// The plan, what it asks for, and the choices.
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
-        let mut foot = self.requests(columns, theme);
-        foot.push(Line::default());
-        let above = foot.len();
         let (rows, focus, cursor) = match &self.feedback {
             Some(feedback) => feedback.rows(columns, theme),
             None => {
@@ -103,12 +101,20 @@ impl PlanApproval {
                 (rows, focus, None)
             }
         };
+        let mut body = self.body.lines(columns, theme);
+        let mut foot = self.requests(columns, theme);
+        // They stay in sight if they leave half of the room to the plan; otherwise they scroll with it.
+        if (foot.len() + rows.len()) * 2 > usize::from(height) {
+            body.append(&mut foot);
+        }
+        foot.push(Line::default());
+        let above = foot.len();
         foot.extend(rows);
         let below = |row: u16| row.saturating_add(u16::try_from(above).unwrap_or(u16::MAX));
         let sheet = Sheet {
             title: "Carry out this plan?".to_owned(),
             style: theme.plan,
-            body: self.body.lines(columns, theme),
+            body,
             foot,
             focus: focus.start + above..focus.end + above,
             cursor: cursor.map(|(column, row)| (column, below(row))),
@@ -125,7 +131,7 @@ impl PlanApproval {
         let mut lines = vec![Line::default()];
         lines.extend(paragraphs("It would do this without asking again:", columns, theme.strong));
         for wanted in &self.ask.allowed_prompts {
-            let line = format!("  · {}: {}", clean(&wanted.tool), clean(&wanted.prompt));
+            let line = format!("  · {}: {}", visible_line(&wanted.tool), visible_line(&wanted.prompt));
             lines.extend(wrap(&Line::styled(line, theme.text), columns, 4));
         }
         lines
@@ -147,8 +153,38 @@ impl PlanApproval {
 }
 
 fn plan_body(plan: &str) -> Body {
-    let plan = plan.to_owned();
-    Body::new(move |columns, theme| markdown::render(&plan, columns, theme))
+    let plan = visible(plan).into_owned();
+    Body::new(move |columns, theme| {
+        let as_written = || paragraphs(&plan, columns, theme.text);
+        if plan.lines().any(hides_something) {
+            return as_written();
+        }
+        let rendered = markdown::render(&plan, columns, theme);
+        let hides = |line: &Line<'_>| line.spans.iter().any(|span| hides_something(&span.content));
+        if !rendered.iter().any(hides) && shows_all(&plan, &rendered) { rendered } else { as_written() }
+    })
+}
+
+/// Whether no letter of a plan is lost: Markdown has comments, titles and definitions that are not part of the page.
+fn shows_all(plan: &str, rendered: &[Line<'_>]) -> bool {
+    let mut left: BTreeMap<char, usize> = BTreeMap::new();
+    for c in rendered.iter().flat_map(|line| &line.spans).flat_map(|span| span.content.chars()) {
+        *left.entry(c).or_default() += 1;
+    }
+    let names_language = |line: &&str| {
+        let line = line.trim();
+        let name = line.trim_start_matches(['`', '~']);
+        line.len() - name.len() >= 3 && name.chars().all(|c| c.is_alphanumeric() || "+-_#".contains(c))
+    };
+    let letters =
+        plan.lines().filter(|line| !names_language(line)).flat_map(str::chars).filter(|c| c.is_alphabetic());
+    letters.into_iter().all(|c| match left.get_mut(&c) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    })
 }
 
 fn approval(mode: Mode) -> String {
@@ -177,7 +213,7 @@ impl PlanEntry {
     #[must_use]
     pub fn new(ask: &PermissionAsk, keys: Arc<Keymap>) -> Self {
         let (question, reason) = ask.reason.split_once('\n').unwrap_or((&ask.reason, ""));
-        let reason = reason.to_owned();
+        let reason = visible(reason).into_owned();
         let body = Arc::new(move |columns: u16, theme: &Theme| paragraphs(&reason, columns, theme.text));
         let options =
             vec![ChoiceOption::plain("Yes, plan first"), ChoiceOption::plain("No, without plan mode")];

@@ -1,4 +1,6 @@
 //! The shape of a dialog: a title, what it is about (which may scroll), and the choices, in the room there is.
+//!
+//! Nothing is cut in silence: what has no room can be scrolled to, and a row says how much that is.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -8,12 +10,16 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::keys::Action;
-use crate::text::{fit, fit_line, width};
+use crate::text::{fit, fit_line, hides_something, line_width, reveal, width, wrap};
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
-/// Rows of the subject that are kept, if need be at the cost of the explanation.
+/// Rows of the subject that are kept, if need be at the cost of the explanation and of choices that are not marked.
 const LEAST_BODY: usize = 3;
+/// Columns around a title.
+const AROUND_TITLE: usize = 6;
+/// Said if the dialog shows signs instead of characters.
+const HIDDEN: &str = "contains characters that are invisible or move the cursor";
 
 /// Makes lines that fit a width.
 pub type Render = Arc<dyn Fn(u16, &Theme) -> Vec<Line<'static>> + Send + Sync>;
@@ -101,17 +107,22 @@ impl Scroll {
         self.page.set(seen);
         let top = self.top.min(furthest);
         let below = lines.len() - top - seen;
-        let told = match (top, below) {
-            (0, below) => format!("  ↓ {below} more lines"),
-            (above, 0) => format!("  ↑ {above} lines above"),
-            (above, below) => format!("  ↑ {above}  ↓ {below}"),
-        };
         let mut window: Vec<Line<'static>> = lines.into_iter().skip(top).take(seen).collect();
         if rows > 0 {
-            window.push(fit_line(Line::styled(told, theme.dim), columns.into()));
+            window.push(left_out(top, below, columns, theme));
         }
         window
     }
+}
+
+/// Says how many lines are not seen.
+fn left_out(above: usize, below: usize, columns: u16, theme: &Theme) -> Line<'static> {
+    let told = match (above, below) {
+        (0, below) => format!("  ↓ {below} more lines"),
+        (above, 0) => format!("  ↑ {above} lines above"),
+        (above, below) => format!("  ↑ {above}  ↓ {below}"),
+    };
+    fit_line(Line::styled(told, theme.dim), columns.into())
 }
 
 /// The parts of a dialog.
@@ -119,7 +130,7 @@ impl Scroll {
 pub(crate) struct Sheet {
     pub(crate) title: String,
     pub(crate) style: Style,
-    /// Explains; gives way if there is no room.
+    /// Explains; scrolls below the body if there is no room above it.
     pub(crate) head: Vec<Line<'static>>,
     /// Scrolls.
     pub(crate) body: Vec<Line<'static>>,
@@ -137,32 +148,109 @@ impl Sheet {
     /// Lays the parts out in so many rows at most.
     pub(crate) fn compose(self, columns: u16, height: u16, scroll: &Scroll, theme: &Theme) -> View {
         let room = usize::from(height).saturating_sub(1);
-        let with_hint = self.foot.len() < room && !self.hint.is_empty();
-        let first = (self.focus.end.max(1)).saturating_sub(room).min(self.focus.start);
-        let foot: Vec<Line<'static>> = self.foot.into_iter().skip(first).take(room).collect();
-        let rest = room - foot.len() - usize::from(with_hint);
-        let head_rows = self.head.len().min(rest.saturating_sub(self.body.len().min(LEAST_BODY)));
-        let mut lines = vec![title(&self.title, columns, self.style)];
-        lines.extend(self.head.into_iter().take(head_rows));
-        lines.extend(scroll.window(self.body, rest - head_rows, columns, theme));
+        let warning = self.warning(columns, room / 3, theme);
+        let room = room - warning.len();
+        let mut sheet = self.revealed(columns, theme);
+        let least = LEAST_BODY.min(sheet.head.len() + sheet.body.len());
+        let with_hint = sheet.foot.len() + least < room && !sheet.hint.is_empty();
+        let foot = sheet.take_foot(room.saturating_sub(least).max(1).min(room), columns, theme);
+        let rest = room - foot.lines.len() - usize::from(with_hint);
+        let mut lines = vec![reveal(title(&sheet.title, columns, sheet.style), theme.warning)];
+        lines.extend(warning);
+        if sheet.head.len() + sheet.body.len().min(LEAST_BODY) <= rest {
+            let beside = rest - sheet.head.len();
+            lines.append(&mut sheet.head);
+            lines.extend(scroll.window(sheet.body, beside, columns, theme));
+        } else {
+            sheet.body.append(&mut sheet.head);
+            lines.extend(scroll.window(sheet.body, rest, columns, theme));
+        }
         let above = lines.len();
-        lines.extend(foot);
+        lines.extend(foot.lines);
         if with_hint {
-            lines.push(Line::styled(fit(&self.hint, columns.into()), theme.dim));
+            lines.push(Line::styled(fit(&sheet.hint, columns.into()), theme.dim));
         }
         lines.truncate(height.into());
         let lines = lines.into_iter().map(|line| fit_line(line, columns.into())).collect();
         let row = |row: u16| u16::try_from(above).unwrap_or(u16::MAX).saturating_add(row);
-        let shift = u16::try_from(first).unwrap_or(u16::MAX);
-        let cursor = self.cursor.filter(|(_, at)| *at >= shift).map(|(column, at)| (column, row(at - shift)));
+        let shift = u16::try_from(foot.first).unwrap_or(u16::MAX);
+        let cursor =
+            sheet.cursor.filter(|(_, at)| *at >= shift).map(|(column, at)| (column, row(at - shift)));
         View { lines, cursor: cursor.filter(|(_, at)| *at < height) }
     }
+
+    /// Says that something is hidden, in so many rows at most.
+    fn warning(&self, columns: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let foot = self.foot.iter().filter(|_| self.cursor.is_none());
+        let mut spans = self.head.iter().chain(&self.body).chain(foot).flat_map(|line| &line.spans);
+        if !hides_something(&self.title) && !spans.any(|span| hides_something(&span.content)) {
+            return Vec::new();
+        }
+        let line = Line::styled(HIDDEN, theme.warning);
+        let rows = wrap(&line, columns, 0);
+        let rows = if rows.len() <= most { rows } else { vec![fit_line(line, columns.into())] };
+        rows.into_iter().take(most).collect()
+    }
+
+    /// With a style for the signs of what is hidden, and a title that can be read to its end.
+    fn revealed(mut self, columns: u16, theme: &Theme) -> Self {
+        let sign = theme.warning;
+        if width(&self.title) + AROUND_TITLE > columns.into() {
+            self.body.push(Line::styled(self.title.clone(), theme.strong));
+        }
+        let whole = |line: Line<'static>| {
+            let line = reveal(line, sign);
+            if line_width(&line) > columns.into() { wrap(&line, columns, 0) } else { vec![line] }
+        };
+        self.head = self.head.into_iter().flat_map(whole).collect();
+        self.body = self.body.into_iter().flat_map(whole).collect();
+        // In a text field there is what the user types.
+        if self.cursor.is_none() {
+            self.foot = self.foot.into_iter().map(|line| reveal(line, sign)).collect();
+        }
+        self
+    }
+
+    /// The rows of the foot around the marked choice. A choice that is longer than the room goes to the body as well.
+    fn take_foot(&mut self, room: usize, columns: u16, theme: &Theme) -> Foot {
+        let lines = std::mem::take(&mut self.foot);
+        let blank = usize::from(lines.first().is_some_and(|line| line.width() == 0));
+        if lines.len() <= room {
+            return Foot { lines, first: 0 };
+        }
+        if lines.len() - blank <= room {
+            return Foot { lines: lines.into_iter().skip(blank).collect(), first: blank };
+        }
+        let focus = match self.cursor {
+            Some((_, row)) => usize::from(row)..usize::from(row) + 1,
+            None => self.focus.clone(),
+        };
+        let seen = if room > 1 { room - 1 } else { room };
+        let first = focus.end.saturating_sub(seen).max(blank).min(focus.start);
+        if focus.len() > seen {
+            self.body.push(Line::default());
+            self.body.extend(lines[focus].iter().cloned());
+        }
+        let below = lines.len().saturating_sub(first + seen);
+        let mut window: Vec<Line<'static>> = lines.into_iter().skip(first).take(seen).collect();
+        if room > 1 {
+            window.push(left_out(first.saturating_sub(blank), below, columns, theme));
+        }
+        Foot { lines: window, first }
+    }
+}
+
+/// The part of a foot that is seen.
+struct Foot {
+    lines: Vec<Line<'static>>,
+    /// How many rows are above it.
+    first: usize,
 }
 
 /// A title within a rule over the whole width.
 pub(crate) fn title(text: &str, columns: u16, style: Style) -> Line<'static> {
     let columns = usize::from(columns);
-    let text = fit(text, columns.saturating_sub(6));
+    let text = fit(text, columns.saturating_sub(AROUND_TITLE));
     let rule = columns.saturating_sub(width(&text) + 4);
     let line = Line::from(vec![
         Span::styled("── ", style),

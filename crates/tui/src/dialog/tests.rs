@@ -1,3 +1,5 @@
+mod hidden;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 use proptest::prelude::*;
 use serde_json::json;

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
 use crate::keys::Keymap;
-use crate::text::{clean, paragraphs, wrap};
+use crate::text::{paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -77,13 +77,12 @@ impl Trust {
 }
 
 fn lines(question: &TrustQuestion, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = paragraphs(&question.directory.display().to_string(), columns, theme.strong);
+    let mut lines = paragraphs(&visible(&question.directory.display().to_string()), columns, theme.strong);
     lines.extend(paragraphs("Its settings would, whenever Tiller works here:", columns, theme.text));
     for (setting, what) in &question.concerns {
-        let what = clean(what).replace('\n', " ⏎ ");
         let line = Line::from(vec![
-            Span::styled(format!("  · {}: ", clean(setting)), theme.dim),
-            Span::styled(what, theme.code),
+            Span::styled(format!("  · {}: ", visible_line(setting)), theme.dim),
+            Span::styled(visible_line(what), theme.code),
         ]);
         lines.extend(wrap(&line, columns, 4));
     }

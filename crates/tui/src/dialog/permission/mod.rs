@@ -16,7 +16,7 @@ use super::choices::{Choices, Entry, Pick};
 use super::feedback::{Feedback, Written};
 use super::sheet::{Body, Render, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
-use crate::text::{clean, paragraphs, wrap};
+use crate::text::{paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 use remember::Remember;
@@ -148,17 +148,18 @@ impl Permission {
     fn head(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut head = Vec::new();
         if let Some(agent) = &self.ask.agent {
-            let line = Line::styled(format!("asked by the {} agent {}", agent.kind, agent.id), theme.user);
+            let line = format!("asked by the {} agent {}", agent.kind, agent.id);
+            let line = Line::styled(visible_line(&line), theme.user);
             head.extend(wrap(&line, columns, 2));
         }
-        head.extend(paragraphs(&self.ask.reason, columns, theme.dim));
+        head.extend(paragraphs(&visible(&self.ask.reason), columns, theme.dim));
         let path = self.ask.blocked_path.as_ref().map(|path| path.display().to_string());
         let told = |path: &String| {
             let own = self.ask.input.get("file_path").and_then(Value::as_str);
             self.ask.reason.contains(path.as_str()) || own == Some(path.as_str())
         };
         if let Some(path) = path.filter(|path| !told(path)) {
-            let line = Line::styled(format!("because of {}", clean(&path)), theme.warning);
+            let line = Line::styled(format!("because of {}", visible_line(&path)), theme.warning);
             head.extend(wrap(&line, columns, 2));
         }
         head.push(Line::default());

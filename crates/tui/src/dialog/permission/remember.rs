@@ -1,11 +1,13 @@
 //! "From now on": which rules that would add, where they would stand, and what they would have covered.
 
+use std::path::PathBuf;
+
 use ratatui::text::Line;
 use tiller_protocol::ask::PermissionAsk;
 use tiller_protocol::mode::Mode;
-use tiller_protocol::permission::{Behavior, Destination, Update};
+use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
 
-use crate::text::clean;
+use crate::text::visible_line;
 use crate::theme::Theme;
 
 /// Where rules can be kept, from narrow to wide.
@@ -71,7 +73,7 @@ impl Remember {
         if marked && !self.would_cover.is_empty() {
             lines.push(Line::styled("would have covered as well:", theme.dim));
             let shown = self.would_cover.iter().take(COVERED);
-            lines.extend(shown.map(|call| Line::styled(format!("· {}", one_line(call)), theme.dim)));
+            lines.extend(shown.map(|call| Line::styled(format!("· {}", visible_line(call)), theme.dim)));
             let more = self.would_cover.len().saturating_sub(COVERED);
             if more > 0 {
                 lines.push(Line::styled(format!("· and {more} more"), theme.dim));
@@ -89,25 +91,32 @@ fn described(update: &Update) -> String {
     match update {
         Update::SetMode { mode: Mode::AcceptEdits, .. } => "accept all edits of this session".to_owned(),
         Update::SetMode { mode, .. } => format!("work in mode {mode}"),
-        Update::AddRules { rules, behavior, .. } => {
-            let rules: Vec<String> = rules.iter().map(|rule| one_line(&rule.spelled())).collect();
-            let verb = match behavior {
-                Behavior::Allow => "allow",
-                Behavior::Ask => "ask about",
-                Behavior::Deny => "deny",
-            };
-            format!("{verb} {}", rules.join(" and "))
+        Update::AddRules { rules, behavior, .. } => format!("{} {}", verb(*behavior), listed(rules)),
+        Update::ReplaceRules { rules, behavior, .. } => {
+            format!("{} only {} instead of what the rules there say", verb(*behavior), listed(rules))
         }
-        Update::ReplaceRules { .. } => "replace the rules".to_owned(),
-        Update::RemoveRules { .. } => "remove rules".to_owned(),
-        Update::AddDirectories { directories, .. } => {
-            let all: Vec<String> = directories.iter().map(|dir| dir.display().to_string()).collect();
-            format!("work in {} as well", all.join(" and "))
+        Update::RemoveRules { rules, behavior, .. } => {
+            format!("no longer {} {}", verb(*behavior), listed(rules))
         }
-        Update::RemoveDirectories { .. } => "leave directories".to_owned(),
+        Update::AddDirectories { directories, .. } => format!("work in {} as well", places(directories)),
+        Update::RemoveDirectories { directories, .. } => format!("no longer work in {}", places(directories)),
     }
 }
 
-fn one_line(text: &str) -> String {
-    clean(text).replace('\n', " ⏎ ")
+fn verb(behavior: Behavior) -> &'static str {
+    match behavior {
+        Behavior::Allow => "allow",
+        Behavior::Ask => "ask about",
+        Behavior::Deny => "deny",
+    }
+}
+
+fn listed(rules: &[RuleValue]) -> String {
+    let all: Vec<String> = rules.iter().map(|rule| visible_line(&rule.spelled())).collect();
+    all.join(" and ")
+}
+
+fn places(directories: &[PathBuf]) -> String {
+    let all: Vec<String> = directories.iter().map(|dir| visible_line(&dir.display().to_string())).collect();
+    all.join(" and ")
 }

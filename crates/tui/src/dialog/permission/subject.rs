@@ -6,7 +6,7 @@ use similar::{ChangeTag, TextDiff};
 use tiller_protocol::ask::PermissionAsk;
 
 use crate::markdown::Highlighter;
-use crate::text::{clean, paragraphs, prefixed, wrap};
+use crate::text::{paragraphs, prefixed, visible, visible_line, with_whole_signs, wrap};
 use crate::theme::Theme;
 
 /// The question that the call raises.
@@ -20,7 +20,7 @@ pub(super) fn title(ask: &PermissionAsk) -> String {
         "Grep" | "Glob" => "Search here?",
         "WebFetch" => "Fetch this page?",
         "WebSearch" => "Search the web?",
-        tool => return format!("Use {tool}?"),
+        tool => return format!("Use {}?", visible_line(tool)),
     };
     question.to_owned()
 }
@@ -52,47 +52,53 @@ pub(super) fn lines(ask: &PermissionAsk, columns: u16, theme: &Theme) -> Vec<Lin
 
 fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut highlighter = Highlighter::of_language("bash", theme);
-    let rows = clean(text)
+    let room = columns.saturating_sub(2).max(1);
+    let rows = visible(text)
         .lines()
-        .flat_map(|line| wrap(&highlighter.line(line, theme), columns.saturating_sub(2).max(1), 2))
+        .flat_map(|line| wrap(&with_whole_signs(highlighter.line(line, theme)), room, 2))
         .collect();
     let mut lines = prefixed(rows, &Span::styled("$ ", theme.accent), &Span::raw("  "));
     if let Some(purpose) = purpose {
-        lines.extend(paragraphs(purpose, columns, theme.dim));
+        lines.extend(paragraphs(&visible(purpose), columns, theme.dim));
     }
     lines
 }
 
 /// Old and new text line by line. Numbers of lines are not known here: the call names text, not places.
 fn change(path: &str, old: &str, new: &str, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = paragraphs(path, columns, theme.strong);
-    let diff = TextDiff::from_lines(old, new);
+    let mut lines = paragraphs(&visible(path), columns, theme.strong);
+    // Before they are compared: a carriage return ends no line here.
+    let (old, new) = (visible(old), visible(new));
+    let diff = TextDiff::from_lines(old.as_ref(), new.as_ref());
     for change in diff.iter_all_changes() {
         let (sign, style) = match change.tag() {
             ChangeTag::Delete => ("- ", theme.removed),
             ChangeTag::Insert => ("+ ", theme.added),
             ChangeTag::Equal => ("  ", theme.dim),
         };
-        let text = clean(change.value().trim_end_matches('\n')).into_owned();
+        let text = change.value().trim_end_matches('\n').to_owned();
         let rows = wrap(&Line::styled(text, style), columns.saturating_sub(2).max(1), 0);
         lines.extend(prefixed(rows, &Span::styled(sign, style), &Span::raw("  ")));
     }
     lines
 }
 
-/// The fields that are not shown already. What is not set does nothing.
+/// The fields that are not shown already. In a call that is shown in its own way, what is not set does nothing; of
+/// others, nobody knows.
 fn fields(input: &Value, shown: &[&str], columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fields) = input.as_object() else { return paragraphs(&input.to_string(), columns, theme.text) };
-    let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+    let Some(fields) = input.as_object() else {
+        return paragraphs(&visible(&input.to_string()), columns, theme.text);
+    };
+    let is_set = |value: &Value| shown.is_empty() || !matches!(value, Value::Null | Value::Bool(false));
     let mut lines = Vec::new();
     for (name, value) in
         fields.iter().filter(|(name, value)| !shown.contains(&name.as_str()) && is_set(value))
     {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let text = clean(&text).into_owned();
+        let text = visible(&text);
         let mut parts = text.lines();
         let first = Line::from(vec![
-            Span::styled(format!("{}: ", clean(name)), theme.dim),
+            Span::styled(format!("{}: ", visible_line(name)), theme.dim),
             Span::raw(parts.next().unwrap_or_default().to_owned()),
         ]);
         lines.extend(wrap(&first, columns, 2));

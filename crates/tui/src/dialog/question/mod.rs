@@ -13,7 +13,7 @@ use super::Outcome;
 use super::choices::{Choices, Entry, Pick};
 use super::sheet::{Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
-use crate::text::{clean, fit_line, paragraphs, wrap};
+use crate::text::{fit_line, paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 use page::{Page, Turned};
@@ -112,7 +112,8 @@ impl Questions {
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
         let mut head = Vec::new();
         if let Some(agent) = &self.ask.agent {
-            let line = Line::styled(format!("asked by the {} agent {}", agent.kind, agent.id), theme.user);
+            let line = format!("asked by the {} agent {}", agent.kind, agent.id);
+            let line = Line::styled(visible_line(&line), theme.user);
             head.extend(wrap(&line, columns, 2));
         }
         if self.is_reviewed() {
@@ -131,7 +132,7 @@ impl Questions {
         for (index, page) in self.pages.iter().enumerate() {
             let tick = if page.answer().is_some() { "✓" } else { " " };
             let style = if index == self.open { theme.selected } else { theme.dim };
-            spans.push(Span::styled(format!("[{tick}{}]", clean(page.header())), style));
+            spans.push(Span::styled(format!("[{tick}{}]", visible_line(page.header())), style));
             spans.push(Span::raw(" "));
         }
         let style = if self.open == self.pages.len() { theme.selected } else { theme.dim };
@@ -140,23 +141,23 @@ impl Questions {
     }
 
     fn page_sheet(&self, page: &Page, head: Vec<Line<'static>>, columns: u16, theme: &Theme) -> Sheet {
-        let mut body = paragraphs(page.question(), columns, theme.strong);
+        let mut body = paragraphs(&visible(page.question()), columns, theme.strong);
         body.push(Line::default());
         let (foot, focus, cursor) = page.rows(columns, theme);
         let keys = |action| self.keys.hint(action);
         let check =
             if page.takes_several() { format!("{} check · ", keys(Action::Toggle)) } else { String::new() };
         let hint = format!("{check}{} go on · {} refuse", keys(Action::Accept), keys(Action::Cancel));
-        let title = format!("The agent asks: {}", clean(page.header()));
+        let title = format!("The agent asks: {}", visible_line(page.header()));
         Sheet { title, style: theme.accent, head, body, foot, focus, cursor, hint }
     }
 
     fn review_sheet(&self, head: Vec<Line<'static>>, columns: u16, theme: &Theme) -> Sheet {
         let mut body = Vec::new();
         for page in &self.pages {
-            body.extend(paragraphs(page.question(), columns, theme.dim));
+            body.extend(paragraphs(&visible(page.question()), columns, theme.dim));
             let (text, style) = match page.answer() {
-                Some(answer) => (format!("  → {}", clean(&answer)), theme.strong),
+                Some(answer) => (format!("  → {}", visible(&answer)), theme.strong),
                 None => ("  → not answered".to_owned(), theme.warning),
             };
             body.extend(

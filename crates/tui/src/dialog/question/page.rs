@@ -10,7 +10,7 @@ use tiller_protocol::ask::Question;
 use super::super::choices::{Choices, Entry, Pick};
 use super::super::feedback::{Feedback, Written};
 use crate::keys::{Action, Context, Keymap};
-use crate::text::clean;
+use crate::text::visible_line;
 use crate::theme::Theme;
 
 /// What a key did to the page.
@@ -165,9 +165,8 @@ impl Page {
                     (false, true) => "✓ ",
                     (false, false) => "",
                 };
-                let label = clean(&label).replace('\n', " ");
-                let detail =
-                    (!detail.is_empty()).then(|| Line::styled(clean(&detail).replace('\n', " "), theme.dim));
+                let label = visible_line(&label);
+                let detail = (!detail.is_empty()).then(|| Line::styled(visible_line(&detail), theme.dim));
                 Entry { detail: detail.into_iter().collect(), ..Entry::new(format!("{box_sign}{label}")) }
             });
         let (rows, focus) = self.choices.rows(entries.collect(), columns, theme);
