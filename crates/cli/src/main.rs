@@ -98,7 +98,7 @@ fn run() -> anyhow::Result<Exit> {
 async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
     let streaming = args.input_format == InputFormat::StreamJson;
     if !args.print && !streaming && interactive::is_possible(&args) {
-        return interactive::run(args, env).await;
+        return Box::pin(interactive::run(args, env)).await;
     }
     if !args.print && !streaming {
         anyhow::bail!(
