@@ -40,6 +40,8 @@ const LONG_TURN: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_secs(2);
 /// How often a picture of work under way changes by itself.
 const TICK: Duration = Duration::from_millis(125);
+/// Rows that are taken for one frame.
+const ROWS_AT_ONCE: usize = 100;
 /// Rows of an earlier conversation that are shown when it is continued.
 const PAST_ROWS: usize = 300;
 
@@ -236,10 +238,20 @@ impl App {
         self.live.turn.is_some() || self.closing.is_some()
     }
 
-    /// The rows that are finished and have not been taken yet.
+    /// The rows that are finished and have not been taken yet, but no more than a terminal can show at once: what comes
+    /// faster than it is shown must not keep keys waiting.
     pub fn take_finished(&mut self) -> Vec<Line<'static>> {
-        self.give_out();
-        std::mem::take(&mut self.finished)
+        let most = ROWS_AT_ONCE.max(usize::from(self.look.size.height) * 2);
+        if self.finished.len() < most {
+            self.give_out();
+        }
+        self.finished.drain(..most.min(self.finished.len())).collect()
+    }
+
+    /// Whether there are more rows to take.
+    #[must_use]
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
     }
 
     /// The terminal has another size.

@@ -170,7 +170,7 @@ impl Runner {
         self.app.at(self.begun.elapsed());
         self.terminal.draw(&mut self.app)?;
         self.drawn = Instant::now();
-        self.dirty = false;
+        self.dirty = self.app.has_finished();
         Ok(())
     }
 

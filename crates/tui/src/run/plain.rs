@@ -130,8 +130,13 @@ impl Plain {
     /// Prints what is finished, and a question once.
     fn print(&mut self) -> Result<(), TuiError> {
         let mut out = std::io::stdout().lock();
-        for row in self.app.take_finished() {
-            writeln!(out, "{}", row.to_string().trim_end())?;
+        loop {
+            for row in self.app.take_finished() {
+                writeln!(out, "{}", row.to_string().trim_end())?;
+            }
+            if !self.app.has_finished() {
+                break;
+            }
         }
         let question: Vec<String> = self
             .app

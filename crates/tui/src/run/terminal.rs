@@ -134,10 +134,14 @@ impl Terminal {
 
     /// Writes what is finished and gives the terminal back.
     pub(super) fn close(&mut self, app: &mut App) -> std::io::Result<()> {
-        let finished = app.take_finished();
-        let bytes = self.screen.draw(&finished, &View::default());
-        self.write(&bytes)?;
-        self.end()
+        loop {
+            let finished = app.take_finished();
+            let bytes = self.screen.draw(&finished, &View::default());
+            self.write(&bytes)?;
+            if !app.has_finished() {
+                return self.end();
+            }
+        }
     }
 
     fn give_back(&mut self) -> std::io::Result<()> {

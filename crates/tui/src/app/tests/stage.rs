@@ -57,9 +57,14 @@ impl Stage {
 
     pub(super) fn draw(&mut self) {
         self.app.at(self.now);
-        let finished = self.app.take_finished();
-        let bytes = self.screen.draw(&finished, &self.app.view());
-        self.terminal.write(bytes.as_bytes());
+        loop {
+            let finished = self.app.take_finished();
+            let bytes = self.screen.draw(&finished, &self.app.view());
+            self.terminal.write(bytes.as_bytes());
+            if !self.app.has_finished() {
+                return;
+            }
+        }
     }
 
     /// What the terminal shows.

@@ -183,6 +183,20 @@ fn a_command_of_the_users_own_is_told_with_the_next_prompt() {
     assert_eq!(stage.sent(), ["Steer I ran `ls` in the terminal. It printed:\na.rs | what is it?"]);
 }
 
+// TERM-03: what comes faster than it can be shown does not keep keys waiting.
+#[test]
+fn a_flood_is_shown_in_portions() {
+    let mut stage = Stage::new(60, 20);
+    stage.begin_turn("flood");
+    stage.draw();
+    stage.stream("");
+    let text: String = (0..5_000).map(|n| format!("paragraph {n}\n\n")).collect();
+    stage.more(&text);
+    stage.say(&text);
+    assert!(stage.app.take_finished().len() <= 100);
+    assert!(stage.app.has_finished());
+}
+
 // TERM-03
 #[test]
 fn nothing_wakes_an_idle_front_end() {
