@@ -274,11 +274,14 @@ fn names(directory: &OwnedFd) -> std::io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Opens a root; nothing if there is no such directory.
+/// Opens a root; nothing if there is no such directory. Links on the way were resolved when it became a root: one that
+/// stands in its place now leads elsewhere.
 pub(crate) fn open_root(root: &Path) -> Result<Option<OwnedFd>, SnapshotError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match rustix::fs::open(root, flags, Mode::empty()) {
+    match open_directory(rustix::fs::CWD, root.as_os_str()) {
         Ok(directory) => Ok(Some(directory)),
+        Err(Errno::LOOP | Errno::NOTDIR) if root.is_symlink() => {
+            Err(SnapshotError::Linked(root.display().to_string()))
+        }
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(errno) => Err(hold::named(root, errno).into()),
     }

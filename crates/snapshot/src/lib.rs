@@ -50,4 +50,23 @@ pub enum SnapshotError {
     /// Somebody else uses the store.
     #[error("snapshots of this directory are in use by another tiller process; try again when it has ended")]
     Busy,
+    /// A link stands where a working directory was.
+    #[error("{0} is a link by now, which is not followed; put the directory back and try again")]
+    Linked(String),
+}
+
+impl SnapshotError {
+    /// Whether it is of no use to try again.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        use std::io::ErrorKind;
+        match self {
+            Self::TooLarge { .. } => true,
+            Self::Io(error) => matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::NotADirectory
+            ),
+            Self::Gone(_) | Self::Busy | Self::Linked(_) => false,
+        }
+    }
 }

@@ -59,8 +59,16 @@ impl Writer {
         self.offset
     }
 
-    /// Makes the pack durable under its name.
+    /// Makes the pack durable under its name; nothing of it is left where that fails.
     pub(crate) fn finish(mut self, path: &Path) -> std::io::Result<()> {
+        let written = self.write_out(path);
+        if written.is_err() {
+            self.discard();
+        }
+        written
+    }
+
+    fn write_out(&mut self, path: &Path) -> std::io::Result<()> {
         let mut index = Vec::with_capacity(self.rows.len() * ROW);
         for (digest, place) in &self.rows {
             index.extend(digest.0);

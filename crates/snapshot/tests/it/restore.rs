@@ -86,6 +86,24 @@ fn links_lead_nowhere() {
 }
 
 #[test]
+fn a_root_that_became_a_link_is_neither_kept_nor_brought_back() {
+    let mut world = World::new();
+    let outside = tempfile::tempdir().unwrap();
+    fs_err::write(outside.path().join("victim"), "mine").unwrap();
+    world.write("victim", "theirs");
+    let before = world.take();
+    let project = world.project();
+    fs_err::remove_dir_all(&project).unwrap();
+    std::os::unix::fs::symlink(outside.path(), &project).unwrap();
+    let was = picture(outside.path());
+    let error = world.store.restore(&before).unwrap_err();
+    assert!(matches!(error, SnapshotError::Linked(_)), "{error}");
+    assert_eq!(picture(outside.path()), was);
+    let error = world.store.take(std::slice::from_ref(&project)).unwrap_err();
+    assert!(matches!(error, SnapshotError::Linked(_)) && !error.is_lasting(), "{error}");
+}
+
+#[test]
 fn a_directory_that_was_removed_comes_back() {
     let mut world = World::new();
     world.write("a/b", "x");
