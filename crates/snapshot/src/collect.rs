@@ -19,14 +19,23 @@ const MANY: usize = 32;
 const SMALL: u64 = 1 << 20;
 
 impl Store {
-    /// Removes everything that none of these snapshots holds, and joins small files. Returns the bytes that were freed.
+    /// Removes everything that no wanted snapshot holds, and joins small files. Returns the bytes that were freed. What is
+    /// wanted is asked when nobody else can take a snapshot.
     ///
     /// # Errors
     /// [`SnapshotError::Busy`] while another process uses the store; nothing is lost when it fails half way.
-    pub fn collect(&mut self, wanted: &[SnapshotId]) -> Result<u64, SnapshotError> {
-        self.held.change(Hold::Alone)?;
-        let freed = self.collect_alone(wanted);
+    pub fn collect<E: From<SnapshotError>>(
+        &mut self,
+        wanted: impl FnOnce() -> Result<Vec<SnapshotId>, E>,
+    ) -> Result<u64, E> {
+        let alone = self.held.change(Hold::Alone);
+        let freed = match alone {
+            Ok(()) => wanted().and_then(|wanted| Ok(self.collect_alone(&wanted)?)),
+            Err(error) => Err(error.into()),
+        };
+        // An attempt that fails has given up the hold there was, and others may have tidied up meanwhile.
         self.held.change(Hold::Shared)?;
+        self.objects = Objects::open(self.dir.join("packs"), self.env.clone())?;
         freed
     }
 
@@ -61,7 +70,6 @@ impl Store {
         for path in emptied {
             fs_err::remove_file(path)?;
         }
-        self.objects = Objects::open(dir.clone(), self.env.clone())?;
         Ok(before.saturating_sub(size_of(&dir)?))
     }
 

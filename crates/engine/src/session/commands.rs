@@ -41,7 +41,7 @@ impl Task {
                 self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
             Some(Command::AddAgents(given)) => self.add_agents(&given)?,
-            Some(Command::Rewind(order)) => self.rewind(order)?,
+            Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),
             Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
             Some(Command::Close) => self.closing = true,
             Some(Command::Clear) => {

@@ -327,6 +327,7 @@ impl Task {
                     let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
                     return Ok(Some((id, input.content, Origin::Typed)));
                 }
+                Some(Command::Rewind(order)) => self.rewind(order).await?,
                 command => self.on_command(command)?,
             }
         }

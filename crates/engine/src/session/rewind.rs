@@ -1,6 +1,7 @@
 //! Going back while the session is open.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Epoch};
@@ -8,12 +9,12 @@ use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{
     FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget, Rewound, Stretch,
 };
-use tiller_snapshot::{Diff, Kind, SnapshotError};
+use tiller_snapshot::{Diff, Kind, Restored};
 use tiller_tools::todo_file;
 
 use super::Task;
 use crate::store::StoreError;
-use crate::undo::{Keeper, Outline, conversation, refold};
+use crate::undo::{Keeper, Outline, RewindError, conversation, refold};
 
 /// What an order means for this log.
 struct Way {
@@ -21,52 +22,79 @@ struct Way {
     prompt: Option<crate::undo::Prompt>,
     /// What is no part of the conversation then, if that goes back.
     abandoned: Option<Vec<Stretch>>,
+    /// Whether files shall go back.
+    touches_files: bool,
     /// What the files are then, if they go back and anything changed since.
     files: Option<SnapshotId>,
 }
 
 impl Task {
-    /// Goes back, or tells what that would change. A running turn is not pulled from under its own feet.
-    pub(super) fn rewind(&mut self, order: RewindOrder) -> Result<(), StoreError> {
+    /// Goes back, or tells what that would change, while nothing else goes on in the session.
+    pub(super) async fn rewind(&mut self, order: RewindOrder) -> Result<(), StoreError> {
         let Some(keeper) = self.services.keeper.clone() else {
-            return self.refuse_rewind("a session that is not kept cannot go back");
+            self.refuse_rewind("a session that is not kept cannot go back");
+            return Ok(());
         };
-        if self.journal.state.turn_open {
-            return self.refuse_rewind("stop the running turn first, then go back");
-        }
         let outline = Outline::read(&self.paths.log)?;
         let Some(way) = way(&outline, order) else {
-            return self.refuse_rewind("there is nothing to go back to");
+            self.refuse_rewind("there is nothing to go back to");
+            return Ok(());
         };
+        if let Some(why) = self.obstacle(&keeper, &way, order.act) {
+            self.refuse_rewind(&why);
+            return Ok(());
+        }
         let told = match order.act {
-            RewindAct::Preview => preview(&keeper, &way),
-            RewindAct::Carry => self.carry(&keeper, &way)?,
+            RewindAct::Preview => preview(&keeper, &way).await,
+            RewindAct::Carry => match restore(&keeper, &way).await {
+                Ok(restored) => {
+                    self.record(&way, restored.as_ref())?;
+                    Ok(restored.map(told).unwrap_or_default())
+                }
+                Err(error) => Err(error),
+            },
         };
         match told {
             Ok((files, left)) => {
                 let prompt = way.prompt.map(|prompt| prompt.text);
                 self.journal.tell(Event::Rewind(Box::new(RewindReport { order, prompt, files, left })));
-                Ok(())
             }
             Err(error) => self.refuse_rewind(&error.to_string()),
         }
-    }
-
-    fn refuse_rewind(&mut self, why: &str) -> Result<(), StoreError> {
-        self.journal.tell(Event::Rejected(why.to_owned()));
         Ok(())
     }
 
-    fn carry(&mut self, keeper: &Keeper, way: &Way) -> Result<Result<Told, SnapshotError>, StoreError> {
-        let restored = match way.files.as_ref().map(|files| keeper.restore(files)).transpose() {
-            Ok(restored) => restored.flatten(),
-            Err(error) => return Ok(Err(error)),
-        };
+    /// Says why it is not possible to go back now.
+    pub(super) fn refuse_rewind(&mut self, why: &str) {
+        self.journal.tell(Event::Rejected(why.to_owned()));
+    }
+
+    /// Why files cannot go back now, if they shall.
+    fn obstacle(&self, keeper: &Keeper, way: &Way, act: RewindAct) -> Option<String> {
+        if !way.touches_files {
+            return None;
+        }
+        if let Err(error) = keeper.check() {
+            return Some(error.to_string());
+        }
+        let running = self.task_facts().into_iter().filter(|task| task.status == "running");
+        let running: Vec<String> = running.map(|task| task.id).collect();
+        (act == RewindAct::Carry && !running.is_empty()).then(|| {
+            format!(
+                "files cannot go back while something in the background may change them ({}): stop it first, or go \
+                 back in the conversation alone; nothing was changed",
+                running.join(", ")
+            )
+        })
+    }
+
+    /// Writes down that files have gone back, and lets the conversation follow.
+    fn record(&mut self, way: &Way, restored: Option<&Restored>) -> Result<(), StoreError> {
         let back = match &way.abandoned {
             Some(abandoned) => Some(conversation(&self.paths.log, abandoned.clone())?),
             None => None,
         };
-        let files = restored.as_ref().zip(way.files.clone());
+        let files = restored.zip(way.files.clone());
         let entry = self.append(Body::Rewound(Rewound {
             to: way.prompt.as_ref().map(|prompt| prompt.id),
             conversation: back.clone(),
@@ -84,21 +112,30 @@ impl Task {
                 self.append(Body::Epoch(Epoch { reason: "rewind".to_owned(), ..Epoch::clone(&epoch) }))?;
             }
         }
-        Ok(Ok(restored.map_or_else(Told::default, |restored| {
-            let diff = Diff { changes: restored.changes, unknown: Vec::new() };
-            (named(&diff), restored.left.into_iter().map(|left| (left.path, left.why)).collect())
-        })))
+        Ok(())
     }
 }
 
 /// Files that differ, and files that are left as they are.
 type Told = (Vec<(PathBuf, &'static str)>, Vec<(PathBuf, String)>);
 
-fn preview(keeper: &Keeper, way: &Way) -> Result<Told, SnapshotError> {
+async fn restore(keeper: &Arc<Keeper>, way: &Way) -> Result<Option<Restored>, RewindError> {
+    match &way.files {
+        Some(files) => keeper.restore(files.clone()).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+async fn preview(keeper: &Arc<Keeper>, way: &Way) -> Result<Told, RewindError> {
     let Some(files) = &way.files else { return Ok(Told::default()) };
-    let diff = keeper.preview(files)?;
+    let diff = keeper.preview(files.clone()).await?;
     let left = diff.unknown.iter().map(|(path, why)| (path.clone(), why.as_str().to_owned())).collect();
     Ok((named(&diff), left))
+}
+
+fn told(restored: Restored) -> Told {
+    let diff = Diff { changes: restored.changes, unknown: Vec::new() };
+    (named(&diff), restored.left.into_iter().map(|left| (left.path, left.why)).collect())
 }
 
 fn named(diff: &Diff) -> Vec<(PathBuf, &'static str)> {
@@ -127,6 +164,7 @@ fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {
             let touches = order.part != RewindPart::Conversation;
             Some(Way {
                 abandoned: talks.then(|| outline.abandoning(prompt)),
+                touches_files: touches,
                 files: outline.files_at(prompt).filter(|_| touches).cloned(),
                 prompt: Some(prompt.clone()),
             })
@@ -136,6 +174,7 @@ fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {
             Some(Way {
                 prompt: None,
                 abandoned: step.rewound.conversation.as_ref().map(|_| outline.returning(step)),
+                touches_files: step.rewound.files.is_some(),
                 files: step.rewound.files.as_ref().map(|files| files.undo.clone()),
             })
         }

@@ -1,7 +1,7 @@
 //! Keeps what a session is about to change.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tiller_policy::Access;
 use tiller_protocol::env::Env;
@@ -9,17 +9,19 @@ use tiller_protocol::id::SnapshotId;
 use tiller_snapshot::{Diff, Restored, SnapshotError, Store};
 use tiller_tools::{PreparedCall, View};
 
-use super::open_snapshots;
+use super::{RewindError, open_snapshots, tidy};
 
 /// Tools whose calls let others change something.
 const DELEGATING: [&str; 2] = ["Agent", "Task"];
+/// Lets a user keep nothing.
+const DISABLED: &str = "TILLER_DISABLE_SNAPSHOTS";
 
 /// What came of keeping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// It is kept.
     Snapshot(SnapshotId),
-    /// It cannot be kept, now and later; said once.
+    /// It cannot be kept, for a reason that was not told yet.
     Impossible(String),
     /// It cannot be kept, as was said before.
     Nothing,
@@ -30,24 +32,28 @@ pub(crate) struct Keeper {
     config_dir: PathBuf,
     project: PathBuf,
     env: Env,
-    slot: Mutex<Slot>,
+    state: Mutex<Keeping>,
 }
 
-/// The store is opened when it is first needed: most sessions only look.
-enum Slot {
-    Closed,
-    Open(Box<Store>),
-    Off,
+/// How keeping goes.
+#[derive(Default)]
+struct Keeping {
+    /// Opened when it is first needed: most sessions only look.
+    store: Option<Box<Store>>,
+    /// Why nothing is kept in this session.
+    off: Option<String>,
+    /// The last attempt failed, and the user was told so.
+    is_failing: bool,
 }
 
 impl Keeper {
     pub(crate) fn new(config_dir: &Path, project: &Path, env: &Env) -> Self {
-        let slot = if env.flag("TILLER_DISABLE_SNAPSHOTS") { Slot::Off } else { Slot::Closed };
+        let off = env.flag(DISABLED).then(|| format!("none are kept while {DISABLED} is set"));
         Self {
             config_dir: config_dir.to_owned(),
             project: project.to_owned(),
             env: env.clone(),
-            slot: Mutex::new(slot),
+            state: Mutex::new(Keeping { off, ..Keeping::default() }),
         }
     }
 
@@ -65,53 +71,88 @@ impl Keeper {
     }
 
     fn keep_now(&self, roots: &[PathBuf]) -> Kept {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.take(&mut slot, roots) {
-            Ok(Some(snapshot)) => Kept::Snapshot(snapshot),
-            Ok(None) => Kept::Nothing,
-            Err(error) => {
-                *slot = Slot::Off;
-                Kept::Impossible(format!("Changes of this session cannot be undone: {error}."))
+        let mut state = self.lock();
+        let error = match self.take(&mut state, roots) {
+            Ok(snapshot) => {
+                state.is_failing = false;
+                return Kept::Snapshot(snapshot);
+            }
+            Err(RewindError::Off(_)) => return Kept::Nothing,
+            Err(error) => error,
+        };
+        let is_news = !std::mem::replace(&mut state.is_failing, true);
+        if matches!(&error, RewindError::Snapshot(error) if error.is_lasting()) {
+            state.off = Some(error.to_string());
+            return Kept::Impossible(format!("Changes of this session cannot be undone: {error}."));
+        }
+        match is_news {
+            true => Kept::Impossible(format!(
+                "What is changed now cannot be undone: {error}. This is tried again with the next change."
+            )),
+            false => Kept::Nothing,
+        }
+    }
+
+    fn take(&self, state: &mut Keeping, roots: &[PathBuf]) -> Result<SnapshotId, RewindError> {
+        if state.store.is_none() && state.off.is_none() {
+            tidy::collect_if_due(&self.config_dir, &self.project, &self.env);
+        }
+        Ok(self.opened(state)?.take(roots)?.id)
+    }
+
+    fn opened<'a>(&self, state: &'a mut Keeping) -> Result<&'a mut Store, RewindError> {
+        if let Some(why) = &state.off {
+            return Err(RewindError::Off(why.clone()));
+        }
+        match &mut state.store {
+            Some(store) => Ok(store),
+            none => {
+                let store = open_snapshots(&self.config_dir, &self.project, &self.env)?;
+                Ok(none.insert(Box::new(store)))
             }
         }
     }
 
-    fn take(&self, slot: &mut Slot, roots: &[PathBuf]) -> Result<Option<SnapshotId>, SnapshotError> {
-        self.opened(slot)?.map(|store| Ok(store.take(roots)?.id)).transpose()
+    /// Makes sure that files can go back at all: where nothing is kept, nobody knows whether anything has changed.
+    pub(crate) fn check(&self) -> Result<(), RewindError> {
+        self.lock().off.clone().map_or(Ok(()), |why| Err(RewindError::Off(why)))
     }
 
-    fn opened<'a>(&self, slot: &'a mut Slot) -> Result<Option<&'a mut Store>, SnapshotError> {
-        if matches!(slot, Slot::Closed) {
-            *slot = Slot::Open(Box::new(open_snapshots(&self.config_dir, &self.project, &self.env)?));
-        }
-        match slot {
-            Slot::Open(store) => Ok(Some(store)),
-            Slot::Closed | Slot::Off => Ok(None),
-        }
-    }
-
-    /// Brings a snapshot back; nothing if none are taken in this session.
-    pub(crate) fn restore(&self, to: &SnapshotId) -> Result<Option<Restored>, SnapshotError> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        self.opened(&mut slot)?.map(|store| store.restore(to)).transpose()
+    /// Brings a snapshot back.
+    pub(crate) async fn restore(self: &Arc<Self>, to: SnapshotId) -> Result<Restored, RewindError> {
+        self.with_store(move |store| store.restore(&to)).await
     }
 
     /// What bringing a snapshot back would change.
-    pub(crate) fn preview(&self, to: &SnapshotId) -> Result<Diff, SnapshotError> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(store) = self.opened(&mut slot)? else { return Ok(Diff::default()) };
-        let roots = store.directories(to)?;
-        let now = store.take(&roots)?.id;
-        store.diff(&now, to)
+    pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Diff, RewindError> {
+        let compare = move |store: &mut Store| {
+            let roots = store.directories(&to)?;
+            let now = store.take(&roots)?.id;
+            store.diff(&now, &to)
+        };
+        self.with_store(compare).await
+    }
+
+    /// Works on the store where that holds nobody up.
+    async fn with_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut Store) -> Result<T, SnapshotError> + Send + 'static,
+    ) -> Result<T, RewindError> {
+        let keeper = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || Ok(act(keeper.opened(&mut keeper.lock())?)?)).await;
+        done.unwrap_or_else(|error| Err(SnapshotError::Io(std::io::Error::other(error)).into()))
     }
 
     /// Writes down what was learned about files.
     pub(crate) fn save(&self) {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Slot::Open(store) = &mut *slot
+        if let Some(store) = &mut self.lock().store
             && let Err(error) = store.save()
         {
             tracing::warn!("{error}");
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Keeping> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

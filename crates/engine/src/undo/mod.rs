@@ -3,6 +3,7 @@
 mod keeper;
 mod outline;
 mod rewind;
+mod tidy;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ pub(crate) use keeper::{Keeper, Kept};
 pub use outline::{Outline, Prompt, Snap, Step};
 pub use rewind::{Rewind, RewindError, Undone};
 pub(crate) use rewind::{conversation, refold};
+pub use tidy::collect_snapshots;
 
 use crate::store::{StoreError, project_key};
 
@@ -28,22 +30,6 @@ pub fn snapshot_dir(config_dir: &Path, project: &Path) -> PathBuf {
 /// When they cannot be used.
 pub fn open_snapshots(config_dir: &Path, project: &Path, env: &Env) -> Result<Store, SnapshotError> {
     Store::open(&snapshot_dir(config_dir, project), &[config_dir.to_owned()], Limits::default(), env)
-}
-
-/// Lets go of snapshots that no session of the project refers to any more. Returns the bytes that were freed.
-///
-/// # Errors
-/// When logs or snapshots cannot be read. While a session is running nothing is let go of.
-pub fn collect_snapshots(config_dir: &Path, project: &Path, env: &Env) -> Result<u64, RewindError> {
-    if !snapshot_dir(config_dir, project).is_dir() {
-        return Ok(0);
-    }
-    let mut wanted = Vec::new();
-    for found in crate::store::all(config_dir, project) {
-        let outline = Outline::read(&found.log).map_err(RewindError::Store)?;
-        wanted.extend(outline.snapshots());
-    }
-    Ok(open_snapshots(config_dir, project, env)?.collect(&wanted)?)
 }
 
 impl From<StoreError> for RewindError {

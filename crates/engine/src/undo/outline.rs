@@ -31,6 +31,8 @@ pub struct Prompt {
 pub struct Snap {
     /// The number of the entry that tells of it.
     pub seq: u64,
+    /// When it was taken.
+    pub at: Timestamp,
     /// What it is called.
     pub snapshot: SnapshotId,
     /// The call it was taken for; absent at the end of a turn.
@@ -42,6 +44,8 @@ pub struct Snap {
 pub struct Step {
     /// The number of its entry.
     pub seq: u64,
+    /// When it was made.
+    pub at: Timestamp,
     /// What it did.
     pub rewound: Rewound,
     /// What was left behind before it.
@@ -120,8 +124,14 @@ impl Outline {
 
     /// Every snapshot that the log refers to.
     pub fn snapshots(&self) -> impl Iterator<Item = SnapshotId> {
-        let taken = self.snaps.iter().map(|snap| snap.snapshot.clone());
-        let back = self.steps.iter().filter_map(|step| step.rewound.files.as_ref());
+        self.snapshots_since(Timestamp::MIN)
+    }
+
+    /// Every snapshot that the log has referred to since a moment.
+    pub(crate) fn snapshots_since(&self, since: Timestamp) -> impl Iterator<Item = SnapshotId> {
+        let taken = self.snaps.iter().filter(move |snap| snap.at >= since).map(|snap| snap.snapshot.clone());
+        let steps = self.steps.iter().filter(move |step| step.at >= since);
+        let back = steps.filter_map(|step| step.rewound.files.as_ref());
         taken.chain(back.flat_map(|files| [files.to.clone(), files.undo.clone()]))
     }
 
@@ -140,7 +150,7 @@ impl Outline {
                 });
             }
             Body::Effect(Effect::Snapshot { snapshot, call }) => {
-                self.snaps.push(Snap { seq: entry.seq, snapshot, call });
+                self.snaps.push(Snap { seq: entry.seq, at: entry.at, snapshot, call });
             }
             Body::Epoch(epoch) => self.epoch = Some(epoch),
             Body::Rewound(rewound) => {
@@ -148,7 +158,7 @@ impl Outline {
                 if let Some(back) = &rewound.conversation {
                     self.abandoned.clone_from(&back.abandoned);
                 }
-                self.steps.push(Step { seq: entry.seq, rewound, before });
+                self.steps.push(Step { seq: entry.seq, at: entry.at, rewound, before });
             }
             _ => {}
         }

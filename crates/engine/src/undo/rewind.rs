@@ -25,6 +25,12 @@ pub enum RewindError {
     /// The files cannot be brought back.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// The session keeps nothing of files.
+    #[error(
+        "files cannot go back, because snapshots are off: {0}; nothing was changed, and the conversation alone can go \
+         back"
+    )]
+    Off(String),
     /// No step back was made.
     #[error("nothing was rewound in this session, so there is nothing to undo")]
     NothingToUndo,

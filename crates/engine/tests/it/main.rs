@@ -28,3 +28,4 @@ mod rewind;
 mod sessions;
 mod turn_hooks;
 mod turns;
+mod undo;

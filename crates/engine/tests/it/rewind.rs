@@ -9,19 +9,19 @@ use tiller_testkit::Reply;
 
 use crate::harness::{Lab, Watch};
 
-fn order(to: RewindTarget, part: RewindPart, act: RewindAct) -> Command {
+pub(crate) fn order(to: RewindTarget, part: RewindPart, act: RewindAct) -> Command {
     Command::Rewind(RewindOrder { to, part, act })
 }
 
 /// The prompts of a session, in order.
-fn prompts(watch: &Watch) -> Vec<EntryId> {
+pub(crate) fn prompts(watch: &Watch) -> Vec<EntryId> {
     let prompt = |entry: &std::sync::Arc<tiller_protocol::entry::Entry>| {
         matches!(&entry.body, Body::User(message) if !message.is_hidden()).then_some(entry.id)
     };
     watch.entries().iter().filter_map(prompt).collect()
 }
 
-async fn report(watch: &mut Watch) -> RewindReport {
+pub(crate) async fn report(watch: &mut Watch) -> RewindReport {
     watch.until(|event| matches!(event, Event::Rewind(_))).await;
     match watch.seen.last() {
         Some(Event::Rewind(report)) => RewindReport::clone(report),
@@ -29,7 +29,7 @@ async fn report(watch: &mut Watch) -> RewindReport {
     }
 }
 
-async fn say(lab: &Lab, watch: &mut Watch, file: &str) {
+pub(crate) async fn say(lab: &Lab, watch: &mut Watch, file: &str) {
     lab.server.replies([
         Reply::new().thinking("Hm.").tool("Probe", serde_json::json!({"writes": lab.project().join(file)})),
         Reply::text(format!("did {file}")),

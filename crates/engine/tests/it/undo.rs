@@ -1,0 +1,176 @@
+//! What becomes of undo when snapshots cannot be taken, may not be brought back, or are old.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use rustix::fs::{FlockOperation, flock};
+use serde_json::json;
+use tiller_engine::Setup;
+use tiller_engine::undo::{open_snapshots, snapshot_dir};
+use tiller_protocol::command::{Command, Event, TaskState};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::Body;
+use tiller_protocol::env::{Clock, Env};
+use tiller_protocol::id::SnapshotId;
+use tiller_protocol::rewind::{RewindAct, RewindPart, RewindTarget};
+use tiller_testkit::Reply;
+use tiller_tools::shell_tools;
+
+use crate::harness::{Lab, Watch};
+use crate::rewind::{order, prompts, report, say};
+
+async fn begin(lab: &Lab, setup: Setup) -> Watch {
+    lab.server.reply(Reply::text("hello"));
+    let mut watch = lab.turn(setup, "hello").await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    watch
+}
+
+fn snapshots(watch: &Watch) -> Vec<SnapshotId> {
+    let taken = |body: &Body| match body {
+        Body::Effect(Effect::Snapshot { snapshot, .. }) => Some(snapshot.clone()),
+        _ => None,
+    };
+    watch.entries().iter().filter_map(|entry| taken(&entry.body)).collect()
+}
+
+fn warnings(watch: &Watch) -> Vec<String> {
+    let told = |body: &Body| match body {
+        Body::Notice(notice) if notice.subtype == "snapshots" => Some(notice.content.clone()),
+        _ => None,
+    };
+    watch.entries().iter().filter_map(|entry| told(&entry.body)).collect()
+}
+
+/// Orders a step back that is refused for a reason, and moves nothing.
+async fn refused(watch: &mut Watch, order: Command, reason: &str) {
+    watch.send(order).await;
+    watch.until(|event| matches!(event, Event::Rejected(_) | Event::Rewind(_))).await;
+    match watch.seen.last() {
+        Some(Event::Rejected(why)) => {
+            assert!(why.contains(reason) && why.contains("conversation alone"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(!watch.entries().iter().any(|entry| matches!(entry.body, Body::Rewound(_))));
+}
+
+// UNDO-02
+#[tokio::test]
+async fn files_do_not_go_back_where_nothing_is_kept() {
+    let lab = Lab::new();
+    let mut setup = lab.setup();
+    let mut vars = BTreeMap::clone(&setup.env.vars);
+    vars.insert("TILLER_DISABLE_SNAPSHOTS".to_owned(), "1".to_owned());
+    setup.env.vars = Arc::new(vars);
+    let mut watch = begin(&lab, setup).await;
+    say(&lab, &mut watch, "one").await;
+    let to = RewindTarget::Prompt(prompts(&watch)[1]);
+    for part in [RewindPart::Both, RewindPart::Files] {
+        for act in [RewindAct::Preview, RewindAct::Carry] {
+            refused(&mut watch, order(to, part, act), "TILLER_DISABLE_SNAPSHOTS").await;
+        }
+    }
+    watch.send(order(to, RewindPart::Conversation, RewindAct::Carry)).await;
+    report(&mut watch).await;
+}
+
+#[tokio::test]
+async fn what_fails_for_a_moment_is_told_once_and_tried_again() {
+    let lab = Lab::new();
+    let dir = snapshot_dir(&lab.config_dir(), &lab.project());
+    fs_err::create_dir_all(&dir).unwrap();
+    let tidier = fs_err::File::create(dir.join("lock")).unwrap();
+    flock(&tidier, FlockOperation::NonBlockingLockExclusive).unwrap();
+    let mut watch = begin(&lab, lab.setup()).await;
+    say(&lab, &mut watch, "one").await;
+    say(&lab, &mut watch, "two").await;
+    let told = warnings(&watch);
+    assert!(told.len() == 1 && told[0].contains("tried again"), "{told:?}");
+    assert_eq!(snapshots(&watch), []);
+    flock(&tidier, FlockOperation::Unlock).unwrap();
+    say(&lab, &mut watch, "three").await;
+    assert!(!snapshots(&watch).is_empty());
+    assert_eq!(warnings(&watch).len(), 1);
+}
+
+#[tokio::test]
+async fn what_fails_for_good_is_given_up() {
+    let lab = Lab::new();
+    let mut watch = begin(&lab, lab.setup()).await;
+    let in_the_way = lab.config_dir().join("snapshots");
+    fs_err::write(&in_the_way, "").unwrap();
+    say(&lab, &mut watch, "one").await;
+    fs_err::remove_file(&in_the_way).unwrap();
+    say(&lab, &mut watch, "two").await;
+    let told = warnings(&watch);
+    assert!(told.len() == 1 && told[0].contains("of this session cannot be undone"), "{told:?}");
+    assert_eq!(snapshots(&watch), []);
+    let to = RewindTarget::Prompt(prompts(&watch)[1]);
+    refused(&mut watch, order(to, RewindPart::Both, RewindAct::Carry), "snapshots are off").await;
+}
+
+#[tokio::test]
+async fn files_do_not_go_back_under_a_command_in_the_background() {
+    let lab = Lab::new();
+    let setup = lab.setup();
+    let mut watch = begin(&lab, Setup { registry: shell_tools(setup.registry), ..setup }).await;
+    let endless = json!({"command": "while :; do sleep 0.1; done", "run_in_background": true});
+    lab.server.replies([Reply::new().tool("Bash", endless), Reply::text("started")]);
+    watch.send(Command::Submit(tiller_protocol::command::UserInput::text("start"))).await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    fs_err::write(lab.project().join("made"), "").unwrap();
+    let to = RewindTarget::Prompt(prompts(&watch)[1]);
+    refused(&mut watch, order(to, RewindPart::Both, RewindAct::Carry), "bash_1").await;
+    assert!(lab.project().join("made").exists());
+    watch.send(Command::StopTask("bash_1".to_owned())).await;
+    watch.until(|event| matches!(event, Event::TaskChanged(task) if task.state == TaskState::Stopped)).await;
+    watch.send(order(to, RewindPart::Both, RewindAct::Carry)).await;
+    report(&mut watch).await;
+    assert!(!lab.project().join("made").exists());
+}
+
+struct Fixed(Timestamp);
+
+impl Clock for Fixed {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+/// A session on some day that changes a file. Gives its log and the first snapshot.
+async fn on_day(lab: &Lab, day: i64, file: &str) -> (std::path::PathBuf, SnapshotId) {
+    let mut setup = lab.setup();
+    let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * day);
+    setup.env = Env { clock: Arc::new(Fixed(now)), ..setup.env };
+    let mut watch = begin(lab, setup).await;
+    say(lab, &mut watch, file).await;
+    fs_err::write(lab.project().join(file), file).unwrap();
+    watch.close().await;
+    // The session has told that it is over just before it lets go of everything.
+    let dir = snapshot_dir(&lab.config_dir(), &lab.project());
+    let lock = fs_err::File::options().write(true).open(dir.join("lock")).unwrap();
+    while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        tokio::task::yield_now().await;
+    }
+    flock(&lock, FlockOperation::Unlock).unwrap();
+    (watch.session.paths.log.clone(), snapshots(&watch).remove(0))
+}
+
+#[tokio::test]
+async fn old_snapshots_and_those_of_no_session_are_let_go_of() {
+    let lab = Lab::new();
+    let is_there = |snapshot: &SnapshotId| {
+        let env = lab.setup().env;
+        open_snapshots(&lab.config_dir(), &lab.project(), &env).unwrap().directories(snapshot).is_ok()
+    };
+    let (_, first) = on_day(&lab, 0, "one").await;
+    let (log, second) = on_day(&lab, 29, "two").await;
+    assert!(is_there(&first) && is_there(&second));
+    let (_, third) = on_day(&lab, 31, "three").await;
+    assert!(!is_there(&first) && is_there(&second) && is_there(&third));
+    fs_err::remove_file(log).unwrap();
+    let (_, fourth) = on_day(&lab, 33, "four").await;
+    assert!(!is_there(&second) && is_there(&third) && is_there(&fourth));
+}
