@@ -139,7 +139,7 @@ pub(super) mod tests {
         assert!(looks(&memory, "Read(*.pem)", dir.path()));
         assert!(!looks(&memory, "Read(*.pem)", dir.path()));
         fs_err::write(dir.path().join("new"), "").unwrap();
-        let opened = std::fs::File::open(dir.path()).unwrap();
+        let opened = fs_err::File::open(dir.path()).unwrap();
         opened.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert!(looks(&memory, "Read(*.pem)", dir.path()));
         assert!(looks(&memory, "Read(*.key)", dir.path()), "other rules find other things");

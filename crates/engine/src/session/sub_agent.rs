@@ -277,7 +277,7 @@ fn said(log: &Path, until: u64) -> Result<Vec<Body>, StoreError> {
         match &entry.body {
             Body::Orphaned(orphaned) => kept.retain(|kept| !orphaned.ids.contains(&kept.id)),
             Body::Rewound(Rewound { conversation: Some(back), .. }) => {
-                kept.retain(|kept| back.holds(kept.seq))
+                kept.retain(|kept| back.holds(kept.seq));
             }
             _ => {}
         }

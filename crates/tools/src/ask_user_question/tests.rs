@@ -18,7 +18,7 @@ fn questions_have_their_bounds() {
     let bench = Bench::new();
     let check = |input: &Value| bench.prepare("AskUserQuestion", input).validate(&bench.view());
     let good = question("Which?", &["A", "B"]);
-    check(&ask(&[good.clone()])).unwrap();
+    check(&ask(std::slice::from_ref(&good))).unwrap();
     let four: Vec<Value> = ["1", "2", "3", "4"].map(|text| question(text, &["A", "B", "C", "D"])).into();
     check(&ask(&four)).unwrap();
     let mut long_header = good.clone();
@@ -33,7 +33,7 @@ fn questions_have_their_bounds() {
         (ask(&[question("Which?", &["A", " "])]), "label"),
         (ask(&[question(" ", &["A", "B"])]), "no text"),
         (ask(&[long_header]), "12 characters"),
-        (ask(&[good.clone(), good.clone()]), "text of its own"),
+        (ask(&[good.clone(), good]), "text of its own"),
     ] {
         let problem = check(&input).unwrap_err();
         assert!(problem.contains(wrong), "{problem}");

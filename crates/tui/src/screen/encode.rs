@@ -25,7 +25,8 @@ pub(super) fn encode(line: &Line<'_>) -> String {
             change(&mut out, style);
             current = style;
         }
-        out.push_str(&span.content);
+        // Whatever a text may hold, only this module moves the cursor.
+        out.extend(span.content.chars().filter(|c| !c.is_control()));
     }
     if current != Style::new() {
         out.push_str("\x1b[0m");
@@ -92,5 +93,10 @@ mod tests {
         ]);
         assert_eq!(encode(&line), "a\x1b[0;1;38;5;80mb\x1b[0;97;41mc\x1b[0m");
         assert_eq!(encode(&Line::raw("plain")), "plain");
+    }
+
+    #[test]
+    fn no_text_reaches_the_terminal_as_a_command() {
+        assert_eq!(encode(&Line::raw("a\x1b]0;x\x07b\r\u{9b}2Jc")), "a]0;xb2Jc");
     }
 }
