@@ -147,6 +147,14 @@ impl Glyph<'_> {
     }
 }
 
+/// The characters of a text as people see them. Most text needs no tables for that.
+fn graphemes(text: &str) -> Box<dyn Iterator<Item = &str> + '_> {
+    if text.is_ascii() && !text.contains('\r') {
+        return Box::new((0..text.len()).map(move |at| &text[at..=at]));
+    }
+    Box::new(text.graphemes(true))
+}
+
 /// Cuts a line into rows no wider than `columns`, at spaces where it can. Rows after the first begin with `hang` spaces.
 #[must_use]
 pub fn wrap(line: &Line<'_>, columns: u16, hang: u16) -> Vec<Line<'static>> {
@@ -155,7 +163,7 @@ pub fn wrap(line: &Line<'_>, columns: u16, hang: u16) -> Vec<Line<'static>> {
         .iter()
         .flat_map(|span| {
             let style = line.style.patch(span.style);
-            span.content.graphemes(true).map(move |text| Glyph { text, style, width: width(text) })
+            graphemes(&span.content).map(move |text| Glyph { text, style, width: width(text) })
         })
         .collect();
     let columns = usize::from(columns.max(1));

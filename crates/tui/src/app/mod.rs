@@ -242,9 +242,7 @@ impl App {
     /// faster than it is shown must not keep keys waiting.
     pub fn take_finished(&mut self) -> Vec<Line<'static>> {
         let most = ROWS_AT_ONCE.max(usize::from(self.look.size.height) * 2);
-        if self.finished.len() < most {
-            self.give_out();
-        }
+        self.give_out();
         self.finished.drain(..most.min(self.finished.len())).collect()
     }
 

@@ -88,8 +88,7 @@ impl Screen {
     /// The bytes that add finished lines and turn the live area into `live`. Finished lines that have become too long are
     /// wrapped, rows of the live area are cut.
     pub fn draw(&mut self, finished: &[Line<'_>], live: &View) -> String {
-        let finished: Vec<Line<'static>> =
-            finished.iter().flat_map(|line| text::wrap(line, self.size.width, 0)).collect();
+        let finished: Vec<Line<'static>> = finished.iter().flat_map(|line| self.fitting(line)).collect();
         let (rows, cursor) = self.clipped(live);
         if finished.is_empty() && rows == self.rows && self.stands(cursor) {
             return String::new();
@@ -104,6 +103,14 @@ impl Screen {
         self.place(&mut out, cursor);
         out.push_str(END);
         out
+    }
+
+    /// A finished line as rows that fit.
+    fn fitting(&self, line: &Line<'_>) -> Vec<Line<'static>> {
+        match text::line_width(line) <= usize::from(self.size.width) {
+            true => vec![own(line)],
+            false => text::wrap(line, self.size.width, 0),
+        }
     }
 
     fn stands(&self, cursor: Option<(u16, u16)>) -> bool {
