@@ -8,15 +8,16 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 use tiller_engine::Setup;
 use tiller_engine::undo::{open_snapshots, snapshot_dir};
-use tiller_protocol::command::{Command, Event, TaskState};
+use tiller_protocol::command::{Command, Event, TaskState, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::Body;
 use tiller_protocol::env::{Clock, Env};
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{RewindAct, RewindPart, RewindTarget};
-use tiller_testkit::Reply;
+use tiller_testkit::{Gate, Reply};
 use tiller_tools::shell_tools;
 
+use crate::agents::{by_prompt, definitions, setup_with, task};
 use crate::harness::{Lab, Watch};
 use crate::rewind::{order, prompts, report, say};
 
@@ -118,7 +119,7 @@ async fn files_do_not_go_back_under_a_command_in_the_background() {
     let mut watch = begin(&lab, Setup { registry: shell_tools(setup.registry), ..setup }).await;
     let endless = json!({"command": "while :; do sleep 0.1; done", "run_in_background": true});
     lab.server.replies([Reply::new().tool("Bash", endless), Reply::text("started")]);
-    watch.send(Command::Submit(tiller_protocol::command::UserInput::text("start"))).await;
+    watch.send(Command::Submit(UserInput::text("start"))).await;
     watch.until(|event| matches!(event, Event::Idle)).await;
     fs_err::write(lab.project().join("made"), "").unwrap();
     let to = RewindTarget::Prompt(prompts(&watch)[1]);
@@ -129,6 +130,26 @@ async fn files_do_not_go_back_under_a_command_in_the_background() {
     watch.send(order(to, RewindPart::Both, RewindAct::Carry)).await;
     report(&mut watch).await;
     assert!(!lab.project().join("made").exists());
+}
+
+#[tokio::test]
+async fn files_do_not_go_back_under_an_agent_in_the_background_but_the_conversation_does() {
+    let lab = Lab::new();
+    let mut watch = begin(&lab, setup_with(&lab, definitions())).await;
+    let mut work = task("Explore", "take your time");
+    work["run_in_background"] = json!(true);
+    let gate = Gate::new();
+    lab.server
+        .conversation(by_prompt("take your time"))
+        .reply(Reply::new().gate_headers(&gate).and_text("done"));
+    lab.server.replies([Reply::new().tool_with_id("t", "Task", work), Reply::text("started")]);
+    watch.send(Command::Submit(UserInput::text("start"))).await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    let id = watch.result("t").detail["agentId"].as_str().unwrap().to_owned();
+    let to = RewindTarget::Prompt(prompts(&watch)[1]);
+    refused(&mut watch, order(to, RewindPart::Files, RewindAct::Carry), &id).await;
+    watch.send(order(to, RewindPart::Conversation, RewindAct::Carry)).await;
+    report(&mut watch).await;
 }
 
 struct Fixed(Timestamp);
