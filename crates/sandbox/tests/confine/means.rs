@@ -28,13 +28,13 @@ pub(crate) fn has(level: Level) -> bool {
         let reasons = support.reasons.join("; ");
         let required = level == Level::Namespaces && std::env::var_os(REQUIRED).is_some();
         assert!(!required, "{REQUIRED} is set, and there are none: {reasons}");
-        say_once(format!("skipped: {level:?} cannot hold commands here: {reasons}"));
+        say_once(&format!("skipped: {level:?} cannot hold commands here: {reasons}"));
     }
     there
 }
 
 /// Says it of the test that runs, past the capture of output, which would hide it.
-fn say_once(what: String) {
+fn say_once(what: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let line = format!("{} {what}\n", std::thread::current().name().unwrap_or_default());
     if SAID.lock().unwrap().insert(line.clone()) {
