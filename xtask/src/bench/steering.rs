@@ -72,7 +72,7 @@ fn of_report(report: &Value) -> anyhow::Result<f64> {
     Ok(100.0 * sum("steeringBytes") / sum("sentBytes"))
 }
 
-/// A task as it goes: look around, plan, read, edit, test, while something outside formats what was edited.
+/// A task as it goes: look around, plan, read, edit, test, while a formatter changes what was edited, twice.
 fn reply(step: usize, dir: &Path) -> Reply {
     let file = |number: usize| dir.join(format!("src/part_{}.rs", number % 10));
     let todos = |status: &str| {
@@ -85,6 +85,10 @@ fn reply(step: usize, dir: &Path) -> Reply {
         3 => ("Read", json!({"file_path": dir.join("src/pump.rs")})),
         4..=8 => ("Read", json!({"file_path": file(step)})),
         9 => ("TodoWrite", todos("completed")),
+        14 | 26 => {
+            let command = "sed -i '$a // formatted' src/pump.rs";
+            ("Bash", json!({"command": command, "description": "Format"}))
+        }
         _ if step > STEPS => return Reply::text("The pump retries now, and the tests are green."),
         _ => match step % 4 {
             0 => ("Read", json!({"file_path": file(step)})),
@@ -93,10 +97,6 @@ fn reply(step: usize, dir: &Path) -> Reply {
                 let path = dir.join("src/pump.rs");
                 ("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
             }
-            2 => (
-                "Bash",
-                json!({"command": "sed -i 's/ $//; $a // formatted' src/pump.rs", "description": "Format"}),
-            ),
             _ => (
                 "Bash",
                 json!({"command": "grep -c . src/*.rs; head -40 src/pump.rs", "description": "Test"}),
