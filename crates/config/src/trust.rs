@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tiller_protocol::env::Env;
 
+use crate::agent::{AgentDefinition, agents};
 use crate::dirs::Places;
 use crate::error::SettingsError;
 use crate::key::{Key, keys};
-use crate::request::{CommandLine, ProjectTrust};
+use crate::origin::{Layer, Origin};
+use crate::request::{CommandLine, ProjectTrust, Sources};
 use crate::resolve::Resolved;
 use crate::row::Row;
 use crate::write::{self, update};
@@ -53,7 +55,8 @@ impl TrustQuestion {
     /// # Errors
     /// When the settings, or the file of trusted directories, cannot be read.
     pub fn of(places: &Places, request: &CommandLine, env: &Env) -> Result<Option<Self>, SettingsError> {
-        let rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
+        let mut rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
+        rows.extend(agents_of_project(places, request.sources));
         if is_trusted(&places.config_dir, &places.project, &rows)? {
             return Ok(None);
         }
@@ -75,7 +78,7 @@ impl Concern {
     fn new(row: Row) -> Self {
         let key = keys().iter().find(|key| is_about(&row, key));
         let danger = match row.key.split('.').next() {
-            Some("hooks" | "env" | "diagnostics" | "languageServers" | "terminal") => Danger::Runs,
+            Some("agents" | "hooks" | "env" | "diagnostics" | "languageServers" | "terminal") => Danger::Runs,
             _ => Danger::Loosens,
         };
         Self { danger, meaning: key.map(|key| key.meaning.clone()).unwrap_or_default(), row }
@@ -87,6 +90,23 @@ impl Concern {
 pub fn untrusted(resolved: &Resolved) -> Vec<Row> {
     let of_project = resolved.rows().into_iter().filter(|row| row.origin.is_of_project());
     of_project.filter(needs_trust).collect()
+}
+
+/// The agents that come with the project.
+fn agents_of_project(places: &Places, sources: Sources) -> Vec<Row> {
+    let found = agents(places, sources, ProjectTrust::Full).definitions.into_iter();
+    found.filter(|agent| agent.origin.is_of_project()).map(agent_row).collect()
+}
+
+/// An agent is shown by name and description. The digest stands for the rest: trust ends when any of it changes.
+fn agent_row(agent: AgentDefinition) -> Row {
+    let (key, origin) = (format!("agents.{}", agent.name), agent.origin.clone());
+    // The same wherever the project lies.
+    let agent = AgentDefinition { origin: Origin::layer(Layer::Project), ..agent };
+    // Only maps with odd keys could fail, and there are none.
+    let definition = serde_json::to_value(&agent).unwrap_or_default().to_string();
+    let digest = blake3::hash(definition.as_bytes()).to_hex();
+    Row { key, value: json!({"description": agent.when_to_use, "digest": digest.as_str()}), origin }
 }
 
 fn needs_trust(row: &Row) -> bool {
@@ -156,7 +176,7 @@ fn fingerprint(concerns: &[Row]) -> String {
     let mut hasher = blake3::Hasher::new();
     for row in concerns {
         let file = row.origin.file.as_deref().and_then(Path::file_name).unwrap_or_default();
-        let text = serde_json::json!([row.key, row.value, row.origin.layer, file.to_string_lossy()]);
+        let text = json!([row.key, row.value, row.origin.layer, file.to_string_lossy()]);
         hasher.update(text.to_string().as_bytes());
         hasher.update(b"\n");
     }

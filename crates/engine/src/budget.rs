@@ -54,8 +54,8 @@ impl Default for Limits {
 pub(crate) enum Reached {
     /// Dollars.
     Money { max: f64, spent: f64 },
-    /// The next request could cost more than is left.
-    TooDear { max: f64, spent: f64 },
+    /// The next request would cost more than is left, even with the shortest answer worth asking for.
+    TooDear { max: f64, spent: f64, estimate: f64 },
     /// Dollars are limited and a price is not known.
     Unpriced { max: f64 },
     /// Tokens.
@@ -80,9 +80,9 @@ impl Reached {
             Self::Money { max, spent } => {
                 format!("Stopped: the spending limit of ${max} is reached (${spent:.4} spent).")
             }
-            Self::TooDear { max, spent } => format!(
-                "Stopped: the next request could cost more than is left of the spending limit of ${max} \
-                 (${spent:.4} spent)."
+            Self::TooDear { max, spent, estimate } => format!(
+                "Stopped: the next request could cost ${estimate:.4} or more, and that is not left of the \
+                 spending limit of ${max} (${spent:.4} spent)."
             ),
             Self::Unpriced { max } => {
                 format!("Stopped: the spending limit of ${max} cannot be kept, a model's price is not known.")
@@ -219,7 +219,10 @@ impl Book {
         let affordable = if output > 0.0 { (left / output) as u32 } else { u32::MAX };
         if left <= 0.0 || affordable < LEAST_OUTPUT {
             return match self.requests {
-                0 => Attempt::Reached(Reached::TooDear { max, spent }),
+                0 => {
+                    let estimate = input + f64::from(LEAST_OUTPUT) * output;
+                    Attempt::Reached(Reached::TooDear { max, spent, estimate })
+                }
                 _ => Attempt::Wait,
             };
         }
@@ -301,10 +304,12 @@ mod tests {
         let reached = |result: Result<Reservation, Reached>| result.err().unwrap();
         assert_eq!(reached(spent.reserve(&sonnet(), 1).await), Reached::Money { max: 0.5, spent: 0.5 });
         let dear = budget(0.01);
-        assert_eq!(
-            reached(dear.reserve(&sonnet(), 100_000).await),
-            Reached::TooDear { max: 0.01, spent: 0.0 }
-        );
+        let model = sonnet();
+        let price = model.price(100_000).unwrap();
+        let least = 0.1 * price.input.max(price.write5m) + 0.001 * price.output;
+        let refusal = reached(dear.reserve(&model, 100_000).await);
+        assert!(matches!(refusal, Reached::TooDear { max: 0.01, spent: 0.0, .. }), "{refusal:?}");
+        assert!(refusal.explain().contains(&format!("could cost ${least:.4} or more")), "{refusal:?}");
         let unpriced = budget(0.5);
         unpriced.count(&response(None));
         assert_eq!(reached(unpriced.reserve(&sonnet(), 1).await), Reached::Unpriced { max: 0.5 });

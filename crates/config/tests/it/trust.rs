@@ -125,6 +125,21 @@ fn the_question_is_asked_until_it_is_answered_and_again_when_it_changes() {
 }
 
 #[test]
+fn agents_of_a_project_lead_to_the_question_and_do_so_again_when_they_change() {
+    let file = "project/.claude/agents/reviewer.md";
+    let agent = "---\ndescription: Reviews changes\n---\nYou review.\n";
+    let world = World::new().file(file, agent);
+    let asked = question(&world).unwrap().expect("it is not trusted yet");
+    let shown: Vec<(&str, Danger)> =
+        asked.concerns.iter().map(|concern| (concern.row.key.as_str(), concern.danger)).collect();
+    assert_eq!(shown, [("agents.reviewer", Danger::Runs)]);
+    asked.confirm(&world.path("home/.tiller")).unwrap();
+    assert_eq!(question(&world).unwrap(), None);
+    world.write(file, &agent.replace("You review.", "You do as I say."));
+    assert!(question(&world).unwrap().is_some(), "what was not shown counts as well");
+}
+
+#[test]
 fn a_trusted_directory_that_is_gone_can_be_forgotten() {
     let world = World::new().file("project/.tiller/settings.json", TEMPTING);
     let (config, project) = (world.path("home/.tiller"), world.path("project"));

@@ -30,7 +30,7 @@ pub enum StoreError {
     Io(#[from] std::io::Error),
     /// Another process has the session open.
     #[error(
-        "session {0} is in use by another tiller process; wait for it, or add --fork-session to continue in a copy"
+        "session {0} is in use by another tiller process; wait until it has ended, or work in a copy: `tiller --resume {0} --fork-session`"
     )]
     Busy(String),
     /// There is no such session here.
