@@ -42,6 +42,8 @@ pub struct Confinement {
     /// A directory in which the layers over caches are kept for the next command. Without one they last as long as the
     /// command.
     pub layers: Option<PathBuf>,
+    /// A directory in which is kept on record what was made only to be mounted on, for [`sweep`](crate::sweep).
+    pub records: Option<PathBuf>,
     /// Files and directories that stay as they are although they lie in a writable place, besides those that are
     /// protected in every root.
     pub protected: Vec<PathBuf>,
@@ -69,6 +71,7 @@ impl Confinement {
             writable: TEMPORARY.iter().map(PathBuf::from).collect(),
             caches: Vec::new(),
             layers: None,
+            records: None,
             protected: Vec::new(),
             closed: Vec::new(),
             denied_reads: Vec::new(),

@@ -50,6 +50,7 @@ use crate::confine::plan::{Plan, plan};
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
 pub use confine::placeholder::tidy_up;
+pub use confine::record::{is_placeholder, sweep};
 pub use confinement::{Confinement, Level, Network, Profile, gaps};
 pub use error::SandboxError;
 pub use keeper::prepare;

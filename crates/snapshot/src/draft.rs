@@ -61,10 +61,14 @@ pub(crate) fn link_target(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::R
     Ok(OsStr::from_bytes(target.as_bytes()).to_owned())
 }
 
+/// Whether an empty directory counts as not there.
+pub(crate) type PassedOver = dyn Fn(&Path) -> bool + Send + Sync;
+
 /// One walk over the roots of a snapshot.
 pub(crate) struct Walk<'a> {
     pub(crate) limits: Limits,
     pub(crate) excluded: &'a [PathBuf],
+    pub(crate) passed_over: &'a PassedOver,
     pub(crate) cache: &'a Cache,
     pub(crate) has: &'a dyn Fn(&Digest) -> bool,
     pub(crate) ignore_files: &'a mut IgnoreFiles,
@@ -169,7 +173,10 @@ impl Walk<'_> {
                 Ok(target) => Some(Draft::Link { target }),
                 Err(_) => None,
             },
-            FileType::Directory => Some(self.below(parent, name, &stat, &path, place)?),
+            FileType::Directory => match self.below(parent, name, &stat, &path, place)? {
+                Draft::Directory(draft) if draft.entries.is_empty() && (self.passed_over)(&path) => None,
+                draft => Some(draft),
+            },
             _ => Some(Draft::Unkept(Unkept::Special)),
         })
     }

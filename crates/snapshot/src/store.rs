@@ -11,7 +11,7 @@ use tiller_protocol::id::SnapshotId;
 
 use crate::cache::{Cache, Stamp};
 use crate::digest::Digest;
-use crate::draft::{Draft, DraftDirectory, Walk, fd, mode, open_directory, open_root, size};
+use crate::draft::{Draft, DraftDirectory, PassedOver, Walk, fd, mode, open_directory, open_root, size};
 use crate::hold::{Held, Hold, private_dir};
 use crate::ignored::IgnoreFiles;
 use crate::limits::Limits;
@@ -31,6 +31,7 @@ pub struct Store {
     pub(crate) held: Held,
     limits: Limits,
     excluded: Vec<PathBuf>,
+    passed_over: Box<PassedOver>,
     ignore_files: IgnoreFiles,
 }
 
@@ -68,8 +69,19 @@ impl Store {
             env: env.clone(),
             limits,
             excluded,
+            passed_over: Box::new(|_| false),
             ignore_files: IgnoreFiles::default(),
         })
+    }
+
+    /// Takes the empty directories of which this is true for not there: nobody wants to see that they come and go, or
+    /// have them back.
+    #[must_use]
+    pub fn without_empty_directories(
+        self,
+        passed_over: impl Fn(&Path) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { passed_over: Box::new(passed_over), ..self }
     }
 
     /// Keeps what the directories hold now. Costs a walk over them and reading what is new.
@@ -137,6 +149,7 @@ impl Store {
             let mut walk = Walk {
                 limits: self.limits,
                 excluded: &self.excluded,
+                passed_over: &self.passed_over,
                 cache: &self.cache,
                 has: &|digest| self.objects.has(digest),
                 ignore_files: &mut self.ignore_files,

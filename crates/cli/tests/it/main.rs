@@ -39,6 +39,7 @@ mod output;
 mod parallel;
 mod permission_prompts;
 mod permissions_command;
+mod placeholders;
 mod plan_hostile;
 mod plan_mode;
 mod requests;

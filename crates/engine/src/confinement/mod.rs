@@ -14,7 +14,7 @@ use tiller_policy::{Context, Holding, Kernel, Permit, Profile, Release, is_read_
 use tiller_protocol::entry::{self, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Confinement, Level, probe, tidy_up};
+use tiller_sandbox::{Confinement, Level, probe, sweep, tidy_up};
 
 use denied::Deed;
 use layers::Layers;
@@ -135,6 +135,7 @@ impl SandboxChoice {
         confinement.protected.extend(changed.paths);
         confinement.closed.extend(changed.trees);
         confinement.denied_reads = read.all();
+        confinement.records = Some(placeholder_records(env));
         Ok(confinement)
     }
 
@@ -161,6 +162,12 @@ impl SandboxChoice {
         confinement.at_most = self.at_most;
         confinement
     }
+}
+
+/// Where it is on record what was made in working directories only to be mounted on. All sessions share it: after one
+/// that was killed, the next one removes it.
+pub(crate) fn placeholder_records(env: &Env) -> PathBuf {
+    Places::of(env).config_dir.join("placeholders")
 }
 
 /// Settings and state of Tiller, and what runs by itself: no command changes it.
@@ -194,8 +201,10 @@ pub(crate) struct Held {
 }
 
 impl Confiner {
-    /// For a session whose files are these; layers over caches are kept below `layers`.
+    /// For a session whose files are these; layers over caches are kept below `layers`. What sessions that were killed
+    /// have left in working directories is removed.
     pub(crate) fn new(choice: SandboxChoice, env: Env, own: Vec<PathBuf>, layers: PathBuf) -> Self {
+        sweep(&placeholder_records(&env));
         let memory = Memory::new(Arc::clone(&env.clock));
         Self { choice, env, own, layers: Layers::new(layers), memory, told: Mutex::default() }
     }

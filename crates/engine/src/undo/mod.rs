@@ -8,6 +8,7 @@ mod tidy;
 use std::path::{Path, PathBuf};
 
 use tiller_protocol::env::Env;
+use tiller_sandbox::is_placeholder;
 use tiller_snapshot::{Limits, SnapshotError, Store};
 
 pub(crate) use keeper::{Keeper, Kept};
@@ -16,6 +17,7 @@ pub use rewind::{Rewind, RewindError, Undone};
 pub(crate) use rewind::{conversation, refold};
 pub use tidy::collect_snapshots;
 
+use crate::confinement::placeholder_records;
 use crate::store::{StoreError, project_key};
 
 /// Where the snapshots of a project are.
@@ -29,7 +31,10 @@ pub fn snapshot_dir(config_dir: &Path, project: &Path) -> PathBuf {
 /// # Errors
 /// When they cannot be used.
 pub fn open_snapshots(config_dir: &Path, project: &Path, env: &Env) -> Result<Store, SnapshotError> {
-    Store::open(&snapshot_dir(config_dir, project), &[config_dir.to_owned()], Limits::default(), env)
+    let store =
+        Store::open(&snapshot_dir(config_dir, project), &[config_dir.to_owned()], Limits::default(), env)?;
+    let records = placeholder_records(env);
+    Ok(store.without_empty_directories(move |path| is_placeholder(&records, path)))
 }
 
 impl From<StoreError> for RewindError {

@@ -11,6 +11,7 @@ pub(crate) mod namespace;
 pub(crate) mod placeholder;
 pub(crate) mod places;
 pub(crate) mod plan;
+pub(crate) mod record;
 pub(crate) mod repository;
 pub(crate) mod step;
 pub(crate) mod unreached;

@@ -2,7 +2,8 @@
 //!
 //! A mount needs something to be mounted on. So that a command cannot make, say, settings where there were none, an
 //! empty directory or a file that says nothing is there while commands run. It stays between commands, so that nobody who
-//! watches the directory around it is woken by each of them, and is removed by [`tidy_up`].
+//! watches the directory around it is woken by each of them, and is removed by [`tidy_up`], or by [`sweep`](super::record::sweep) if Tiller was
+//! killed before.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,10 +13,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, XattrFlags, fgetxattr, flock, fsetxattr, renameat_with};
 
+use super::record::{self, is_placeholder};
+
 /// Those that exist because of a Tiller.
 static MADE: Mutex<BTreeMap<PathBuf, Placeholder>> = Mutex::new(BTreeMap::new());
 
-/// Tells a placeholder from something of the user's after a Tiller that could not remove it.
+/// Tells a placeholder from something of the user's after a Tiller that could not remove it, also to a Tiller that keeps
+/// other records.
 const MARK: &str = "user.tiller.placeholder";
 
 /// What has to be there for something to be mounted on.
@@ -34,6 +38,16 @@ pub(crate) enum Kind {
     File(&'static str),
 }
 
+impl Kind {
+    /// What it says, if it is a file.
+    pub(super) fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Dir => None,
+            Self::File(text) => Some(text),
+        }
+    }
+}
+
 impl MountPoint {
     pub(crate) fn dir(path: PathBuf) -> Self {
         Self { path, kind: Kind::Dir }
@@ -48,14 +62,16 @@ pub(crate) struct Placeholders(Vec<PathBuf>);
 struct Placeholder {
     file: fs_err::File,
     kind: Kind,
+    /// Where it is on record.
+    record: Option<PathBuf>,
     /// How many running commands need it.
     needed_by: usize,
 }
 
 impl Placeholders {
     /// Makes those that are missing, in this order. Only the last part of a path is made: where there is no repository,
-    /// there are no hooks to protect.
-    pub(crate) fn make(needed: &[MountPoint]) -> Self {
+    /// there are no hooks to protect. They are put on record in a directory, if there is one for that.
+    pub(crate) fn make(needed: &[MountPoint], records: Option<&Path>) -> Self {
         let mut made = made();
         let mut held = Self::default();
         for MountPoint { path, kind } in
@@ -63,8 +79,10 @@ impl Placeholders {
         {
             if let Some(placeholder) = made.get_mut(path).filter(|placeholder| placeholder.stands_at(path)) {
                 placeholder.needed_by += 1;
-            } else if let Some(file) = make(path, *kind) {
-                made.insert(path.clone(), Placeholder { file, kind: *kind, needed_by: 1 });
+            } else if let Some(file) = make(path, *kind, records) {
+                let meta = file.metadata().ok();
+                let record = records.zip(meta).map(|(records, meta)| record::place(records, &meta));
+                made.insert(path.clone(), Placeholder { file, kind: *kind, record, needed_by: 1 });
             } else {
                 continue;
             }
@@ -76,7 +94,7 @@ impl Placeholders {
 
 /// Makes a placeholder, or joins whoever has made it. Nothing if something else is there already, or if it cannot be
 /// made, which the command will find as well.
-fn make(path: &Path, kind: Kind) -> Option<fs_err::File> {
+fn make(path: &Path, kind: Kind, records: Option<&Path>) -> Option<fs_err::File> {
     let is_new = match kind {
         Kind::Dir => fs_err::create_dir(path),
         Kind::File(text) => make_file(path, text),
@@ -88,13 +106,21 @@ fn make(path: &Path, kind: Kind) -> Option<fs_err::File> {
     }
     let file = fs_err::File::open(path).ok()?;
     if is_new {
-        // Where there are no such attributes, an empty directory may be left after a crash.
+        // Some file systems have no such attributes.
         _ = fsetxattr(&file, MARK, b"1", XattrFlags::empty());
     }
-    let is_left_over = || fgetxattr(&file, MARK, &mut [0_u8; 1]).is_ok() && is_untouched(path, kind);
+    let is_marked = || fgetxattr(&file, MARK, &mut [0_u8; 1]).is_ok();
+    let is_on_record = || records.is_some_and(|records| is_placeholder(records, path));
+    let is_left_over =
+        || (is_marked() || is_on_record()) && is_untouched(path, kind.text().map(str::as_bytes));
     let is_somebodys = || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
     if is_new || is_left_over() || is_somebodys() {
         flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
+        if let Some(records) = records.filter(|_| is_new)
+            && let Err(error) = record::write(records, path, kind, &file.metadata().ok()?)
+        {
+            tracing::debug!("a placeholder is not on record: {error}");
+        }
         return Some(file);
     }
     None
@@ -115,12 +141,16 @@ fn make_file(path: &Path, text: &str) -> io::Result<()> {
     Ok(made?)
 }
 
-/// Whether nobody has put anything there meanwhile.
-fn is_untouched(path: &Path, kind: Kind) -> bool {
-    match kind {
-        Kind::Dir => fs_err::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
-        Kind::File(text) => fs_err::read(path).is_ok_and(|now| now == text.as_bytes()),
+/// Whether nobody has put anything there meanwhile: a file says this text, a directory is empty.
+pub(super) fn is_untouched(path: &Path, text: Option<&[u8]>) -> bool {
+    match text {
+        None => fs_err::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+        Some(text) => fs_err::read(path).is_ok_and(|now| now == text),
     }
+}
+
+pub(super) fn remove(path: &Path, is_dir: bool) {
+    _ = if is_dir { fs_err::remove_dir(path) } else { fs_err::remove_file(path) };
 }
 
 impl Placeholder {
@@ -132,13 +162,12 @@ impl Placeholder {
     }
 
     fn remove(&self, path: &Path) {
-        if !self.stands_at(path) || !is_untouched(path, self.kind) {
-            return;
+        if self.stands_at(path) && is_untouched(path, self.kind.text().map(str::as_bytes)) {
+            remove(path, self.kind == Kind::Dir);
         }
-        _ = match self.kind {
-            Kind::Dir => fs_err::remove_dir(path),
-            Kind::File(_) => fs_err::remove_file(path),
-        };
+        if let Some(record) = &self.record {
+            _ = fs_err::remove_file(record);
+        }
     }
 }
 
@@ -185,7 +214,7 @@ mod tests {
 
     fn make(paths: &[PathBuf]) -> Placeholders {
         let dirs: Vec<_> = paths.iter().cloned().map(MountPoint::dir).collect();
-        Placeholders::make(&dirs)
+        Placeholders::make(&dirs, None)
     }
 
     #[test]
@@ -253,7 +282,7 @@ mod tests {
         fs_err::write(&theirs, "own").unwrap();
         let paths = [&alone, &theirs, &replaced];
         let points = paths.map(|path| MountPoint { path: path.clone(), kind: Kind::File(".\n") });
-        let held = Placeholders::make(&points);
+        let held = Placeholders::make(&points, None);
         assert_eq!(fs_err::read_to_string(&alone).unwrap(), ".\n");
         assert_eq!(fs_err::read_dir(dir.path()).unwrap().count(), 3);
         fs_err::remove_file(&replaced).unwrap();
@@ -263,6 +292,22 @@ mod tests {
         assert!(!alone.exists());
         assert_eq!(fs_err::read_to_string(&theirs).unwrap(), "own");
         assert!(replaced.exists());
+    }
+
+    #[test]
+    fn they_are_on_record_as_long_as_they_are_there() {
+        let _alone = alone();
+        let dir = tempfile::tempdir().unwrap();
+        let [records, path, users] = ["records", "missing", "users"].map(|name| dir.path().join(name));
+        fs_err::create_dir(&users).unwrap();
+        let points = [&path, &users].map(|path| MountPoint::dir(path.clone()));
+        let held = Placeholders::make(&points, Some(&records));
+        record::sweep(&records);
+        assert!(is_placeholder(&records, &path) && !is_placeholder(&records, &users));
+        drop(held);
+        tidy_up();
+        assert!(!path.exists() && users.is_dir());
+        assert_eq!(fs_err::read_dir(&records).unwrap().count(), 0);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct Held {
 
 impl Held {
     fn for_workspace(confinement: &Confinement, places: &mut Places) -> Self {
-        let placeholders = Placeholders::make(&places.mount_points);
+        let placeholders = Placeholders::make(&places.mount_points, confinement.records.as_deref());
         let names = Kept::of(&places.protected);
         places.look_again(confinement);
         // Without a place to keep them there are still layers in memory.

@@ -163,3 +163,17 @@ fn directories_inside_others_count_once_and_missing_ones_not_at_all() {
     let taken = world.store.take(&roots).unwrap();
     assert_eq!(world.store.directories(&taken.id).unwrap(), [world.project()]);
 }
+
+#[test]
+fn empty_directories_may_be_passed_over() {
+    let mut world = World::new();
+    world.write("filled/file", "x");
+    let first = world.take();
+    let passed_over = ["outer", "outer/inner", "filled"].map(|name| world.path(name));
+    world.store =
+        world.store.without_empty_directories(move |path| passed_over.iter().any(|one| one == path));
+    world.run("mkdir -p outer/inner other");
+    assert_eq!(changes(&mut world, &first), ["+ other"]);
+    world.write("outer/inner/file", "y");
+    assert_eq!(changes(&mut world, &first), ["+ other", "+ outer/inner/file"]);
+}
