@@ -49,7 +49,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         }
     };
     let Action::List { json, scope } = command.action;
-    let agents = found(scope.request().sources, env);
+    let agents = found(scope.request().sources, ProjectTrust::Full, env);
     if json {
         let problems = agents.problems.iter().map(ToString::to_string).collect();
         print(&serde_json::to_string_pretty(&Listing { agents: &agents.definitions, problems })?)?;
@@ -63,7 +63,9 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
 /// The agents of a run: those of the files that count, and those of `--agents`.
 pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Vec<AgentDefinition>> {
     let sources = args.setting_sources.unwrap_or_default();
-    let mut agents = found(if args.no_project_settings { sources.without_project() } else { sources }, env);
+    let sources = if args.no_project_settings { sources.without_project() } else { sources };
+    // As with settings, whoever starts a headless run has chosen the directory.
+    let mut agents = found(sources, args.at_terminal.unwrap_or(ProjectTrust::Full), env);
     if let Some(given) = &args.agents {
         agents.add_given(&serde_json::from_str(given).context("--agents is not JSON")?);
     }
@@ -71,9 +73,8 @@ pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Vec<AgentDefinition
     Ok(agents.definitions)
 }
 
-/// As with settings, whoever starts a headless run has chosen the directory.
-fn found(sources: Sources, env: &Env) -> Agents {
-    tiller_config::agents(&Places::of(env), sources, ProjectTrust::Full)
+fn found(sources: Sources, trust: ProjectTrust, env: &Env) -> Agents {
+    tiller_config::agents(&Places::of(env), sources, trust)
 }
 
 fn told(agents: &Agents) {

@@ -33,6 +33,7 @@ Commands:
   tiller rewind          Go back to before a prompt: conversation, files, or both
   tiller sandbox run     Try how a command is confined
   tiller trust           Trust the settings of a project
+  tiller help COMMAND    Print the options of a command
   tiller doctor          Say how Tiller stands on this machine; --network: what it connects to
 
 Environment:
@@ -191,7 +192,7 @@ pub(crate) struct Args {
     #[arg(short, long = "continue")]
     pub(crate) continue_latest: bool,
 
-    /// Continue a session: the one with this id, or the latest
+    /// Continue a session: the one whose id begins like this, or the latest
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
 

@@ -55,7 +55,8 @@ fn run() -> anyhow::Result<Exit> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     // Forked while the process is small, so that commands start fast later.
     tiller_sandbox::prepare()?;
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = with_help_as_option(words);
     let env = world::env()?;
     match words.get(1).map(String::as_str) {
         Some("agents") => return agents::main(&words[1..], &env),
@@ -93,6 +94,15 @@ fn run() -> anyhow::Result<Exit> {
         complain(&format!("the debug log goes to {}", log.display()));
     }
     runtime()?.block_on(start(args, env))
+}
+
+/// `tiller help` and `tiller help COMMAND` mean `--help`; as a prompt the word would cost money.
+fn with_help_as_option(mut words: Vec<String>) -> Vec<String> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".to_owned());
+    }
+    words
 }
 
 async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {

@@ -16,6 +16,7 @@ use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry};
 
 use crate::args::{Args, InputFormat};
 use crate::headless::{SessionFacts, Terms};
+use crate::inspect::find::find;
 use crate::{settings, steering};
 
 /// What a headless run is made of.
@@ -194,9 +195,7 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     };
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
         (Some(id), _) if !id.is_empty() => {
-            let id = id.parse().map_err(|_| {
-                anyhow::anyhow!("--resume: \"{id}\" is not a session id; give the full id, or --continue for the latest session")
-            })?;
+            let id = id.parse().or_else(|_| find(id, env).map(|log| log.id).context("--resume"))?;
             Some(store::find(config_dir, &project, id)?.id)
         }
         (Some(_), _) | (None, true) => Some(latest()?),

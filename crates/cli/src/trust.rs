@@ -12,8 +12,8 @@ use crate::exit::Exit;
 use crate::text::{hanging, print};
 
 const AFTER_HELP: &str = "\
-Without options it prints what the settings of the project would run or loosen, and remembers
-that you trust it. If these settings change, trust has to be given anew.";
+Without options it prints what the settings of the project would run or loosen, and its agents,
+and remembers that you trust it. If any of this changes, trust has to be given anew.";
 
 /// Trust the settings of a project.
 #[derive(Debug, Parser)]
@@ -104,7 +104,7 @@ fn list(config_dir: &Path, env: &Env) -> anyhow::Result<Exit> {
 
 /// The question for people.
 pub(crate) fn to_text(question: &TrustQuestion) -> String {
-    let mut lines = vec![format!("The settings of {} would", question.project.display())];
+    let mut lines = vec![format!("The files of {} would", question.project.display())];
     for concern in &question.concerns {
         let danger = match concern.danger {
             Danger::Runs => "  run     ",

@@ -130,10 +130,9 @@ fn confinement() -> String {
 
 fn advice(args: &Args) -> Vec<String> {
     let restricted = args.at_terminal == Some(ProjectTrust::Restricted);
-    restricted
-        .then(|| "This project is not trusted: what its settings would run or loosen is left out.".to_owned())
-        .into_iter()
-        .collect()
+    let advice = "This project is not trusted: its agents, and what its settings would run or loosen, are left \
+                  out; `tiller trust` changes that.";
+    restricted.then(|| advice.to_owned()).into_iter().collect()
 }
 
 /// How to come back, if anything was said.

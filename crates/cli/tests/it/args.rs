@@ -34,6 +34,19 @@ fn refused(world: &World, args: &[&str], code: i32, words: &[&str]) {
 }
 
 #[test]
+fn help_is_a_command_and_not_a_prompt() {
+    let world = World::new();
+    for (args, same) in [
+        (&["help"][..], &["--help"][..]),
+        (&["help", "rewind"], &["rewind", "--help"]),
+        (&["help", "sessions", "list"], &["sessions", "list", "--help"]),
+    ] {
+        assert_eq!(world.run(args).ok().stdout, world.run(same).ok().stdout, "{args:?}");
+    }
+    assert_eq!(world.server.requests().len(), 0);
+}
+
+#[test]
 fn wrong_values_are_refused_with_1() {
     let world = World::new();
     for (args, words) in [

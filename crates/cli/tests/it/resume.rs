@@ -98,10 +98,22 @@ fn another_prompt_is_a_new_epoch() {
 }
 
 #[test]
+fn the_beginning_of_an_id_is_enough_if_it_is_the_only_one() {
+    let world = remembered();
+    world.server.replies([Reply::text("7"), Reply::text("noted")]);
+    let run = world.run(&["--resume", &ID[..13], "-p", "which?", "--output-format", "json"]).ok();
+    assert_eq!(run.frames()[0]["session_id"], ID);
+    let alike = "0f6a5b1e-0000-4d0c-9a53-6d1f7c3b2a11";
+    world.run(&["-p", "remember the number 8", "--session-id", alike]).ok();
+    refused(&world, &["--resume", &ID[..8], "-p", "which?"], &["several sessions", ID, alike]);
+    world.server.assert_clean();
+}
+
+#[test]
 fn what_cannot_be_resumed_is_said() {
     let world = remembered();
     refused(&world, &["--resume", OTHER, "-p", "x"], &[OTHER, "no session"]);
-    refused(&world, &["--resume", "7", "-p", "x"], &["\"7\" is not a session id"]);
+    refused(&world, &["--resume", "7", "-p", "x"], &["--resume", "no session begins with \"7\""]);
     refused(&world, &["--session-id", "7", "-p", "x"], &["--session-id", "7"]);
     refused(&world, &["--session-id", ID, "-p", "x"], &["exists already", "--resume"]);
     refused(&world, &["--fork-session", "-p", "x"], &["--fork-session needs --resume or --continue"]);

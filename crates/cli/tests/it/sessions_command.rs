@@ -190,7 +190,8 @@ fn a_session_in_use_is_neither_removed_nor_rewound() {
     let live = world.start(&["-p", "wait", "--session-id", ID, "--output-format", "json"]);
     world.server.wait_for_requests(1);
     refuses(&world, &["sessions", "rm", ID], &["in use"]);
-    refuses(&world, &["rewind", ID, "--to", "1"], &["in use"]);
+    let copy = format!("tiller --resume {ID} --fork-session");
+    refuses(&world, &["rewind", ID, "--to", "1"], &["in use", &copy]);
     gate.open();
     live.finish();
 }

@@ -212,7 +212,7 @@ fn the_mode_key_goes_through_the_modes() {
 }
 
 /// A model that writes a plan, hands it over, and carries it out.
-fn planner(world: &World) {
+pub(crate) fn planner(world: &World) {
     let mut step = 0;
     let target = world.path("carried-out.txt");
     world.server.respond_with(move |request| {
@@ -340,6 +340,27 @@ fn a_project_is_trusted_before_its_settings_run_anything() {
     program.until_shown("● Touched.");
     assert!(world.path("ran").exists());
     leave(program);
+}
+
+#[test]
+fn a_project_is_trusted_before_its_agents_count() {
+    let agent = "---\ndescription: Reviews with great care\n---\nYou review.\n";
+    let world = World::new().file(".tiller/agents/reviewer.md", agent);
+    world.server.replies([Reply::text("Without it."), Reply::text("With it.")]);
+    for (answer, said, is_known) in [("2", "● Without it.", false), ("1", "● With it.", true)] {
+        let program = open(&world, &[], 80, 30);
+        program.until_shown("Do you trust");
+        program.until_shown("agents.reviewer");
+        program.type_in(answer);
+        program.until_shown(READY);
+        say(&program, "go");
+        program.until_shown(said);
+        leave(program);
+        let request = world.server.messages().pop().unwrap().body().to_string();
+        assert_eq!(request.contains("Reviews with great care"), is_known);
+    }
+    assert!(world.run(&["trust"]).ok().stdout.contains("needs no further trust"));
+    world.server.assert_clean();
 }
 
 // TERM-01
