@@ -82,6 +82,8 @@ pub struct Theme {
     pub comment: Style,
     /// Names of functions and types in code.
     pub name: Style,
+    /// Whether it is printed once instead of drawn: nothing is marked, and no keys are told.
+    pub is_printed: bool,
 }
 
 impl Theme {
@@ -93,6 +95,12 @@ impl Theme {
             Palette::Light => Self::light(),
             Palette::Plain => Self::plain(),
         }
+    }
+
+    /// The theme of what is printed line by line.
+    #[must_use]
+    pub fn printed() -> Self {
+        Self { is_printed: true, ..Self::plain() }
     }
 
     fn dark() -> Self {
@@ -120,6 +128,7 @@ impl Theme {
             literal: on(Color::Indexed(150)),
             comment: on(Color::Indexed(245)).add_modifier(Modifier::ITALIC),
             name: on(Color::Indexed(117)),
+            is_printed: false,
         }
     }
 
@@ -148,6 +157,7 @@ impl Theme {
             literal: on(Color::Indexed(28)),
             comment: on(Color::Indexed(242)).add_modifier(Modifier::ITALIC),
             name: on(Color::Indexed(25)),
+            is_printed: false,
         }
     }
 
@@ -178,6 +188,7 @@ impl Theme {
             literal: plain,
             comment: plain,
             name: plain,
+            is_printed: false,
         }
     }
 }

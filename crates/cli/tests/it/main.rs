@@ -52,6 +52,7 @@ mod steering;
 mod stream_input;
 mod telemetry;
 mod terminal;
+mod terminal_plain;
 mod terminal_scrollback;
 mod tools;
 mod trust;

@@ -13,7 +13,7 @@ use tiller_protocol::id::AskId;
 use super::queue::Change;
 use super::{App, Effect, Exit};
 use crate::cell::content_text;
-use crate::dialog::{Attention, Choice, ChoiceOption, ChoiceOutcome, PendingOutcome, Render};
+use crate::dialog::{Attention, Choice, ChoiceOption, ChoiceOutcome, Form, PendingOutcome, Render, Said};
 use crate::host::Request;
 use crate::panel::{Panel, PanelOutcome, Resume, SessionRow};
 use crate::text::{clean, fit};
@@ -64,11 +64,31 @@ impl App {
         if self.overlay.is_some() {
             return Some(self.press_in_overlay(key));
         }
-        match self.pending.handle(key) {
-            PendingOutcome::Elsewhere => None,
-            PendingOutcome::Handled | PendingOutcome::Ignored => Some(Vec::new()),
-            PendingOutcome::Answered(id, answer) => Some(vec![Effect::Send(Command::Answer(id, answer))]),
-            PendingOutcome::EditPlan(id, path) => Some(vec![Effect::EditPlan(id, path)]),
+        let outcome = self.pending.handle(key);
+        follow(outcome)
+    }
+
+    /// What a line can answer; nothing if nothing is asked.
+    pub(crate) fn form(&self) -> Option<Form> {
+        match &self.overlay {
+            Some(Overlay::Choice(choice, _)) => Some(choice.form()),
+            Some(Overlay::Panel(panel)) => Some(panel.form()),
+            None => self.pending.form(),
+        }
+    }
+
+    /// Takes the answer of a line.
+    pub(crate) fn answer(&mut self, said: Said) -> Vec<Effect> {
+        match &self.overlay {
+            Some(Overlay::Choice(choice, _)) => {
+                let outcome = choice.say(&said);
+                self.settle_choice(outcome)
+            }
+            Some(Overlay::Panel(panel)) => {
+                let outcome = panel.say(&said);
+                self.settle_panel(outcome)
+            }
+            None => follow(self.pending.say(said)).unwrap_or_default(),
         }
     }
 
@@ -81,26 +101,44 @@ impl App {
     }
 
     fn press_in_overlay(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let (choice, panel) = match &mut self.overlay {
-            Some(Overlay::Choice(choice, _)) => (Some(choice.handle(key)), None),
-            Some(Overlay::Panel(panel)) => (None, Some(panel.handle(key))),
-            None => return Vec::new(),
-        };
-        match (choice, panel) {
-            (Some(ChoiceOutcome::Chosen(index)), _) => match self.overlay.take() {
+        match &mut self.overlay {
+            Some(Overlay::Choice(choice, _)) => {
+                let outcome = choice.handle(key);
+                self.settle_choice(outcome)
+            }
+            Some(Overlay::Panel(panel)) => {
+                let outcome = panel.handle(key);
+                self.settle_panel(outcome)
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn settle_choice(&mut self, outcome: ChoiceOutcome) -> Vec<Effect> {
+        match outcome {
+            ChoiceOutcome::Chosen(index) => match self.overlay.take() {
                 Some(Overlay::Choice(_, subject)) => self.chosen(&subject, index),
                 _ => Vec::new(),
             },
-            (_, Some(PanelOutcome::Resume(id))) => {
+            ChoiceOutcome::Cancelled => self.close_overlay(),
+            ChoiceOutcome::Handled | ChoiceOutcome::Ignored => Vec::new(),
+        }
+    }
+
+    fn settle_panel(&mut self, outcome: PanelOutcome) -> Vec<Effect> {
+        match outcome {
+            PanelOutcome::Resume(id) => {
                 self.overlay = None;
                 if id == self.info.id { Vec::new() } else { self.quit(Exit::Resume(id)) }
             }
-            (Some(ChoiceOutcome::Cancelled), _) | (_, Some(PanelOutcome::Closed)) => {
-                self.overlay = None;
-                Vec::new()
-            }
-            _ => Vec::new(),
+            PanelOutcome::Closed => self.close_overlay(),
+            PanelOutcome::Handled | PanelOutcome::Ignored => Vec::new(),
         }
+    }
+
+    fn close_overlay(&mut self) -> Vec<Effect> {
+        self.overlay = None;
+        Vec::new()
     }
 
     fn chosen(&mut self, subject: &Subject, index: usize) -> Vec<Effect> {
@@ -169,23 +207,37 @@ impl App {
         vec![Effect::Ask(keep), Effect::Redraw]
     }
 
-    /// What is asked, as a whole; empty if nothing is.
+    /// What is asked, as it is printed; empty if nothing is.
     pub(crate) fn question(&self, columns: u16) -> View {
-        self.dialog_view(columns, u16::MAX).unwrap_or_default()
+        self.dialog_in(columns, u16::MAX, &Theme::printed()).unwrap_or_default()
     }
 
-    /// The user has seen the question: what comes now is meant for it.
-    pub(crate) fn settle(&mut self) {
-        self.pending.settle();
+    /// Stops what is under way; what the program itself asks is closed.
+    pub(crate) fn stop(&mut self) -> Vec<Effect> {
+        self.overlay = None;
+        self.interrupt()
     }
 
     pub(super) fn dialog_view(&self, columns: u16, height: u16) -> Option<View> {
-        let theme = &self.look.theme;
+        self.dialog_in(columns, height, &self.look.theme)
+    }
+
+    fn dialog_in(&self, columns: u16, height: u16, theme: &Theme) -> Option<View> {
         match &self.overlay {
             Some(Overlay::Choice(choice, _)) => Some(choice.view(columns, height, theme)),
             Some(Overlay::Panel(panel)) => Some(panel.view(columns, height, theme)),
             None if self.pending.is_empty() => None,
             None => Some(self.pending.view(columns, height, theme)),
         }
+    }
+}
+
+/// What the answer to a question of the session leads to; none if it was not for the question.
+fn follow(outcome: PendingOutcome) -> Option<Vec<Effect>> {
+    match outcome {
+        PendingOutcome::Elsewhere => None,
+        PendingOutcome::Handled | PendingOutcome::Ignored => Some(Vec::new()),
+        PendingOutcome::Answered(id, answer) => Some(vec![Effect::Send(Command::Answer(id, answer))]),
+        PendingOutcome::EditPlan(id, path) => Some(vec![Effect::EditPlan(id, path)]),
     }
 }

@@ -37,7 +37,7 @@ use look::Look;
 /// A turn that took longer than this is worth a signal when it ends.
 const LONG_TURN: Duration = Duration::from_secs(20);
 /// How long a question that is answered by pressing the same key again stays open.
-const AGAIN: Duration = Duration::from_secs(2);
+pub(crate) const AGAIN: Duration = Duration::from_secs(2);
 /// How often a picture of work under way changes by itself.
 const TICK: Duration = Duration::from_millis(125);
 /// Rows that are taken for one frame.

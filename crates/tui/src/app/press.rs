@@ -91,7 +91,7 @@ impl App {
     }
 
     /// Typed text and the queue stay; what is finished stays.
-    fn interrupt(&mut self) -> Vec<Effect> {
+    pub(super) fn interrupt(&mut self) -> Vec<Effect> {
         if self.live.turn.is_none() {
             return Vec::new();
         }

@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::choices::{Choices, Entry, Pick};
+use super::line::{Form, Said};
 use super::sheet::{Body, Render, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::visible_line;
@@ -128,6 +129,16 @@ impl Choice {
                 _ => ChoiceOutcome::Ignored,
             },
         }
+    }
+
+    /// What a line can answer.
+    pub(crate) fn form(&self) -> Form {
+        Form::choices(self.options.len())
+    }
+
+    /// Takes the answer of a line.
+    pub(crate) fn say(&self, said: &Said) -> ChoiceOutcome {
+        said.index().map_or(ChoiceOutcome::Cancelled, ChoiceOutcome::Chosen)
     }
 
     /// The question with its options.

@@ -83,7 +83,7 @@ impl Choices {
         let mut focus = 0..0;
         for (index, entry) in entries.into_iter().enumerate() {
             let start = rows.len();
-            let marked = index == self.marked;
+            let marked = index == self.marked && !theme.is_printed;
             let lead = format!("{} {}. ", if marked { "›" } else { " " }, index + 1);
             let style = if marked { theme.selected } else { theme.text };
             let indent = Span::raw(" ".repeat(lead.chars().count().min(usize::from(columns / 3))));

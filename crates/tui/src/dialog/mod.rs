@@ -6,6 +6,7 @@
 mod choice;
 mod choices;
 mod feedback;
+mod line;
 mod pending;
 mod permission;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crossterm::event::KeyEvent;
 use tiller_protocol::ask::{Answer, Ask};
 
 pub use choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+pub(crate) use line::{Form, Said};
 pub use pending::{Attention, Pending, PendingOutcome};
 pub use permission::Permission;
 pub use plan::{PlanApproval, PlanEntry};
@@ -85,6 +87,24 @@ impl Dialog {
             Self::PlanEntry(dialog) => dialog.handle(key),
             Self::Plan(dialog) => dialog.handle(key),
             Self::Questions(dialog) => dialog.handle(key),
+        }
+    }
+
+    fn form(&self) -> Form {
+        match self {
+            Self::Permission(dialog) => dialog.form(),
+            Self::PlanEntry(dialog) => dialog.form(),
+            Self::Plan(dialog) => dialog.form(),
+            Self::Questions(dialog) => dialog.form(),
+        }
+    }
+
+    fn say(&mut self, said: Said) -> Outcome {
+        match self {
+            Self::Permission(dialog) => dialog.say(said),
+            Self::PlanEntry(dialog) => dialog.say(&said),
+            Self::Plan(dialog) => dialog.say(said),
+            Self::Questions(dialog) => dialog.say(said),
         }
     }
 

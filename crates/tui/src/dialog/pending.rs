@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::id::AskId;
 
-use super::{Dialog, Outcome, Render};
+use super::{Dialog, Form, Outcome, Render, Said};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::fit;
 use crate::theme::Theme;
@@ -139,8 +139,26 @@ impl Pending {
             }
             self.guard = Guard::Off;
         }
-        let id = *id;
-        match dialog.handle(key) {
+        let (id, outcome) = (*id, dialog.handle(key));
+        self.settled(id, outcome)
+    }
+
+    /// What a line can answer to the oldest question.
+    pub(crate) fn form(&self) -> Option<Form> {
+        self.queue.front().map(|(_, dialog)| dialog.form())
+    }
+
+    /// Takes the answer of a line. Nobody writes one by accident, so nothing guards against it.
+    pub(crate) fn say(&mut self, said: Said) -> PendingOutcome {
+        let Some((id, dialog)) = self.queue.front_mut() else { return PendingOutcome::Elsewhere };
+        let (id, outcome) = (*id, dialog.say(said));
+        let outcome = self.settled(id, outcome);
+        self.settle();
+        outcome
+    }
+
+    fn settled(&mut self, id: AskId, outcome: Outcome) -> PendingOutcome {
+        match outcome {
             Outcome::Handled => PendingOutcome::Handled,
             Outcome::Ignored => PendingOutcome::Ignored,
             Outcome::EditPlan(path) => PendingOutcome::EditPlan(id, path),

@@ -12,6 +12,7 @@ use super::Outcome;
 use super::choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
 use super::choices::{Choices, Entry, Pick};
 use super::feedback::{Feedback, Written};
+use super::line::{Form, Said, Words};
 use super::sheet::{Body, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
 use crate::markdown;
@@ -79,6 +80,27 @@ impl PlanApproval {
                 Some(action) if self.scroll.act(action) => Outcome::Handled,
                 _ => Outcome::Ignored,
             },
+        }
+    }
+
+    /// What a line can answer. "Yes" does not say how freely the plan may be carried out if there are several ways.
+    pub(super) fn form(&self) -> Form {
+        let keep = self.ask.modes.len();
+        Form {
+            count: keep + 1,
+            yes: (keep == 1).then_some(0),
+            no: Some(Said::one(keep)),
+            words: Some(Words { index: keep, needed: false }),
+            several: false,
+        }
+    }
+
+    /// Takes the answer of a line.
+    pub(super) fn say(&self, said: Said) -> Outcome {
+        match (said.index().and_then(|index| self.ask.modes.get(index)), said) {
+            (Some(mode), _) => Outcome::Answered(Answer::Plan { mode: *mode }),
+            (None, Said::Chosen(_, words)) => keep_planning(words),
+            (None, Said::Refused) => keep_planning(String::new()),
         }
     }
 
@@ -222,7 +244,22 @@ impl PlanEntry {
 
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> Outcome {
-        match self.choice.handle(key) {
+        let outcome = self.choice.handle(key);
+        Self::settled(outcome)
+    }
+
+    /// What a line can answer.
+    pub(super) fn form(&self) -> Form {
+        Form { yes: Some(0), no: Some(Said::one(1)), ..self.choice.form() }
+    }
+
+    /// Takes the answer of a line.
+    pub(super) fn say(&self, said: &Said) -> Outcome {
+        Self::settled(self.choice.say(said))
+    }
+
+    fn settled(outcome: ChoiceOutcome) -> Outcome {
+        match outcome {
             ChoiceOutcome::Handled => Outcome::Handled,
             ChoiceOutcome::Ignored => Outcome::Ignored,
             ChoiceOutcome::Chosen(0) => {

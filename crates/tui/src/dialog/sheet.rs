@@ -152,7 +152,7 @@ impl Sheet {
         let room = room - warning.len();
         let mut sheet = self.revealed(columns, theme);
         let least = LEAST_BODY.min(sheet.head.len() + sheet.body.len());
-        let with_hint = sheet.foot.len() + least < room && !sheet.hint.is_empty();
+        let with_hint = sheet.foot.len() + least < room && !sheet.hint.is_empty() && !theme.is_printed;
         let foot = sheet.take_foot(room.saturating_sub(least).max(1).min(room), columns, theme);
         let rest = room - foot.lines.len() - usize::from(with_hint);
         let mut lines = vec![reveal(title(&sheet.title, columns, sheet.style), theme.warning)];

@@ -7,6 +7,7 @@ use crossterm::event::KeyEvent;
 use ratatui::text::{Line, Span};
 
 use super::choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+use super::line::{Form, Said};
 use crate::keys::Keymap;
 use crate::text::{paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
@@ -60,7 +61,22 @@ impl Trust {
 
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> TrustOutcome {
-        match self.choice.handle(key) {
+        let outcome = self.choice.handle(key);
+        Self::settled(outcome)
+    }
+
+    /// What a line can answer.
+    pub(crate) fn form(&self) -> Form {
+        Form { yes: Some(0), no: Some(Said::one(1)), ..self.choice.form() }
+    }
+
+    /// Takes the answer of a line.
+    pub(crate) fn say(&self, said: &Said) -> TrustOutcome {
+        Self::settled(self.choice.say(said))
+    }
+
+    fn settled(outcome: ChoiceOutcome) -> TrustOutcome {
+        match outcome {
             ChoiceOutcome::Handled => TrustOutcome::Handled,
             ChoiceOutcome::Ignored => TrustOutcome::Ignored,
             ChoiceOutcome::Chosen(0) => TrustOutcome::Trusted,

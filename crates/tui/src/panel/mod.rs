@@ -24,6 +24,7 @@ pub use steering::Steering;
 use crossterm::event::KeyEvent;
 use tiller_protocol::id::SessionId;
 
+use crate::dialog::{Form, Said};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -58,6 +59,22 @@ impl Panel {
             Self::Steering(panel) => panel.handle(key),
             Self::Help(panel) => panel.handle(key),
             Self::Resume(panel) => panel.handle(key),
+        }
+    }
+
+    /// What a line can answer: most views are only read.
+    pub(crate) fn form(&self) -> Form {
+        match self {
+            Self::Steering(_) | Self::Help(_) => Form::default(),
+            Self::Resume(panel) => panel.form(),
+        }
+    }
+
+    /// Takes the answer of a line.
+    pub(crate) fn say(&self, said: &Said) -> PanelOutcome {
+        match self {
+            Self::Steering(_) | Self::Help(_) => PanelOutcome::Closed,
+            Self::Resume(panel) => panel.say(said),
         }
     }
 

@@ -8,7 +8,7 @@ use tiller_protocol::id::SessionId;
 
 use super::PanelOutcome;
 use super::list::window;
-use crate::dialog::title;
+use crate::dialog::{Form, Said, title};
 use crate::keys::{Action, Chord, Context, Keymap};
 use crate::text::{clean, fit, fit_line, width};
 use crate::theme::Theme;
@@ -96,9 +96,36 @@ impl Resume {
         PanelOutcome::Handled
     }
 
+    /// What a line can answer.
+    pub(crate) fn form(&self) -> Form {
+        Form::choices(self.found.len())
+    }
+
+    /// Takes the answer of a line.
+    pub(crate) fn say(&self, said: &Said) -> PanelOutcome {
+        let chosen = said.index().and_then(|at| self.found.get(at)).map(|index| self.sessions[*index].id);
+        chosen.map_or(PanelOutcome::Closed, PanelOutcome::Resume)
+    }
+
+    /// The sessions with their numbers.
+    fn printed(&self, columns: u16, theme: &Theme) -> View {
+        let mut lines = vec![title("Go on with a session", columns, theme.accent)];
+        for (at, index) in self.found.iter().enumerate() {
+            let mut entry = self.entry(*index, false, theme);
+            if let Some(lead) = entry.first_mut().and_then(|line| line.spans.first_mut()) {
+                *lead = Span::raw(format!("  {}. ", at + 1));
+            }
+            lines.extend(entry);
+        }
+        View::of(lines.into_iter().map(|line| fit_line(line, columns.into())).collect())
+    }
+
     /// The search, and what it found.
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        if theme.is_printed {
+            return self.printed(columns, theme);
+        }
         let places = if self.everywhere { "everywhere" } else { "here" };
         let lead = "search: ";
         let query = fit(&self.query, usize::from(columns).saturating_sub(lead.len() + 1));

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_protocol::command::Command;
+use tiller_protocol::entry::Level;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::{Start, TuiError, first};
-use crate::app::{App, Effect, Exit, Options};
+use crate::app::{AGAIN, App, Effect, Exit, Options};
+use crate::dialog::Said;
 use crate::host::{Host, Reply};
 use crate::screen::Size;
 use crate::theme::Palette;
@@ -30,6 +33,8 @@ struct Plain {
     width: u16,
     /// Whether the sign that input is awaited stands there.
     prompted: bool,
+    /// When Ctrl+C was pressed last.
+    interrupted: Option<Instant>,
     /// Whether no more input will come.
     ended: bool,
     exit: Option<Exit>,
@@ -50,9 +55,11 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
         asked: String::new(),
         width,
         prompted: false,
+        interrupted: None,
         ended: false,
         exit: None,
     };
+    let mut interrupts = signal(SignalKind::interrupt())?;
     let mut events = start.events;
     let mut lines = lines();
     if let Some(prompt) = start.prompt {
@@ -75,6 +82,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
                 Some(event) => plain.app.on_event(event),
                 None => vec![Effect::Exit(Exit::Lost)],
             },
+            _ = interrupts.recv() => plain.on_interrupt(),
             Some(reply) = answers.recv() => plain.app.on_reply(reply),
         };
         plain.carry_out(effects).await;
@@ -85,8 +93,10 @@ impl Plain {
     /// What a line means: an answer if something is asked, input otherwise.
     fn on_line(&mut self, line: &str) -> Vec<Effect> {
         let line = line.trim_end();
-        if !self.app.question(self.width).lines.is_empty() {
-            return self.answer(line);
+        if let Some(form) = self.app.form() {
+            // What is no answer chooses nothing: the question is printed once more.
+            self.asked.clear();
+            return form.read(line).map(|said| self.app.answer(said)).unwrap_or_default();
         }
         if line.trim().is_empty() {
             return Vec::new();
@@ -96,20 +106,18 @@ impl Plain {
         effects
     }
 
-    /// A number chooses, anything else is typed, nothing at all closes or refuses.
-    fn answer(&mut self, line: &str) -> Vec<Effect> {
-        self.app.settle();
-        if line.is_empty() {
-            return self.app.on_key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
+    /// Ctrl+C stops what is under way, and leaves when it is pressed again.
+    fn on_interrupt(&mut self) -> Vec<Effect> {
+        let is_second = self.interrupted.is_some_and(|at| at.elapsed() < AGAIN);
+        self.interrupted = Some(Instant::now());
+        if is_second {
+            return self.app.leave();
         }
-        let mut effects = Vec::new();
-        for letter in line.chars() {
-            effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+        let effects = self.app.stop();
+        if effects.is_empty() {
+            self.app.tell(Level::Info, "Press Ctrl+C again to leave.");
         }
-        let is_choice = line.len() == 1 && line.chars().all(|letter| letter.is_ascii_digit());
-        if !is_choice {
-            effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
-        }
+        self.prompted = false;
         effects
     }
 
@@ -121,10 +129,10 @@ impl Plain {
 
     /// Nobody is left to answer.
     fn refuse_if_ended(&mut self) -> Vec<Effect> {
-        if !self.ended || self.app.question(self.width).lines.is_empty() {
+        if !self.ended || self.app.form().is_none() {
             return Vec::new();
         }
-        self.answer("")
+        self.app.answer(Said::Refused)
     }
 
     /// Prints what is finished, and a question once.
@@ -138,26 +146,36 @@ impl Plain {
                 break;
             }
         }
-        let question: Vec<String> = self
-            .app
-            .question(self.width)
-            .lines
-            .iter()
-            .map(|row| row.to_string().trim_end().to_owned())
-            .collect();
-        let question = question.join("\n");
-        if question != self.asked {
-            if !question.is_empty() {
-                writeln!(out, "\n{question}\nType the number of a choice, or nothing to go back:")?;
-            }
-            self.asked = question;
-        }
+        self.print_question(&mut out)?;
         let waits = !self.app.is_working() && self.asked.is_empty() && !self.ended;
         if waits && !self.prompted {
             write!(out, "\n> ")?;
         }
         self.prompted = waits;
         out.flush()?;
+        Ok(())
+    }
+
+    /// Prints what is asked, once. What is only to be read is closed at once.
+    fn print_question(&mut self, out: &mut impl Write) -> Result<(), TuiError> {
+        let Some(form) = self.app.form() else {
+            self.asked.clear();
+            return Ok(());
+        };
+        let rows = self.app.question(self.width).lines;
+        let rows: Vec<String> = rows.iter().map(|row| row.to_string().trim_end().to_owned()).collect();
+        let question = rows.join("\n");
+        if question != self.asked {
+            writeln!(out, "\n{question}")?;
+        }
+        if form.count == 0 {
+            self.app.answer(Said::Refused);
+            return self.print_question(out);
+        }
+        if question != self.asked {
+            writeln!(out, "{}", form.prompt())?;
+            self.asked = question;
+        }
         Ok(())
     }
 

@@ -3,15 +3,18 @@
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use crossterm::event::{Event as Input, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event as Input, EventStream, KeyEvent, KeyEventKind};
 use futures::StreamExt;
 use tiller_protocol::id::SessionId;
 
 use super::terminal::Terminal;
 use super::{Surface, TuiError};
-use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Render, Trust, TrustOutcome, TrustQuestion};
+use crate::dialog::{
+    Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said, Trust, TrustOutcome, TrustQuestion,
+};
 use crate::keys::Keymap;
 use crate::panel::{PanelOutcome, Resume, SessionRow};
+use crate::screen::Wrapping;
 use crate::text::paragraphs;
 use crate::theme::{Palette, Theme};
 use crate::view::View;
@@ -48,7 +51,12 @@ pub async fn choose(
         ChoiceOutcome::Cancelled => Some(None),
         _ => None,
     };
-    ask(manner, &mut choice, |choice, key| answer(choice.handle(key)), Choice::view, None).await
+    let Surface::Live(wrapping) = manner.surface else {
+        let said = ask_by_line(&choice.form(), |width, theme| choice.view(width, u16::MAX, theme))?;
+        return Ok(said.index());
+    };
+    let handle = |choice: &mut Choice, key| answer(choice.handle(key));
+    ask(manner.palette, wrapping, &mut choice, handle, Choice::view, None).await
 }
 
 /// Lets the user choose a session. Nothing if they would rather not.
@@ -62,7 +70,12 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
         PanelOutcome::Closed => Some(None),
         PanelOutcome::Handled | PanelOutcome::Ignored => None,
     };
-    ask(manner, &mut picker, |picker, key| picked(picker.handle(key)), Resume::view, None).await
+    let Surface::Live(wrapping) = manner.surface else {
+        let said = ask_by_line(&picker.form(), |width, theme| picker.view(width, u16::MAX, theme))?;
+        return Ok(picked(picker.say(&said)).flatten());
+    };
+    let handle = |picker: &mut Resume, key| picked(picker.handle(key));
+    ask(manner.palette, wrapping, &mut picker, handle, Resume::view, None).await
 }
 
 /// Asks whether a project is trusted.
@@ -75,20 +88,23 @@ pub async fn ask_trust(question: TrustQuestion, manner: &Manner) -> Result<Trust
         TrustOutcome::Handled | TrustOutcome::Ignored => None,
         outcome => Some(outcome),
     };
-    ask(manner, &mut trust, |trust, key| settled(trust.handle(key)), Trust::view, TrustOutcome::Leave).await
+    let Surface::Live(wrapping) = manner.surface else {
+        let said = ask_by_line(&trust.form(), |width, theme| trust.view(width, u16::MAX, theme))?;
+        return Ok(trust.say(&said));
+    };
+    let handle = |trust: &mut Trust, key| settled(trust.handle(key));
+    ask(manner.palette, wrapping, &mut trust, handle, Trust::view, TrustOutcome::Leave).await
 }
 
 async fn ask<D, A>(
-    manner: &Manner,
+    palette: Palette,
+    wrapping: Wrapping,
     dialog: &mut D,
     mut handle: impl FnMut(&mut D, KeyEvent) -> Option<A>,
     view: impl Fn(&D, u16, u16, &Theme) -> View,
     otherwise: A,
 ) -> Result<A, TuiError> {
-    let theme = Theme::new(manner.palette);
-    let Surface::Live(wrapping) = manner.surface else {
-        return ask_by_line(dialog, handle, view, otherwise);
-    };
+    let theme = Theme::new(palette);
     let mut terminal = Terminal::open(wrapping)?;
     let mut keys = EventStream::new();
     let answer = loop {
@@ -115,30 +131,22 @@ async fn ask<D, A>(
     Ok(answer)
 }
 
-/// Prints the question and reads a line.
-fn ask_by_line<D, A>(
-    dialog: &mut D,
-    mut handle: impl FnMut(&mut D, KeyEvent) -> Option<A>,
-    view: impl Fn(&D, u16, u16, &Theme) -> View,
-    otherwise: A,
-) -> Result<A, TuiError> {
+/// Prints the question until a line answers it. The end of the input refuses.
+fn ask_by_line(form: &Form, view: impl Fn(u16, &Theme) -> View) -> Result<Said, TuiError> {
     let width = crossterm::terminal::size().map_or(COLUMNS, |(width, _)| width).max(20);
     let mut out = std::io::stdout().lock();
-    for row in view(dialog, width, u16::MAX, &Theme::new(Palette::Plain)).lines {
-        writeln!(out, "{}", row.to_string().trim_end())?;
-    }
     loop {
-        write!(out, "Your choice: ")?;
+        for row in view(width, &Theme::printed()).lines {
+            writeln!(out, "{}", row.to_string().trim_end())?;
+        }
+        writeln!(out, "{}", form.prompt())?;
         out.flush()?;
         let mut line = String::new();
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
-            return Ok(otherwise);
+            return Ok(Said::Refused);
         }
-        let letters = line.trim().chars().map(KeyCode::Char);
-        for code in letters.chain([KeyCode::Enter]) {
-            if let Some(answer) = handle(dialog, KeyEvent::new(code, KeyModifiers::NONE)) {
-                return Ok(answer);
-            }
+        if let Some(said) = form.read(&line) {
+            return Ok(said);
         }
     }
 }

@@ -14,6 +14,7 @@ use super::Outcome;
 use super::choice::Tone;
 use super::choices::{Choices, Entry, Pick};
 use super::feedback::{Feedback, Written};
+use super::line::{Form, Said, Words};
 use super::sheet::{Body, Render, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::{paragraphs, visible, visible_line, wrap};
@@ -87,6 +88,27 @@ impl Permission {
     pub fn paste(&mut self, text: &str) {
         if let Some(feedback) = &mut self.feedback {
             feedback.paste(text);
+        }
+    }
+
+    /// What a line can answer.
+    pub(super) fn form(&self) -> Form {
+        let at = |wanted| self.verbs.iter().position(|verb| *verb == wanted);
+        Form {
+            count: self.verbs.len(),
+            yes: at(Verb::Allow),
+            no: at(Verb::Refuse).map(Said::one),
+            words: at(Verb::RefuseWithFeedback).map(|index| Words { index, needed: true }),
+            several: false,
+        }
+    }
+
+    /// Takes the answer of a line.
+    pub(super) fn say(&mut self, said: Said) -> Outcome {
+        match (said.index().and_then(|index| self.verbs.get(index).copied()), said) {
+            (Some(Verb::RefuseWithFeedback), Said::Chosen(_, words)) => refuse(Some(words), Then::GoOn),
+            (Some(verb), _) => self.choose(verb),
+            (None, _) => self.refused(),
         }
     }
 

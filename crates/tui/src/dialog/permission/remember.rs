@@ -62,15 +62,19 @@ impl Remember {
         format!("Yes, and from now on {}", what.join(", "))
     }
 
-    /// What is told about it while it is marked.
+    /// What is told about it while it is marked, or if it is printed once and for all.
     pub(super) fn detail(&self, marked: bool, theme: &Theme) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         if self.can_choose_scope() {
             let scope = SCOPES[self.scope].1;
-            let text = if marked { format!("← in {scope} →") } else { format!("in {scope}") };
+            let text = if marked && !theme.is_printed {
+                format!("← in {scope} →")
+            } else {
+                format!("in {scope}")
+            };
             lines.push(Line::styled(text, theme.edits));
         }
-        if marked && !self.would_cover.is_empty() {
+        if (marked || theme.is_printed) && !self.would_cover.is_empty() {
             lines.push(Line::styled("would have covered as well:", theme.dim));
             let shown = self.would_cover.iter().take(COVERED);
             lines.extend(shown.map(|call| Line::styled(format!("· {}", visible_line(call)), theme.dim)));

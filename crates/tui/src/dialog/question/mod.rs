@@ -11,6 +11,7 @@ use tiller_protocol::ask::{Answer, QuestionAsk, Then};
 
 use super::Outcome;
 use super::choices::{Choices, Entry, Pick};
+use super::line::{Form, Said};
 use super::sheet::{Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::{fit_line, paragraphs, visible, visible_line, wrap};
@@ -53,6 +54,26 @@ impl Questions {
         }
     }
 
+    /// What a line can answer to the open page.
+    pub(super) fn form(&self) -> Form {
+        match self.pages.get(self.open) {
+            Some(page) => page.form(),
+            None => Form { count: 2, ..Form::default() },
+        }
+    }
+
+    /// Takes the answer of a line.
+    pub(super) fn say(&mut self, said: Said) -> Outcome {
+        match (self.pages.get_mut(self.open), said) {
+            (_, Said::Refused) => refused(),
+            (Some(page), Said::Chosen(indices, words)) => {
+                page.say(&indices, words);
+                self.go_on()
+            }
+            (None, said) => self.review(said.index().unwrap_or(1)),
+        }
+    }
+
     /// Takes a paste into the text field, if one is open.
     pub fn paste(&mut self, text: &str) {
         if let Some(page) = self.pages.get_mut(self.open) {
@@ -77,7 +98,7 @@ impl Questions {
     fn act(&mut self, key: &KeyEvent) -> Outcome {
         match self.keys.action(Context::Dialog, key) {
             Some(Action::Cancel) => {
-                return Outcome::Answered(Answer::Refuse { feedback: None, then: Then::EndTurn });
+                return refused();
             }
             Some(Action::NextPart) if self.is_reviewed() => self.turn_to(self.open + 1),
             Some(Action::PreviousPart) if self.is_reviewed() => self.turn_to(self.open.saturating_sub(1)),
@@ -88,12 +109,17 @@ impl Questions {
     }
 
     fn handle_review(&mut self, key: &KeyEvent) -> Outcome {
-        let open = self.pages.iter().position(|page| page.answer().is_none());
         match self.review.handle(key, &self.keys) {
             Pick::Moved => Outcome::Handled,
             Pick::Other => self.act(key),
-            Pick::Chosen(0) if open.is_none() => self.answer(),
-            Pick::Chosen(_) => {
+            Pick::Chosen(index) => self.review(index),
+        }
+    }
+
+    fn review(&mut self, index: usize) -> Outcome {
+        match self.pages.iter().position(|page| page.answer().is_none()) {
+            None if index == 0 => self.answer(),
+            open => {
                 self.turn_to(open.unwrap_or(0));
                 Outcome::Handled
             }
@@ -173,4 +199,8 @@ impl Questions {
         let title = "Are these your answers?".to_owned();
         Sheet { title, style: theme.accent, head, body, foot, focus, cursor: None, hint }
     }
+}
+
+fn refused() -> Outcome {
+    Outcome::Answered(Answer::Refuse { feedback: None, then: Then::EndTurn })
 }

@@ -9,6 +9,7 @@ use tiller_protocol::ask::Question;
 
 use super::super::choices::{Choices, Entry, Pick};
 use super::super::feedback::{Feedback, Written};
+use super::super::line::{Form, Words};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::visible_line;
 use crate::theme::Theme;
@@ -97,6 +98,27 @@ impl Page {
                 self.choose_only(index);
                 Turned::Answered
             }
+        }
+    }
+
+    /// What a line can answer. Yes and no may be answers of their own here, so they are none.
+    pub(super) fn form(&self) -> Form {
+        let own = self.question.options.len();
+        Form {
+            count: own + 1,
+            words: Some(Words { index: own, needed: true }),
+            several: self.takes_several(),
+            ..Form::default()
+        }
+    }
+
+    /// Chooses exactly these.
+    pub(super) fn say(&mut self, indices: &[usize], words: String) {
+        for (index, chosen) in self.chosen.iter_mut().enumerate() {
+            *chosen = indices.contains(&index);
+        }
+        if !words.is_empty() {
+            self.own = words;
         }
     }
 
