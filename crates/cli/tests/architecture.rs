@@ -17,9 +17,18 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("model", &["protocol"]),
     ("tools", &["protocol", "policy", "sandbox"]),
     ("steering", &["protocol", "config"]),
-    ("engine", &["protocol", "config", "policy", "sandbox", "language", "snapshot", "model", "tools", "steering"]),
+    (
+        "engine",
+        &["protocol", "config", "policy", "sandbox", "language", "snapshot", "model", "tools", "steering"],
+    ),
     ("tui", &["protocol"]),
-    ("cli", &["protocol", "config", "policy", "sandbox", "snapshot", "model", "tools", "steering", "engine", "tui"]),
+    (
+        "cli",
+        &[
+            "protocol", "config", "policy", "sandbox", "snapshot", "model", "tools", "steering", "engine",
+            "tui",
+        ],
+    ),
     ("testkit", &[]),
     ("xtask", &["testkit"]),
 ];
@@ -39,8 +48,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     (
         "fs-err",
         &[
-            "config", "sandbox", "language", "snapshot", "model", "tools", "steering", "engine", "cli", "testkit",
-            "xtask",
+            "config", "sandbox", "language", "snapshot", "model", "tools", "steering", "engine", "cli",
+            "testkit", "xtask",
         ],
         &[],
     ),

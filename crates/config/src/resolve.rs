@@ -9,8 +9,8 @@ use tiller_protocol::mode::Mode;
 
 use crate::definition::{
     DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING,
-    DEFAULT_STYLE, DEFAULT_VIM, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings,
-    TerminalTheme,
+    DEFAULT_STYLE, DEFAULT_VIM, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest,
+    Settings, TerminalTheme,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};

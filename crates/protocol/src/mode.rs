@@ -132,7 +132,9 @@ impl fmt::Display for Mode {
 
 /// A mode name that does not exist.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown permission mode \"{0}\"; use one of default, acceptEdits, bypassPermissions, dontAsk, plan, delegate")]
+#[error(
+    "unknown permission mode \"{0}\"; use one of default, acceptEdits, bypassPermissions, dontAsk, plan, delegate"
+)]
 pub struct UnknownMode(String);
 
 impl FromStr for Mode {

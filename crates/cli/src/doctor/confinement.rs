@@ -28,8 +28,9 @@ fn name(level: Level) -> &'static str {
 /// The same for programs.
 pub(super) fn facts() -> Value {
     let support = probe();
-    let profiles =
-        PROFILES.map(|(profile, name)| (name.to_owned(), json!({"gaps": gaps(profile, support.level, support.landlock)})));
+    let profiles = PROFILES.map(|(profile, name)| {
+        (name.to_owned(), json!({"gaps": gaps(profile, support.level, support.landlock)}))
+    });
     json!({
         "level": name(support.level),
         "landlock": support.landlock,

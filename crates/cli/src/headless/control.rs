@@ -14,8 +14,8 @@ use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
 
-use super::consult::{self, EditedPlan, Pending, Yes};
 use super::background::{Calls, stop_task};
+use super::consult::{self, EditedPlan, Pending, Yes};
 use super::initialize::initialize;
 use super::tally::Tally;
 
@@ -212,21 +212,22 @@ impl Control {
             Err(problem) => (Vec::new(), Some(problem)),
         };
         let refused = |answer| Yes { answer, edited: None, warning: None };
-        let Yes { answer, edited: plan, warning } = match (response["subtype"].as_str(), body["behavior"].as_str()) {
-            (Some("success"), Some("allow")) => {
-                let input = body.get("updatedInput").filter(|input| input.is_object()).cloned();
-                consult::yes(pending, input, updates)
-            }
-            (Some("success"), _) => {
-                let then = if body["interrupt"] == true { Then::EndTurn } else { Then::GoOn };
-                let message = body["message"].as_str().unwrap_or("no reason was given");
-                refused(Answer::Refuse { feedback: Some(message.to_owned()), then })
-            }
-            _ => {
-                let error = response["error"].as_str().unwrap_or("the permission callback failed");
-                refused(Answer::Refuse { feedback: Some(error.to_owned()), then: Then::GoOn })
-            }
-        };
+        let Yes { answer, edited: plan, warning } =
+            match (response["subtype"].as_str(), body["behavior"].as_str()) {
+                (Some("success"), Some("allow")) => {
+                    let input = body.get("updatedInput").filter(|input| input.is_object()).cloned();
+                    consult::yes(pending, input, updates)
+                }
+                (Some("success"), _) => {
+                    let then = if body["interrupt"] == true { Then::EndTurn } else { Then::GoOn };
+                    let message = body["message"].as_str().unwrap_or("no reason was given");
+                    refused(Answer::Refuse { feedback: Some(message.to_owned()), then })
+                }
+                _ => {
+                    let error = response["error"].as_str().unwrap_or("the permission callback failed");
+                    refused(Answer::Refuse { feedback: Some(error.to_owned()), then: Then::GoOn })
+                }
+            };
         let warning = unclear.or(warning);
         Reaction { commands: vec![Command::Answer(id, answer)], warning, plan, ..Reaction::default() }
     }

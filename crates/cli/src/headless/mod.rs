@@ -1,7 +1,7 @@
 //! Running without a terminal: one prompt, or a stream of messages, in; text or JSON out.
 
-mod consult;
 mod background;
+mod consult;
 mod control;
 mod delegated;
 mod frames;

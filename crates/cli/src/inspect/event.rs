@@ -67,7 +67,10 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
             let lines = counted(content.lines().count() as u64, "line", "lines");
             (EventKind::Plan, format!("the plan was {} ({lines})", moment.words()))
         }
-        Effect::Snapshot { .. } | Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::PlanApproved { .. } => return None,
+        Effect::Snapshot { .. }
+        | Effect::FileSeen(_)
+        | Effect::FileForgotten { .. }
+        | Effect::PlanApproved { .. } => return None,
     };
     Some(Event { mark, kind, subtype: None, level: Level::Info, text })
 }

@@ -17,10 +17,9 @@ fn by_prompt(world: &World, prompt: &str) -> tiller_testkit::ConversationHandle 
 #[test]
 fn hosts_see_what_agents_do() {
     let world = World::new().file("notes.txt", "gold\n");
-    world.server.replies([
-        Reply::new().tool_with_id("t", "Task", task("Explore", "find gold")),
-        Reply::text("done"),
-    ]);
+    world
+        .server
+        .replies([Reply::new().tool_with_id("t", "Task", task("Explore", "find gold")), Reply::text("done")]);
     by_prompt(&world, "find gold").replies([
         Reply::new().and_text("Looking.").tool_with_id("g", "Grep", json!({"pattern": "gold"})),
         Reply::text("In notes.txt."),
@@ -69,7 +68,8 @@ fn killing_tiller_leaves_no_process_of_an_agent() {
     world.server.reply(Reply::new().tool_with_id("t", "Task", task("general-purpose", "run it")));
     let command = format!("sh -c 'echo {marker} > begun; exec -a {marker} sleep 1000'");
     by_prompt(&world, "run it").reply(Reply::new().tool_with_id("b", "Bash", json!({"command": command})));
-    let args = ["-p", "go", "--permission-mode", "bypassPermissions", "--output-format", "stream-json", "--verbose"];
+    let args =
+        ["-p", "go", "--permission-mode", "bypassPermissions", "--output-format", "stream-json", "--verbose"];
     let live = world.start(&args);
     eventually("the command runs", || world.path("begun").exists());
     live.signal("KILL");
@@ -97,9 +97,13 @@ fn attempts(outside: &str) -> Vec<Reply> {
     replies.push(Reply::new().tool("Write", json!({"file_path": "planted", "content": "x"})));
     replies.push(Reply::new().tool("Write", json!({"file_path": "../planted", "content": "x"})));
     replies.push(Reply::new().tool("NotebookEdit", json!({"notebook_path": "n.ipynb", "new_source": "x"})));
-    replies.push(Reply::new().tool("Bash", json!({"command": "echo x > planted", "run_in_background": true})));
+    replies
+        .push(Reply::new().tool("Bash", json!({"command": "echo x > planted", "run_in_background": true})));
     replies.push(Reply::new().tool("EnterPlanMode", json!({})));
-    replies.push(Reply::new().tool("ExitPlanMode", json!({"allowedPrompts": [{"tool": "Bash", "prompt": "everything"}]})));
+    replies.push(
+        Reply::new()
+            .tool("ExitPlanMode", json!({"allowedPrompts": [{"tool": "Bash", "prompt": "everything"}]})),
+    );
     replies.push(bash("echo x > planted"));
     replies
 }
@@ -131,13 +135,25 @@ fn no_agent_changes_anything_while_planning() {
         return;
     }
     let world = World::new().file("src.txt", "a\n");
-    let allow = r#"printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'"#;
+    let allow =
+        r#"printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'"#;
     let settings = json!({
         "permissions": {"allow": ["Bash", "Write", "Edit", "NotebookEdit"]},
         "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": allow}]}]},
     });
-    for arguments in [&["init", "-q"][..], &["add", "."], &["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qm", "1"]] {
-        assert!(std::process::Command::new("git").args(arguments).current_dir(world.dir()).status().unwrap().success());
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "."],
+        &["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qm", "1"],
+    ] {
+        assert!(
+            std::process::Command::new("git")
+                .args(arguments)
+                .current_dir(world.dir())
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     let outside = tempfile::tempdir().unwrap();
     let mut background = task("general-purpose", "attack behind");
@@ -164,7 +180,10 @@ fn no_agent_changes_anything_while_planning() {
     live.until(|frame| frame["type"] == "result");
     eventually("the agent in the background has tried all", || {
         let requests = world.server.messages();
-        requests.iter().filter(|request| request.body()["messages"][0].to_string().contains("attack behind")).count()
+        requests
+            .iter()
+            .filter(|request| request.body()["messages"][0].to_string().contains("attack behind"))
+            .count()
             > count
     });
     gate.open();

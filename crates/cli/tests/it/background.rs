@@ -19,7 +19,7 @@ fn is_notification(frame: &Value) -> bool {
     frame["subtype"] == "task_notification"
 }
 
-// VERB-03
+// VERB-03, VERB-04
 #[test]
 fn a_host_moves_a_command_to_the_background_and_hears_of_its_end() {
     let world = World::new();

@@ -43,7 +43,12 @@ fn tree(dir: &Path, skip: &dyn Fn(&Path) -> bool) -> BTreeMap<PathBuf, (u32, Vec
 fn everything(world: &World) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let own: Vec<PathBuf> = OWN.iter().map(|name| world.config_dir().join(name)).collect();
     let mut all = tree(&world.dir(), &|_| false);
-    all.extend(tree(world.home(), &|path| own.iter().any(|own| own == path)));
+    // A note that Tiller is about to write, before it gets its name.
+    let unnamed = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.parent() == Some(&world.config_dir()) && name.starts_with(".tmp")
+    };
+    all.extend(tree(world.home(), &|path| own.iter().any(|own| own == path) || unnamed(path)));
     all
 }
 

@@ -136,7 +136,8 @@ const PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x
 // STEER-22
 #[test]
 fn pictures_and_notebooks_are_mentioned_as_reading_shows_them() {
-    let notebook = r#"{"cells": [{"cell_type": "code", "source": ["print(6 * 7)"], "outputs": []}], "nbformat": 4}"#;
+    let notebook =
+        r#"{"cells": [{"cell_type": "code", "source": ["print(6 * 7)"], "outputs": []}], "nbformat": 4}"#;
     let world = World::new().file("sum.ipynb", notebook);
     fs_err::write(world.path("dot.png"), PIXEL).unwrap();
     world.server.reply(Reply::text("ok"));

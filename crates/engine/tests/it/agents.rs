@@ -378,6 +378,32 @@ async fn plan_mode_holds_for_agents() {
     lab.server.assert_clean();
 }
 
+// LOOP-44: what the user says meanwhile is for the main agent.
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_leave_the_queue_alone() {
+    let lab = Lab::new();
+    lab.server.replies([
+        Reply::new().tool_with_id("t", "Task", task("Explore", "look twice")),
+        Reply::text("done"),
+    ]);
+    let gate = Gate::new();
+    lab.server.conversation(by_prompt("look twice")).replies([
+        Reply::new().gate_headers(&gate).tool_with_id("g", "Glob", json!({"pattern": "*"})),
+        Reply::text("looked"),
+    ]);
+    let mut watch = lab.begin(setup(&lab), "go").await;
+    requests(&lab, 2);
+    watch.send(Command::Submit(tiller_protocol::command::UserInput::text("mind the cat"))).await;
+    watch
+        .until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Queued(_))))
+        .await;
+    gate.open();
+    watch.until_turn_ends().await;
+    assert!(sent_to(&lab, "look twice").iter().all(|body| !body.to_string().contains("mind the cat")));
+    assert!(lab.server.messages().last().unwrap().body().to_string().contains("mind the cat"));
+    lab.server.assert_clean();
+}
+
 // EXEC-32: a background agent is reported once, and its answer can be had.
 #[tokio::test]
 async fn a_background_agent_reports_later() {

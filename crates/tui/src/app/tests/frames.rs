@@ -11,7 +11,7 @@ use tiller_protocol::mode::Mode;
 
 use super::stage::Stage;
 
-// TERM-01
+// TERM-01, LEDG-06: what is written moves, and the line at the bottom has the share of steering.
 #[test]
 fn an_answer_while_it_is_written() {
     let mut stage = Stage::new(60, 20);
