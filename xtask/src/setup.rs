@@ -1,5 +1,6 @@
 //! `cargo xtask setup`: what tests need from outside. In a Python environment, the model provider's own client judges the
-//! scripted server, and a language server finds errors; a browser shows the pages that Tiller writes.
+//! scripted server, a language server finds errors, pytest runs in the sandbox and libgit2 opens repositories; a browser
+//! shows the pages that Tiller writes; npm runs in the sandbox too.
 
 use std::path::Path;
 
@@ -9,8 +10,13 @@ use crate::program::{command, must_succeed, succeeds};
 use crate::say;
 
 /// The packages that tests need, by the names they have in the package index and in Python.
-const PACKAGES: [(&str, &str); 3] =
-    [("anthropic", "anthropic"), ("python-lsp-server", "pylsp"), ("pyflakes", "pyflakes")];
+const PACKAGES: [(&str, &str); 5] = [
+    ("anthropic", "anthropic"),
+    ("python-lsp-server", "pylsp"),
+    ("pyflakes", "pyflakes"),
+    ("pytest", "pytest"),
+    ("pygit2", "pygit2"),
+];
 /// Names another interpreter; it has to have the packages already.
 const OWN_PYTHON: &str = "TILLER_TEST_PYTHON";
 
@@ -21,7 +27,20 @@ const BROWSERS: [&[&str]; 2] =
 /// Gets everything that is not there.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     python(root)?;
-    browser(root)
+    browser(root)?;
+    npm(root)
+}
+
+fn npm(root: &Path) -> anyhow::Result<()> {
+    if succeeds(command(root, "npm", &["--version"])) {
+        return Ok(());
+    }
+    ensure_apt(
+        root,
+        "npm is needed to test that it runs confined; install it (on Debian: apt-get install npm)",
+    )?;
+    say("installing npm");
+    install(root, &["npm"])
 }
 
 fn browser(root: &Path) -> anyhow::Result<()> {
@@ -56,9 +75,12 @@ fn python(root: &Path) -> anyhow::Result<()> {
     if missing(root, &python).is_empty() {
         return Ok(());
     }
-    say(&format!("making {}", environment.display()));
-    ensure_venv_module(root)?;
-    must_succeed(command(root, "python3", &["-m", "venv", "--clear", &environment.to_string_lossy()]))?;
+    if !succeeds(command(root, &python, &["-m", "pip", "--version"])) {
+        say(&format!("making {}", environment.display()));
+        ensure_venv_module(root)?;
+        must_succeed(command(root, "python3", &["-m", "venv", "--clear", &environment.to_string_lossy()]))?;
+    }
+    say("installing Python packages");
     let mut install = command(root, &python, &["-m", "pip", "install", "--quiet"]);
     install.args(PACKAGES.map(|(package, _)| package));
     must_succeed(install).with_context(|| {

@@ -37,8 +37,11 @@ fn listing(victim: &Victim) -> String {
     String::from_utf8(found.stdout).unwrap()
 }
 
-fn has(program: &str) -> bool {
-    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|dir| Path::new(dir).join(program).exists())
+/// What a test cannot do without: it fails with what to run, rather than pass without having shown anything.
+fn require(program: &str) {
+    let there =
+        ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|dir| Path::new(dir).join(program).exists());
+    assert!(there, "{program} is not installed: run \"cargo xtask setup\"");
 }
 
 // KERN-02
@@ -102,9 +105,7 @@ class T(unittest.TestCase):
 // KERN-02
 #[tokio::test]
 async fn cargo_builds_and_tests() {
-    if !Path::new(env!("CARGO")).exists() {
-        return;
-    }
+    assert!(Path::new(env!("CARGO")).exists(), "{} is gone: build the tests anew", env!("CARGO"));
     let manifest = "[package]\nname = \"fixture\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
     let code = "#[test]\nfn works() { std::fs::write(\"made\", \"x\").unwrap(); }\n";
     check(&[("Cargo.toml", manifest), ("src/lib.rs", code)], "cargo test --offline -q").await;
@@ -113,12 +114,62 @@ async fn cargo_builds_and_tests() {
 // KERN-02
 #[tokio::test]
 async fn npm_tests() {
-    if !has("npm") {
-        return;
-    }
+    require("npm");
     let manifest = r#"{"name":"f","version":"1.0.0","scripts":{"test":"node test.js"}}"#;
     let test = "const fs = require('fs'); fs.mkdirSync('out'); fs.writeFileSync('out/x', 'x');";
     check(&[("package.json", manifest), ("test.js", test)], "npm test").await;
+}
+
+const PYTEST: &str = "
+import os, pytest
+
+@pytest.fixture
+def made(tmp_path):
+    (tmp_path / 'made').write_text('x')
+    return tmp_path / 'made'
+
+def test_temporary_directory(made):
+    assert made.read_text() == 'x'
+
+def test_output(capfd):
+    os.system('echo hi')
+    assert capfd.readouterr().out == 'hi\\n'
+";
+
+/// Writes where it stands, and leaves a cache behind.
+const PYTEST_IN_TREE: &str = "
+import pathlib
+
+def test_tree():
+    pathlib.Path('out').mkdir()
+    pathlib.Path('out/x').write_text('x')
+    pathlib.Path('a.txt').unlink()
+";
+
+// KERN-02
+#[tokio::test]
+async fn pytest_runs() {
+    let files = [("test_it.py", PYTEST), ("tests/test_tree.py", PYTEST_IN_TREE)];
+    check(&files, &format!("{} -m pytest -q", tiller_testkit::python().display())).await;
+}
+
+// KERN-03: pytest works without namespaces too, as far as it writes to the temporary directory only.
+#[tokio::test]
+async fn pytest_needs_a_temporary_directory_only() {
+    if !means::has(Level::Landlock) {
+        return;
+    }
+    let mut victim = Victim::new();
+    fs_err::create_dir_all(victim.path("scratch")).unwrap();
+    victim.vars.insert("TMPDIR".to_owned(), victim.path("scratch").display().to_string());
+    fs_err::write(victim.path("tests.py"), PYTEST).unwrap();
+    let mut confinement = victim.confinement(Profile::ReadOnly, Level::Landlock);
+    confinement.scratch = Some(victim.path("scratch"));
+    let python = tiller_testkit::python().display().to_string();
+    let command = format!("{python} -B -m pytest -q -p no:cacheprovider ../tests.py");
+    let (exit, shown) = victim.run(&command, &confinement).await;
+    assert_eq!(exit.status, Status::Code(0), "{shown}");
+    assert_eq!(victim.harm(&shown), [""; 0]);
 }
 
 // KERN-03: without namespaces what only reads works, and what writes fails as on a read-only disk.
