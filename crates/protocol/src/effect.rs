@@ -65,6 +65,25 @@ pub enum Effect {
         /// The plan file.
         path: PathBuf,
     },
+    /// A skill is followed from now on. What it permits holds until the end of the turn.
+    SkillUsed(SkillUse),
+}
+
+/// A skill that is followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillUse {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// What the model was told of it.
+    pub content: String,
+    /// Rules for what needs no question while it is followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Rules for what is refused while it is followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
 }
 
 /// What the plan file held at a moment that matters.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::effect::{FileSeen, Todo};
+use crate::effect::{FileSeen, SkillUse, Todo};
 use crate::id::{EntryId, SnapshotId};
 use crate::state::State;
 
@@ -35,6 +35,9 @@ pub struct ConversationBack {
     /// The todo list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todos: Vec<Todo>,
+    /// Skills that were used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<SkillUse>,
     /// What the model has seen of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<FileSeen>,
@@ -49,6 +52,7 @@ impl ConversationBack {
             leaf: state.leaf,
             cwd: state.cwd.clone(),
             todos: state.todos.clone(),
+            skills: state.skills.clone(),
             seen: state.files.iter().cloned().collect(),
         }
     }

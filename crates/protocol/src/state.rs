@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::effect::{Effect, FileSeen, LineRange, Todo};
+use crate::effect::{Effect, FileSeen, LineRange, SkillUse, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
@@ -16,6 +16,8 @@ use crate::usage::Usage;
 
 /// Files remembered at most; the least recently seen is forgotten first.
 const FILES_REMEMBERED: usize = 100;
+/// Skills remembered at most; the least recently used is forgotten first.
+const SKILLS_REMEMBERED: usize = 20;
 
 /// What the next step needs to know about the session so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +46,8 @@ pub struct State {
     pub additional_dirs: Vec<PathBuf>,
     /// The todo list.
     pub todos: Vec<Todo>,
+    /// Skills that were used, each once, the latest last.
+    pub skills: Vec<SkillUse>,
     /// What the model has seen of which file.
     pub files: Arc<Files>,
     /// Calls without a result, in order.
@@ -229,6 +233,7 @@ impl State {
         self.leaf = back.leaf;
         self.cwd.clone_from(&back.cwd);
         self.todos.clone_from(&back.todos);
+        self.skills.clone_from(&back.skills);
         self.files = Arc::new(Files::default());
         let files = Arc::make_mut(&mut self.files);
         back.seen.iter().for_each(|seen| files.see(seen.clone()));
@@ -272,6 +277,15 @@ impl State {
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
             Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),
             Effect::PlanKept(_) | Effect::PlanApproved { .. } => {}
+            Effect::SkillUsed(used) => self.use_skill(used),
+        }
+    }
+
+    fn use_skill(&mut self, used: &SkillUse) {
+        self.skills.retain(|known| known.name != used.name);
+        self.skills.push(used.clone());
+        if self.skills.len() > SKILLS_REMEMBERED {
+            self.skills.remove(0);
         }
     }
 }
@@ -335,6 +349,21 @@ mod tests {
         assert_eq!(state.files.get(Path::new("/f")), Some(&seen("a", None)));
         state.apply(&attached("edited_text_file", vec![Effect::FileForgotten { path: "/f".into() }]));
         assert_eq!(state.files.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_skill_is_remembered_once_and_the_oldest_is_forgotten() {
+        let mut state = State::default();
+        let mut used = |name: &str| {
+            let used = SkillUse { name: name.to_owned(), ..SkillUse::default() };
+            state.apply(&attached("x", vec![Effect::SkillUsed(used)]));
+            state.skills.iter().map(|used| used.name.clone()).collect::<Vec<_>>()
+        };
+        used("a");
+        used("b");
+        assert_eq!(used("a"), ["b", "a"]);
+        let names = (0..SKILLS_REMEMBERED).map(|n| used(&n.to_string())).last().unwrap();
+        assert_eq!((names.len(), names[0].as_str()), (SKILLS_REMEMBERED, "0"));
     }
 
     // LOG-08: a long log leaves a small state.

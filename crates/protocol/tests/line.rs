@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, Todo, TodoStatus};
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, SkillUse, Todo, TodoStatus};
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
     EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response,
@@ -97,6 +97,7 @@ fn bodies() -> Vec<Body> {
         Body::Effect(Effect::SetModel { model: "m".into() }),
         Body::Effect(Effect::SetTodos { todos: vec![todo] }),
         Body::Effect(Effect::FileSeen(seen)),
+        Body::Effect(Effect::SkillUsed(SkillUse { name: "s".into(), ..SkillUse::default() })),
         Body::Effect(Effect::ChangeDir { path: "/d".into() }),
         Body::Effect(Effect::Snapshot { snapshot: SnapshotId::from("s"), call: Some(CallId::from("c")) }),
         Body::Rewound(Rewound {

@@ -67,6 +67,7 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
             let lines = counted(content.lines().count() as u64, "line", "lines");
             (EventKind::Plan, format!("the plan was {} ({lines})", moment.words()))
         }
+        Effect::SkillUsed(used) => (EventKind::Skill, format!("the skill {} is followed", used.name)),
         Effect::Snapshot { .. }
         | Effect::FileSeen(_)
         | Effect::FileForgotten { .. }

@@ -327,6 +327,7 @@ pub(super) enum EventKind {
     Directory,
     Todos,
     Plan,
+    Skill,
     Notice,
     Repaired,
     Orphaned,

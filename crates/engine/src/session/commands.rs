@@ -130,7 +130,8 @@ impl Task {
                 | Effect::ChangeDir { .. }
                 | Effect::Snapshot { .. }
                 | Effect::PlanKept(_)
-                | Effect::PlanApproved { .. } => {}
+                | Effect::PlanApproved { .. }
+                | Effect::SkillUsed(_) => {}
             }
         }
     }
