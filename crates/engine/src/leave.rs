@@ -67,9 +67,7 @@ impl WayOut {
                 }
                 Leave::Refused(feedback)
             }
-            Ok(Answer::Hook { .. } | Answer::Question { .. } | Answer::Plan { .. }) | Err(_) => {
-                Leave::NotAsked
-            }
+            _ => Leave::NotAsked,
         }
     }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::hook::HookAsk;
 use crate::id::{AgentId, CallId};
+use crate::mcp::{ElicitationAsk, SamplingAsk};
 use crate::mode::Mode;
 use crate::permission::Update;
 
@@ -19,7 +20,7 @@ impl Ask {
         match self {
             Self::Permission(ask) => ask.agent.as_ref(),
             Self::Question(ask) => ask.agent.as_ref(),
-            Self::Plan(_) | Self::Hook(_) => None,
+            Self::Plan(_) | Self::Hook(_) | Self::Elicitation(_) | Self::Sampling(_) => None,
         }
     }
 }
@@ -36,6 +37,10 @@ pub enum Ask {
     Plan(PlanAsk),
     /// A hook of the host is to run; the host's program answers, not a person.
     Hook(HookAsk),
+    /// What does a server want to know? Answered by [`Answer::Elicitation`], or refused.
+    Elicitation(ElicitationAsk),
+    /// May a server ask the model? Answered by [`Answer::Allow`], or refused.
+    Sampling(SamplingAsk),
 }
 
 /// What the user needs to know to allow or refuse a call.
@@ -168,6 +173,11 @@ pub enum Answer {
         feedback: Option<String>,
         /// Whether the turn goes on.
         then: Then,
+    },
+    /// What a server wanted to know.
+    Elicitation {
+        /// The filled-in form; nothing if the user was to visit a page.
+        content: Option<Value>,
     },
     /// What a hook of the host says.
     Hook {

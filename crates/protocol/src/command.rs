@@ -10,6 +10,7 @@ use crate::block::RawBlock;
 use crate::entry::{Delivery, Entry};
 use crate::hook::HostHooks;
 use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
+use crate::mcp::{McpOrder, McpServer};
 use crate::mode::Mode;
 use crate::rewind::{RewindOrder, RewindReport};
 use crate::state::Spent;
@@ -49,6 +50,13 @@ pub enum Command {
     /// Go back to before a prompt, or tell what that would change; answered by [`Event::Rewind`]. Only while no turn is
     /// running.
     Rewind(RewindOrder),
+    /// Do something with a server of the Model Context Protocol; [`Event::Mcp`] tells what comes of it.
+    Mcp {
+        /// Its name.
+        server: String,
+        /// What to do.
+        order: McpOrder,
+    },
     /// Run hooks of the host's, too.
     AddHooks(Vec<HostHooks>),
     /// No more input will come: finish what is running and queued, then end.
@@ -198,6 +206,8 @@ pub enum Event {
     },
     /// A background command or agent began, changed or ended.
     TaskChanged(BackgroundTask),
+    /// A server of the Model Context Protocol is known, or something about it has changed.
+    Mcp(Box<McpServer>),
     /// The user is asked.
     Asked(AskId, Ask),
     /// A question no longer needs an answer.

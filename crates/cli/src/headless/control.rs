@@ -114,8 +114,8 @@ impl Control {
             }
             Event::Asked(id, ask) if self.host_is_gone => {
                 let refusal = match ask {
-                    Ask::Permission(_) | Ask::Question(_) | Ask::Plan(_) => refuse(*id),
                     Ask::Hook(_) => no_hook(*id),
+                    _ => refuse(*id),
                 };
                 return Reaction { commands: vec![refusal], ..Reaction::default() };
             }

@@ -176,10 +176,8 @@ impl Output {
                     "error_status": status, "error": error});
                 self.frame(&self.frames.system("api_retry", fields))
             }
-            Event::Asked(_, Ask::Permission(_) | Ask::Question(_) | Ask::Plan(_)) => {
-                self.state("requires_action")
-            }
             Event::Asked(_, Ask::Hook(_)) => Ok(()),
+            Event::Asked(..) => self.state("requires_action"),
             Event::AgentStarted(info) => self.frame(&self.frames.agent_started(info)),
             Event::Agent(agent, event) => self.frames(self.frames.of_agent(agent, event, tally)),
             Event::AgentEnded { id, spent, outcome } => {
@@ -197,6 +195,7 @@ impl Output {
             | Event::Progress { .. }
             | Event::HookStarted { .. }
             | Event::Rewind(_)
+            | Event::Mcp(_)
             | Event::Rejected(_) => Ok(()),
         }
     }

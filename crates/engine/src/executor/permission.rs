@@ -177,9 +177,7 @@ impl Permission<'_> {
                 self.allowed_by(Reason::User, prepared, updated_input, &open, cancel).await
             }
             Ok(Answer::Refuse { feedback, then }) => Err(self.refused(feedback, then)),
-            Ok(Answer::Hook { .. } | Answer::Question { .. } | Answer::Plan { .. }) | Err(_) => {
-                Err(self.nobody_to_ask(&open.reason))
-            }
+            _ => Err(self.nobody_to_ask(&open.reason)),
         }
     }
 

@@ -42,6 +42,9 @@ impl Task {
             }
             Some(Command::AddAgents(given)) => self.add_agents(&given)?,
             Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),
+            Some(Command::Mcp { server, .. }) => {
+                self.journal.tell(Event::Rejected(format!("there is no MCP server named {server}")));
+            }
             Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
             Some(Command::Close) => self.closing = true,
             Some(Command::Clear) => {

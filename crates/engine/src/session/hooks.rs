@@ -130,6 +130,12 @@ impl Task {
             Ask::Permission(ask) => self.notify(format!("Tiller needs your permission to use {}", ask.tool)),
             Ask::Question(_) => self.notify("Tiller has a question for you".to_owned()),
             Ask::Plan(_) => self.notify("Tiller has a plan for you to approve".to_owned()),
+            Ask::Elicitation(ask) => {
+                self.notify(format!("The MCP server {} has a question for you", ask.server));
+            }
+            Ask::Sampling(ask) => {
+                self.notify(format!("The MCP server {} wants to ask the model", ask.server));
+            }
             Ask::Hook(_) => {}
         }
         let id = AskId(self.fixed.env.fresh());

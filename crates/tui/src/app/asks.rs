@@ -49,6 +49,8 @@ impl App {
             Ask::Permission(ask) => format!("Tiller asks: {}", ask.tool),
             Ask::Question(_) => "Tiller has a question".to_owned(),
             Ask::Plan(_) => "Tiller has a plan".to_owned(),
+            Ask::Elicitation(ask) => format!("{} has a question", ask.server),
+            Ask::Sampling(ask) => format!("{} wants to ask the model", ask.server),
             Ask::Hook(_) => String::new(),
         };
         if self.pending.push(id, ask, None, attention) { vec![Effect::Signal(why)] } else { Vec::new() }

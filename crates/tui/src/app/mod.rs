@@ -300,7 +300,7 @@ impl App {
             Event::Rejected(problem) => self.tell(Level::Error, &problem),
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
-            Event::HookStarted { .. } | Event::Rewind(_) => {}
+            Event::HookStarted { .. } | Event::Rewind(_) | Event::Mcp(_) => {}
         }
         Vec::new()
     }

@@ -77,7 +77,7 @@ impl Dialog {
             }
             Ask::Question(ask) => Some(Self::Questions(Questions::new(ask, keys))),
             Ask::Plan(ask) => Some(Self::Plan(Box::new(PlanApproval::new(ask, keys)))),
-            Ask::Hook(_) => None,
+            Ask::Hook(_) | Ask::Elicitation(_) | Ask::Sampling(_) => None,
         }
     }
 
