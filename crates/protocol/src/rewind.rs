@@ -137,8 +137,19 @@ pub struct RewindReport {
     pub order: RewindOrder,
     /// The prompt, so that it can be changed and given again.
     pub prompt: Option<String>,
-    /// Files that differ, with what happens to each: `added`, `removed`, `modified`, `mode`.
-    pub files: Vec<(PathBuf, &'static str)>,
+    /// Files that differ.
+    pub files: Vec<FileDifference>,
     /// Files that are left as they are, with the reason.
     pub left: Vec<(PathBuf, String)>,
+}
+
+/// A file that goes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDifference {
+    /// Which.
+    pub path: PathBuf,
+    /// What happens to it: `added`, `removed`, `modified`, `mode`.
+    pub change: &'static str,
+    /// What it holds now and what it will hold, if both are text that is not too long. Only previews have it.
+    pub texts: Option<(String, String)>,
 }

@@ -113,6 +113,20 @@ impl Store {
         self.objects.get(content)
     }
 
+    /// What was at a path as text of so many bytes at most: nothing where nothing was, the target of a link. None if it is
+    /// no text, or not there any more.
+    pub fn text(&mut self, node: Option<&Node>, most: u64) -> Option<String> {
+        match node {
+            None => Some(String::new()),
+            Some(Node::File { content, size, .. }) if *size <= most => {
+                let text = String::from_utf8(self.read(content).ok()?).ok()?;
+                (!text.contains('\0')).then_some(text)
+            }
+            Some(Node::Link { target }) => Some(format!("{}\n", target.to_string_lossy())),
+            Some(_) => None,
+        }
+    }
+
     /// The directories a snapshot is of.
     ///
     /// # Errors

@@ -48,7 +48,12 @@ pub enum Request {
     /// Look for an image in the clipboard.
     ReadClipboard,
     /// What another command of the program prints.
-    Report(Vec<String>),
+    Report {
+        /// What it is called.
+        title: &'static str,
+        /// The command.
+        words: Vec<String>,
+    },
     /// Write a setting of the user's.
     Keep {
         /// The key.
@@ -85,8 +90,13 @@ pub enum Reply {
     },
     /// The clipboard holds an image, and it is in this file now.
     Clipboard(PathBuf),
-    /// Something to show.
-    Text(String),
+    /// What another command of the program printed.
+    Report {
+        /// What it is called.
+        title: &'static str,
+        /// What was printed.
+        text: String,
+    },
     /// Something to tell.
     Told(Level, String),
     /// What the status line shall say.

@@ -100,13 +100,13 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
             Some(path) => Reply::Clipboard(path),
             None => told(Level::Info, "The clipboard has no image that could be read.".to_owned()),
         }),
-        Request::Report(words) => Some(report(&words, env).await),
+        Request::Report { title, words } => Some(match printed(&words, env).await {
+            Ok(text) => Reply::Report { title, text },
+            Err((level, problem)) => told(level, problem),
+        }),
         Request::Keep { key, value } => {
             let words = ["config", "set", &key, &value, "--user"].map(str::to_owned);
-            match report(&words, env).await {
-                Reply::Told(level, text) => Some(Reply::Told(level, text)),
-                _ => None,
-            }
+            printed(&words, env).await.err().map(|(level, problem)| told(level, problem))
         }
         Request::StatusLine(_) => None,
     }
@@ -174,20 +174,17 @@ fn note(text: &str, dir: &Path) -> Reply {
     }
 }
 
-/// What another command of this program prints.
-async fn report(words: &[String], env: &Env) -> Reply {
-    let Ok(program) = std::env::current_exe() else {
-        return told(Level::Error, "the program does not find itself".to_owned());
-    };
+/// What another command of this program prints, or what is wrong.
+async fn printed(words: &[String], env: &Env) -> Result<String, (Level, String)> {
+    let program =
+        std::env::current_exe().map_err(|_| (Level::Error, "the program does not find itself".to_owned()))?;
     let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::null()).output().await;
-    match output {
-        Ok(output) if output.status.success() => {
-            Reply::Text(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
-        }
-        Ok(output) => {
-            let printed = [output.stdout, output.stderr].concat();
-            told(Level::Warning, String::from_utf8_lossy(&printed).trim().to_owned())
-        }
-        Err(error) => told(Level::Error, format!("tiller {} could not be started: {error}", words.join(" "))),
+    let output = output.map_err(|error| {
+        (Level::Error, format!("tiller {} could not be started: {error}", words.join(" ")))
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
     }
+    let all = [output.stdout, output.stderr].concat();
+    Err((Level::Warning, String::from_utf8_lossy(&all).trim().to_owned()))
 }

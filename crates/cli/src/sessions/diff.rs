@@ -122,21 +122,9 @@ fn lines(store: &mut Store, change: &Summary) -> Option<String> {
     if matches!(change.kind, Kind::Mode | Kind::Renamed { .. }) {
         return None;
     }
-    let old = text(store, change.before.as_ref())?;
-    let new = text(store, change.after.as_ref())?;
+    let old = store.text(change.before.as_ref(), COMPARED)?;
+    let new = store.text(change.after.as_ref(), COMPARED)?;
     let name = visible(&change.path.display().to_string()).into_owned();
     let (before, after) = (format!("a{name}"), format!("b{name}"));
     Some(visible(&unified_diff(&old, &new, &before, &after)).into_owned())
-}
-
-fn text(store: &mut Store, node: Option<&Node>) -> Option<String> {
-    match node {
-        None => Some(String::new()),
-        Some(Node::File { content, size, .. }) if *size <= COMPARED => {
-            let text = String::from_utf8(store.read(content).ok()?).ok()?;
-            (!text.contains('\0')).then_some(text)
-        }
-        Some(Node::Link { target }) => Some(format!("{}\n", target.to_string_lossy())),
-        Some(_) => None,
-    }
 }

@@ -8,8 +8,8 @@ use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{World, eventually};
 
-const ENTER: &str = "\r";
-const ESC: &str = "\x1b";
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const ESC: &str = "\x1b";
 const SHIFT_TAB: &str = "\x1b[Z";
 const CTRL_B: &str = "\x02";
 const CTRL_C: &str = "\x03";
@@ -25,7 +25,7 @@ pub(crate) fn open(world: &World, args: &[&str], columns: u16, rows: u16) -> Pro
     Program::start(&command, columns, rows, LongRows::Wrap)
 }
 
-fn begin(world: &World, args: &[&str]) -> Program {
+pub(crate) fn begin(world: &World, args: &[&str]) -> Program {
     let program = open(world, args, 80, 30);
     program.until_shown(READY);
     program
@@ -57,7 +57,7 @@ pub(crate) fn leave(mut program: Program) -> Program {
     program
 }
 
-fn say(program: &Program, text: &str) {
+pub(crate) fn say(program: &Program, text: &str) {
     program.type_in(text);
     program.until_shown(text);
     program.type_in(ENTER);

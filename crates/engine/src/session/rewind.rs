@@ -7,14 +7,15 @@ use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Epoch};
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{
-    FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget, Rewound, Stretch,
+    FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget, Rewound,
+    Stretch,
 };
-use tiller_snapshot::{Diff, Kind, Restored};
+use tiller_snapshot::{Diff, Restored};
 use tiller_tools::todo_file;
 
 use super::Task;
 use crate::store::StoreError;
-use crate::undo::{Keeper, Outline, RewindError, conversation, refold};
+use crate::undo::{Keeper, Outline, Preview, RewindError, conversation, named, refold};
 
 /// What an order means for this log.
 struct Way {
@@ -117,7 +118,7 @@ impl Task {
 }
 
 /// Files that differ, and files that are left as they are.
-type Told = (Vec<(PathBuf, &'static str)>, Vec<(PathBuf, String)>);
+type Told = (Vec<FileDifference>, Vec<(PathBuf, String)>);
 
 async fn restore(keeper: &Arc<Keeper>, way: &Way) -> Result<Option<Restored>, RewindError> {
     match &way.files {
@@ -128,32 +129,14 @@ async fn restore(keeper: &Arc<Keeper>, way: &Way) -> Result<Option<Restored>, Re
 
 async fn preview(keeper: &Arc<Keeper>, way: &Way) -> Result<Told, RewindError> {
     let Some(files) = &way.files else { return Ok(Told::default()) };
-    let diff = keeper.preview(files.clone()).await?;
-    let left = diff.unknown.iter().map(|(path, why)| (path.clone(), why.as_str().to_owned())).collect();
-    Ok((named(&diff), left))
+    let Preview { files, unknown } = keeper.preview(files.clone()).await?;
+    Ok((files, unknown.into_iter().map(|(path, why)| (path, why.as_str().to_owned())).collect()))
 }
 
 fn told(restored: Restored) -> Told {
-    let diff = Diff { changes: restored.changes, unknown: Vec::new() };
-    (named(&diff), restored.left.into_iter().map(|left| (left.path, left.why)).collect())
-}
-
-fn named(diff: &Diff) -> Vec<(PathBuf, &'static str)> {
-    let mut names = Vec::new();
-    for change in diff.summary() {
-        let kind = match change.kind {
-            Kind::Added => "added",
-            Kind::Removed => "removed",
-            Kind::Modified => "modified",
-            Kind::Mode => "mode",
-            Kind::Renamed { from } => {
-                names.push((from, "removed"));
-                "added"
-            }
-        };
-        names.push((change.path, kind));
-    }
-    names
+    let changes = Diff { changes: restored.changes, unknown: Vec::new() }.summary();
+    let files = changes.iter().flat_map(named).collect();
+    (files, restored.left.into_iter().map(|left| (left.path, left.why)).collect())
 }
 
 fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {

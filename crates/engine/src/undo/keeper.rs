@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tiller_policy::Access;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
-use tiller_snapshot::{Diff, Restored, SnapshotError, Store};
+use tiller_protocol::rewind::FileDifference;
+use tiller_snapshot::{Kind, Restored, SnapshotError, Store, Summary, Unkept};
 use tiller_tools::{PreparedCall, View};
 
 use super::{RewindError, open_snapshots, tidy};
@@ -25,6 +26,19 @@ pub(crate) enum Kept {
     Impossible(String),
     /// It cannot be kept, as was said before.
     Nothing,
+}
+
+/// Bytes of a file up to which its text is shown before it goes back.
+const COMPARED: u64 = 1 << 20;
+/// The same for all files together.
+const COMPARED_IN_ALL: usize = 8 << 20;
+
+/// What bringing a snapshot back would change.
+#[derive(Debug, Default)]
+pub(crate) struct Preview {
+    pub(crate) files: Vec<FileDifference>,
+    /// What would be left as it is, because it is not known what it was.
+    pub(crate) unknown: Vec<(PathBuf, Unkept)>,
 }
 
 /// Takes snapshots for a session.
@@ -123,12 +137,15 @@ impl Keeper {
         self.with_store(move |store| store.restore(&to)).await
     }
 
-    /// What bringing a snapshot back would change.
-    pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Diff, RewindError> {
+    /// What bringing a snapshot back would change, with the texts of files.
+    pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Preview, RewindError> {
         let compare = move |store: &mut Store| {
             let roots = store.directories(&to)?;
             let now = store.take(&roots)?.id;
-            store.diff(&now, &to)
+            let diff = store.diff(&now, &to)?;
+            let mut room = COMPARED_IN_ALL;
+            let files = diff.summary().into_iter().flat_map(|change| differences(store, change, &mut room));
+            Ok(Preview { files: files.collect(), unknown: diff.unknown })
         };
         self.with_store(compare).await
     }
@@ -154,5 +171,33 @@ impl Keeper {
 
     fn lock(&self) -> MutexGuard<'_, Keeping> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What happens to the files of a change, with their texts as long as there is room for them.
+fn differences(store: &mut Store, change: Summary, room: &mut usize) -> Vec<FileDifference> {
+    let mut texts = None;
+    if matches!(change.kind, Kind::Added | Kind::Removed | Kind::Modified) {
+        let most = COMPARED.min(*room as u64);
+        let both = store.text(change.before.as_ref(), most).zip(store.text(change.after.as_ref(), most));
+        texts = both.filter(|(before, after)| before.len() + after.len() <= *room);
+        *room -= texts.as_ref().map_or(0, |(before, after)| before.len() + after.len());
+    }
+    let mut files = named(&change);
+    if let [only] = files.as_mut_slice() {
+        only.texts = texts;
+    }
+    files
+}
+
+/// The files of a change by name; one that was renamed is one that goes and one that comes.
+pub(crate) fn named(change: &Summary) -> Vec<FileDifference> {
+    let file = |path: &Path, change| FileDifference { path: path.to_owned(), change, texts: None };
+    match &change.kind {
+        Kind::Added => vec![file(&change.path, "added")],
+        Kind::Removed => vec![file(&change.path, "removed")],
+        Kind::Modified => vec![file(&change.path, "modified")],
+        Kind::Mode => vec![file(&change.path, "mode")],
+        Kind::Renamed { from } => vec![file(from, "removed"), file(&change.path, "added")],
     }
 }

@@ -11,7 +11,7 @@ use tiller_protocol::env::Env;
 use tiller_sandbox::is_placeholder;
 use tiller_snapshot::{Limits, SnapshotError, Store};
 
-pub(crate) use keeper::{Keeper, Kept};
+pub(crate) use keeper::{Keeper, Kept, Preview, named};
 pub use outline::{Outline, Prompt, Snap, Step};
 pub use rewind::{Rewind, RewindError, Undone};
 pub(crate) use rewind::{conversation, refold};

@@ -3,7 +3,9 @@
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::id::EntryId;
-use tiller_protocol::rewind::{RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget};
+use tiller_protocol::rewind::{
+    FileDifference, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget,
+};
 use tiller_protocol::state::State;
 use tiller_testkit::Reply;
 
@@ -54,7 +56,12 @@ async fn an_open_session_goes_back_and_forth() {
 
     watch.send(order(RewindTarget::Prompt(two), RewindPart::Both, RewindAct::Preview)).await;
     let preview = report(&mut watch).await;
-    assert_eq!(preview.files, [(lab.project().join("two"), "removed")]);
+    let texts = Some(("two".to_owned(), String::new()));
+    assert_eq!(
+        preview.files,
+        [FileDifference { path: lab.project().join("two"), change: "removed", texts }],
+        "what will be lost is shown"
+    );
     assert_eq!(preview.prompt.as_deref(), Some("do two"));
     assert!(lab.project().join("two").exists());
 

@@ -12,15 +12,26 @@ use crate::cell::{self, Call, Took};
 const ADDITIONS: usize = 50;
 
 impl App {
-    /// Takes an entry that was appended, or one of the past.
+    /// Takes an entry that was appended.
     pub(super) fn appended(&mut self, entry: &Arc<Entry>) -> Vec<Effect> {
+        self.fold(entry);
+        self.show(entry)
+    }
+
+    /// Lets everything that is a fold of the log follow.
+    pub(super) fn fold(&mut self, entry: &Entry) {
         self.state.apply(entry);
+        self.trail.apply(entry);
         if let Some(addition) = self.ledger.apply(entry) {
             self.additions.push_back(addition);
             if self.additions.len() > ADDITIONS {
                 self.additions.pop_front();
             }
         }
+    }
+
+    /// Puts an entry into the transcript.
+    pub(super) fn show(&mut self, entry: &Entry) -> Vec<Effect> {
         match &entry.body {
             Body::User(message) if message.is_hidden() => {}
             Body::User(message) => {
@@ -49,6 +60,7 @@ impl App {
                 self.close_answers();
                 self.tell(Level::Info, "What was written above is discarded; the model is asked again.");
             }
+            Body::Rewound(rewound) => self.stepped_back(rewound),
             Body::TurnEnded(end) => return self.turn_ended(end),
             _ => {}
         }
@@ -104,6 +116,7 @@ impl App {
         self.live.running.shift_remove(&result.call);
         let call = self.live.calls.remove(&result.call);
         let call = call.unwrap_or_else(|| Call { tool: result.tool.clone(), input: serde_json::Value::Null });
+        self.trail.called(&call, result);
         let rows = cell::finished(&call, result, &self.look.paper());
         self.put(rows);
         self.last_result = Some((call, result.clone()));

@@ -6,8 +6,10 @@ mod conversation;
 mod frame;
 mod live;
 mod look;
+mod overlay;
 mod press;
 mod queue;
+mod rewind;
 mod status;
 
 use std::collections::{HashMap, VecDeque};
@@ -30,9 +32,9 @@ use crate::input::{Input, Past};
 use crate::keys::Keymap;
 use crate::screen::Size;
 use crate::theme::{Palette, Theme};
-use asks::Overlay;
 use live::{Live, Retry, Turn};
 use look::Look;
+use overlay::{Content, Overlay};
 
 /// A turn that took longer than this is worth a signal when it ends.
 const LONG_TURN: Duration = Duration::from_secs(20);
@@ -129,8 +131,12 @@ pub struct App {
     held: Vec<Line<'static>>,
     /// What the session asks.
     pending: Pending,
-    /// What the program itself asks.
+    /// What the program itself asks or shows.
     overlay: Option<Overlay>,
+    /// Where one can go back to.
+    trail: rewind::Trail,
+    /// What the session was asked about going back.
+    awaited: Option<rewind::Awaited>,
     last_key_at: Option<Duration>,
     images: HashMap<usize, RawBlock>,
     /// What commands of the user's own printed since the last prompt.
@@ -139,6 +145,7 @@ pub struct App {
     /// Passing remarks below the input, and until when they stay.
     hint: Option<(String, Duration)>,
     quit_asked_at: Option<Duration>,
+    escaped_at: Option<Duration>,
     closing: Option<Exit>,
     vim: bool,
     todos_hidden: bool,
@@ -171,12 +178,15 @@ impl App {
             held: Vec::new(),
             pending,
             overlay: None,
+            trail: rewind::Trail::default(),
+            awaited: None,
             last_key_at: None,
             images: HashMap::new(),
             shell_notes: Vec::new(),
             last_result: None,
             hint: None,
             quit_asked_at: None,
+            escaped_at: None,
             closing: None,
             vim: options.vim,
             todos_hidden: false,
@@ -192,8 +202,13 @@ impl App {
     }
 
     fn begin(&mut self, past: &[Arc<Entry>]) {
+        // What was left behind by a step back is no part of what one looks back on.
+        let left = rewind::left_behind(past);
         for entry in past {
-            self.appended(entry);
+            self.fold(entry);
+            if !left.iter().any(|stretch| stretch.holds(entry.seq)) {
+                self.show(entry);
+            }
         }
         // An earlier run was left in the middle: what it had begun is not under way any more.
         self.live = Live::default();
@@ -297,10 +312,11 @@ impl App {
             Event::TaskChanged(task) => self.live.task_changed(task),
             Event::Asked(id, ask) => return self.asked(id, ask),
             Event::Resolved(id) => self.pending.resolve(id),
-            Event::Rejected(problem) => self.tell(Level::Error, &problem),
+            Event::Rejected(problem) => return self.refused(&problem),
+            Event::Rewind(report) => self.rewound(&report),
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
-            Event::HookStarted { .. } | Event::Rewind(_) | Event::Mcp(_) => {}
+            Event::HookStarted { .. } | Event::Mcp(_) => {}
         }
         Vec::new()
     }
@@ -342,7 +358,7 @@ impl App {
                 let image = self.input.attach(&path);
                 return vec![Effect::Ask(Request::LoadImage(image))];
             }
-            Reply::Text(text) => self.print(&text),
+            Reply::Report { title, text } => self.show_report(title, text),
             Reply::Told(level, text) => self.tell(level, &text),
             Reply::StatusLine(text) => self.status_text = Some(text).filter(|text| !text.trim().is_empty()),
         }
@@ -369,11 +385,21 @@ impl App {
         self.put(rows);
     }
 
-    /// Shows a text of several lines in the transcript.
-    fn print(&mut self, text: &str) {
-        let mut rows = vec![Line::default()];
-        rows.extend(crate::text::paragraphs(text, self.look.size.width, self.look.theme.text));
-        self.put(rows);
+    /// Opens what was asked for, unless the user has gone on meanwhile: then it goes to the transcript.
+    fn show_report(&mut self, title: &'static str, text: String) {
+        self.hint = None;
+        if self.is_asking() || !self.input.is_empty() {
+            let mut rows = vec![Line::default(), Line::styled(title, self.look.theme.strong)];
+            rows.extend(crate::text::paragraphs(&text, self.look.size.width, self.look.theme.text));
+            self.put(rows);
+            return;
+        }
+        let content = match title {
+            command::AGENTS => Content::Both(command::agents_at_work, text),
+            command::PERMISSIONS => Content::Both(command::session_rules, text),
+            _ => Content::Text(text),
+        };
+        self.open_page(title, content);
     }
 
     fn remark(&mut self, text: impl Into<String>) {

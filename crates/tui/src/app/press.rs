@@ -49,11 +49,13 @@ impl App {
 
     fn follow(&mut self, outcome: Outcome) -> Vec<Effect> {
         self.quit_asked_at = self.quit_asked_at.filter(|_| outcome == Outcome::Abandon);
+        let escapes = matches!(outcome, Outcome::Escape | Outcome::EscapeTwice);
+        self.escaped_at = self.escaped_at.filter(|_| escapes);
         match outcome {
             Outcome::Handled | Outcome::Ignored => self.look_up_files(),
             Outcome::Submit(submission) => self.submit(submission, Delivery::Steer),
             Outcome::Queue(submission) => self.submit(submission, Delivery::Queue),
-            Outcome::Escape | Outcome::EscapeTwice => self.act(Action::Interrupt),
+            Outcome::Escape | Outcome::EscapeTwice => self.escape(),
             Outcome::Abandon => self.abandon(),
             Outcome::EditExternally(text) => vec![Effect::EditInput(text)],
             Outcome::LoadImages(images) => images.into_iter().map(load).collect(),
@@ -72,7 +74,7 @@ impl App {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::Interrupt => self.interrupt(),
+            Action::Interrupt => self.escape(),
             Action::CycleMode => vec![Effect::Send(Command::CycleMode)],
             Action::Background => self.background(),
             Action::ExpandOutput => self.expand(),
@@ -96,6 +98,24 @@ impl App {
         }
         self.live.stopping = true;
         vec![Effect::Send(Command::Interrupt)]
+    }
+
+    /// Stops the agent; pressed twice while nothing is under way, leads back to an earlier prompt.
+    fn escape(&mut self) -> Vec<Effect> {
+        if self.is_working() {
+            self.escaped_at = None;
+            return self.interrupt();
+        }
+        if self.escaped_at.take().is_some_and(|at| self.now.saturating_sub(at) < AGAIN) {
+            self.hint = None;
+            return self.choose_prompt();
+        }
+        self.escaped_at = Some(self.now);
+        self.remark(format!(
+            "press {} again to go back to an earlier prompt",
+            self.keys.hint(Action::Interrupt)
+        ));
+        Vec::new()
     }
 
     fn background(&mut self) -> Vec<Effect> {

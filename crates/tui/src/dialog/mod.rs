@@ -26,6 +26,7 @@ pub use choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
 pub(crate) use line::{Form, Said};
 pub use pending::{Attention, Pending, PendingOutcome};
 pub use permission::Permission;
+pub(crate) use permission::change_in_words;
 pub use plan::{PlanApproval, PlanEntry};
 pub use question::Questions;
 pub use sheet::Render;

@@ -31,7 +31,7 @@ enum Guard {
     Off,
     /// The user was writing: keys go on to the input.
     Typing,
-    /// The question before was just answered: a key that was pressed twice is lost.
+    /// What was there before was just answered or closed: a key that was pressed twice is lost.
     Answered,
 }
 
@@ -99,6 +99,13 @@ impl Pending {
     /// The user has paused and seen the question: keys are answers from now on.
     pub fn settle(&mut self) {
         self.guard = Guard::Off;
+    }
+
+    /// Something that stood before the questions was closed: a key that was pressed twice is lost.
+    pub fn shield(&mut self) {
+        if !self.queue.is_empty() {
+            self.guard = Guard::Answered;
+        }
     }
 
     /// A question needs no answer any more.

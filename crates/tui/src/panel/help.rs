@@ -5,11 +5,10 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 
-use super::PanelOutcome;
-use crate::dialog::{Scroll, title};
-use crate::keys::{Action, Context, Keymap, help_entry, help_lines};
+use super::{Page, PanelOutcome};
+use crate::keys::{Keymap, help_entry, help_lines};
 use crate::menu::Candidate;
-use crate::text::{fit_line, width, wrap};
+use crate::text::{width, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -28,26 +27,19 @@ const SIGNS: [(&str, &str); 4] = [
 pub struct Help {
     keys: Arc<Keymap>,
     commands: Arc<[Candidate]>,
-    scroll: Scroll,
+    page: Page,
 }
 
 impl Help {
     /// Help on these keys and commands.
     #[must_use]
     pub fn new(keys: Arc<Keymap>, commands: Arc<[Candidate]>) -> Self {
-        Self { keys, commands, scroll: Scroll::default() }
+        Self { page: Page::new("Help", Arc::clone(&keys)), keys, commands }
     }
 
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
-        match self.keys.action(Context::Dialog, &key) {
-            Some(Action::Cancel | Action::Accept) => return PanelOutcome::Closed,
-            Some(Action::Next) => self.scroll.step(true),
-            Some(Action::Previous) => self.scroll.step(false),
-            Some(action) if self.scroll.act(action) => {}
-            _ => return PanelOutcome::Ignored,
-        }
-        PanelOutcome::Handled
+        self.page.handle(key)
     }
 
     /// All of it as lines, e.g. for a terminal that cannot redraw.
@@ -80,13 +72,6 @@ impl Help {
     /// The part that fits.
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
-        let mut lines = vec![title("Help", columns, theme.accent)];
-        let rows = usize::from(height).saturating_sub(2);
-        lines.extend(self.scroll.window(self.lines(columns, theme), rows, columns, theme));
-        let keys = |action| self.keys.hint(action);
-        let hint = format!("{} read on · {} close", keys(Action::PageDown), keys(Action::Cancel));
-        lines.push(fit_line(Line::styled(hint, theme.dim), columns.into()));
-        lines.truncate(height.into());
-        View::of(lines)
+        self.page.view(self.lines(columns, theme), columns, height, theme)
     }
 }

@@ -4,6 +4,8 @@
 //! * [`Steering`] is `/steering`: hand it the additions that `Ledger::apply` gave out, and the ledger for its totals.
 //! * [`Help`] is `/help`: keys from the table, commands from the list that the input has.
 //! * [`Resume`] is the picker of sessions, with search.
+//! * [`Prompts`] is the list of `/rewind`.
+//! * [`Page`] frames what is only read.
 //! * [`agent_tree`] draws agents below the agent that started them.
 //!
 //! Those that take keys can be held as a [`Panel`], whichever it is; its outcome says when it is to be closed.
@@ -12,17 +14,22 @@ mod agents;
 mod context;
 mod help;
 mod list;
+mod page;
+mod prompts;
 mod resume;
 mod steering;
 
 pub use agents::{AgentRow, AgentState, agent_tree};
 pub use context::{ContextPart, ContextUse};
 pub use help::Help;
+pub use page::Page;
+pub use prompts::{PromptRow, Prompts};
 pub use resume::{Resume, SessionRow};
 pub use steering::Steering;
 
 use crossterm::event::KeyEvent;
 use tiller_protocol::id::SessionId;
+use tiller_protocol::rewind::RewindTarget;
 
 use crate::dialog::{Form, Said};
 use crate::theme::Theme;
@@ -39,6 +46,8 @@ pub enum PanelOutcome {
     Closed,
     /// Go on with this session.
     Resume(SessionId),
+    /// Show what going back would change.
+    GoBack(RewindTarget),
 }
 
 /// A view that has the keys for itself until it is closed.
@@ -50,6 +59,8 @@ pub enum Panel {
     Help(Help),
     /// Earlier sessions.
     Resume(Resume),
+    /// Earlier prompts.
+    Prompts(Prompts),
 }
 
 impl Panel {
@@ -59,6 +70,7 @@ impl Panel {
             Self::Steering(panel) => panel.handle(key),
             Self::Help(panel) => panel.handle(key),
             Self::Resume(panel) => panel.handle(key),
+            Self::Prompts(panel) => panel.handle(key),
         }
     }
 
@@ -67,6 +79,7 @@ impl Panel {
         match self {
             Self::Steering(_) | Self::Help(_) => Form::default(),
             Self::Resume(panel) => panel.form(),
+            Self::Prompts(panel) => panel.form(),
         }
     }
 
@@ -75,6 +88,7 @@ impl Panel {
         match self {
             Self::Steering(_) | Self::Help(_) => PanelOutcome::Closed,
             Self::Resume(panel) => panel.say(said),
+            Self::Prompts(panel) => panel.say(said),
         }
     }
 
@@ -85,6 +99,7 @@ impl Panel {
             Self::Steering(panel) => panel.view(columns, height, theme),
             Self::Help(panel) => panel.view(columns, height, theme),
             Self::Resume(panel) => panel.view(columns, height, theme),
+            Self::Prompts(panel) => panel.view(columns, height, theme),
         }
     }
 }

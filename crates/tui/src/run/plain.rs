@@ -101,6 +101,8 @@ impl Plain {
         if line.trim().is_empty() {
             return Vec::new();
         }
+        // What was given back to be edited was printed; here a line is written anew.
+        self.app.input.edited("");
         let mut effects = self.app.on_paste(line);
         effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
         effects

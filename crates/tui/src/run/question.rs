@@ -68,7 +68,7 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
     let picked = |outcome| match outcome {
         PanelOutcome::Resume(id) => Some(Some(id)),
         PanelOutcome::Closed => Some(None),
-        PanelOutcome::Handled | PanelOutcome::Ignored => None,
+        PanelOutcome::Handled | PanelOutcome::Ignored | PanelOutcome::GoBack(_) => None,
     };
     let Surface::Live(wrapping) = manner.surface else {
         let said = ask_by_line(&picker.form(), |width, theme| picker.view(width, u16::MAX, theme))?;

@@ -6,7 +6,8 @@ mod run;
 use std::sync::Arc;
 
 use crate::menu::Candidate;
-pub(super) use run::Verb;
+pub(super) use report::{agents as agents_at_work, session_rules};
+pub(super) use run::{AGENTS, PERMISSIONS, Verb};
 
 /// A command as data.
 pub(super) struct Row {
@@ -21,6 +22,7 @@ pub(super) const TABLE: &[Row] = &[
     row("help", "", "What one can do here: commands and keys", Verb::Help),
     row("clear", "", "Begin anew with an empty conversation", Verb::Clear),
     row("resume", "", "Go on with another session of this project", Verb::Resume),
+    row("rewind", "", "Back to before an earlier prompt: conversation, files or both", Verb::Rewind),
     row("plan", "[what]", "Plan mode: look, think, change nothing", Verb::Plan),
     row("model", "[name]", "The model, or another one from now on", Verb::Model),
     row("context", "", "What fills the context", Verb::Context),

@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::{App, status};
 use crate::cell::{amount, dollars, elapsed};
+use crate::dialog::change_in_words;
 use crate::panel::ContextUse;
 use crate::text::{clean, fit};
 
@@ -39,11 +40,24 @@ pub(super) fn cost(app: &App) -> Vec<Line<'static>> {
 }
 
 /// Sub-agents at work.
-pub(super) fn agents(app: &App) -> Vec<Line<'static>> {
+pub(in crate::app) fn agents(app: &App) -> Vec<Line<'static>> {
     if app.live.agents.is_empty() {
         return vec![Line::styled("No sub-agent is at work.", app.look.theme.dim)];
     }
     app.agent_tree(u16::MAX)
+}
+
+/// What was allowed or refused for this session alone.
+pub(in crate::app) fn session_rules(app: &App) -> Vec<Line<'static>> {
+    let theme = &app.look.theme;
+    let (mode, style) = status::mode(app.state.mode, theme);
+    let mut rows = vec![Line::from(vec![Span::raw("Mode: "), Span::styled(mode, style)])];
+    let updates = app.state.permissions.updates();
+    if !updates.is_empty() {
+        rows.push(Line::raw("For this session:"));
+        rows.extend(updates.iter().map(|update| Line::raw(format!("  {}", change_in_words(update)))));
+    }
+    rows.into_iter().flat_map(|row| crate::text::wrap(&row, app.look.size.width, 4)).collect()
 }
 
 /// What runs in the background, and what did.

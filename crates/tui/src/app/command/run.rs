@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ratatui::text::Line;
 use tiller_protocol::command::{Command, TaskState};
 use tiller_protocol::entry::{Delivery, Level};
 use tiller_protocol::mode::Mode;
@@ -20,6 +19,7 @@ pub(in crate::app) enum Verb {
     Help,
     Clear,
     Resume,
+    Rewind,
     Plan,
     Model,
     Context,
@@ -41,6 +41,10 @@ pub(in crate::app) enum Verb {
     Exit,
 }
 
+/// Pages with more than another command of the program prints.
+pub(in crate::app) const AGENTS: &str = "Agents";
+pub(in crate::app) const PERMISSIONS: &str = "Permissions";
+
 const INIT: &str = include_str!("init.md");
 const MEMORY: &str = include_str!("memory.md");
 
@@ -52,34 +56,34 @@ impl App {
             Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), super::candidates()))),
             Verb::Clear => self.quit(Exit::Cleared),
             Verb::Resume => vec![Effect::Ask(Request::Sessions)],
+            Verb::Rewind => self.choose_prompt(),
             Verb::Plan => self.plan(rest),
             Verb::Model => self.choose_model(rest),
-            Verb::Context => self.show(report::context),
-            Verb::Cost => self.show(report::cost),
+            Verb::Context => self.open_report("Context", report::context),
+            Verb::Cost => self.open_report("Cost", report::cost),
             Verb::Steering => self.steering(),
             Verb::Todos => self.show_todos(),
             Verb::Tasks => self.tasks(rest),
-            Verb::Agents => self.show(report::agents),
-            Verb::Permissions => ask(&["permissions", "list"]),
-            Verb::Hooks => ask(&["hooks", "list"]),
-            Verb::Config => ask(&["config", "list"]),
+            Verb::Agents => self.reported(AGENTS, &["agents", "list"]),
+            Verb::Permissions => self.reported(PERMISSIONS, &["permissions", "list"]),
+            Verb::Hooks => self.reported("Hooks", &["hooks", "list"]),
+            Verb::Config => self.reported("Settings", &["config", "list"]),
             Verb::Memory => self.say(MEMORY),
             Verb::Init => vec![self.send(INIT.trim(), &[], Delivery::Queue)],
             Verb::Export => self.export(rest),
-            Verb::Status => self.show(report::status),
-            Verb::Doctor => ask(&["doctor"]),
+            Verb::Status => self.open_report("Status", report::status),
+            Verb::Doctor => self.reported("Doctor", &["doctor"]),
             Verb::Theme => self.theme(rest),
             Verb::Vim => self.toggle_vim(),
             Verb::Exit => self.quit(Exit::Quit),
         }
     }
 
-    /// Puts what a report says into the transcript.
-    fn show(&mut self, report: impl FnOnce(&Self) -> Vec<Line<'static>>) -> Vec<Effect> {
-        let mut rows = vec![Line::default()];
-        rows.extend(report(self));
-        self.put(rows);
-        Vec::new()
+    /// Asks for what another command of the program prints, to be read on a page.
+    fn reported(&mut self, title: &'static str, words: &[&str]) -> Vec<Effect> {
+        self.remark("one moment …");
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        vec![Effect::Ask(Request::Report { title, words })]
     }
 
     fn say(&mut self, text: &str) -> Vec<Effect> {
@@ -117,7 +121,7 @@ impl App {
         if self.state.todos.is_empty() {
             return self.say("The todo list is empty.");
         }
-        self.show(|app| cell::todos(&app.state.todos, usize::MAX, &app.look.paper()))
+        self.open_report("Todo list", |app| cell::todos(&app.state.todos, usize::MAX, &app.look.paper()))
     }
 
     fn tasks(&mut self, rest: &str) -> Vec<Effect> {
@@ -132,14 +136,14 @@ impl App {
             }
             return vec![Effect::Send(Command::StopTask(id.to_owned()))];
         }
-        self.show(report::tasks)
+        self.open_report("Background tasks", report::tasks)
     }
 
     fn export(&mut self, file: &str) -> Vec<Effect> {
         let id = self.info.id.to_string();
         let file = if file.is_empty() { format!("tiller-{id}.html") } else { file.to_owned() };
         self.tell(Level::Info, &format!("The session is written to {file}"));
-        ask(&["inspect", &id, "--html", &file])
+        self.reported("Export", &["inspect", &id, "--html", &file])
     }
 
     fn theme(&mut self, name: &str) -> Vec<Effect> {
@@ -156,8 +160,4 @@ impl App {
         self.tell(Level::Info, if self.vim { "Vim keys are on." } else { "Vim keys are off." });
         vec![Effect::Ask(Request::Keep { key: "terminal.vim".to_owned(), value: self.vim.to_string() })]
     }
-}
-
-fn ask(words: &[&str]) -> Vec<Effect> {
-    vec![Effect::Ask(Request::Report(words.iter().map(|&word| word.to_owned()).collect()))]
 }

@@ -3,3 +3,4 @@
 mod frames;
 mod stage;
 mod verbs;
+mod views;

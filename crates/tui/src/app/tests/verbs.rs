@@ -146,7 +146,9 @@ fn commands_do_what_they_say() {
     let mut run = |text: &str| {
         stage.write(&format!("{text} "));
         stage.press(KeyCode::Enter);
-        (stage.sent(), stage.shown())
+        let shown = stage.shown();
+        stage.press(KeyCode::Esc);
+        (stage.sent(), shown)
     };
     assert_eq!(run("/plan look around").0, ["SetMode(Plan)", "Steer look around"]);
     assert_eq!(run("/model opus").0, ["SetModel(\"opus\")"]);

@@ -21,6 +21,7 @@ use crate::text::{paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 use remember::Remember;
+pub(crate) use remember::described as change_in_words;
 
 /// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

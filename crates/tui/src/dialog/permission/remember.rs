@@ -91,7 +91,8 @@ fn has_scope(update: &Update) -> bool {
     !matches!(update, Update::SetMode { .. })
 }
 
-fn described(update: &Update) -> String {
+/// A change in a few words.
+pub(crate) fn described(update: &Update) -> String {
     match update {
         Update::SetMode { mode: Mode::AcceptEdits, .. } => "accept all edits of this session".to_owned(),
         Update::SetMode { mode, .. } => format!("work in mode {mode}"),

@@ -1,0 +1,238 @@
+//! Views of the program itself: one at a time, with all keys for itself until it is closed.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+use tiller_protocol::entry::{Level, Queued};
+
+use super::queue::Change;
+use super::rewind::Offer;
+use super::{App, Effect, Exit};
+use crate::cell::content_text;
+use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said};
+use crate::host::Request;
+use crate::panel::{Page, Panel, PanelOutcome, Resume, SessionRow};
+use crate::text::{clean, fit, paragraphs};
+use crate::theme::{Palette, Theme};
+use crate::view::View;
+
+/// A view of the program itself.
+pub(super) enum Overlay {
+    Choice(Choice, Subject),
+    Panel(Panel),
+    Page(Page, Content),
+}
+
+/// What is chosen.
+pub(super) enum Subject {
+    Palette,
+    Queued(Vec<Queued>),
+    Change(Box<Queued>),
+    Rewind(Offer),
+}
+
+/// What stands on a page.
+pub(super) enum Content {
+    /// It changes while it is looked at.
+    Live(Report),
+    /// It was said once.
+    Text(String),
+    /// What changes comes first.
+    Both(Report, String),
+}
+
+/// Makes lines of what is known now.
+pub(super) type Report = fn(&App) -> Vec<Line<'static>>;
+
+impl Content {
+    fn lines(&self, app: &App, columns: u16) -> Vec<Line<'static>> {
+        let written = |text: &str| paragraphs(text, columns, app.look.theme.text);
+        match self {
+            Self::Live(report) => report(app),
+            Self::Text(text) => written(text),
+            Self::Both(report, text) => {
+                let mut lines = report(app);
+                lines.push(Line::default());
+                lines.extend(written(text));
+                lines
+            }
+        }
+    }
+}
+
+impl App {
+    /// Opens a page that follows what happens.
+    pub(super) fn open_report(&mut self, title: &str, report: Report) -> Vec<Effect> {
+        self.open_page(title, Content::Live(report))
+    }
+
+    pub(super) fn open_page(&mut self, title: &str, content: Content) -> Vec<Effect> {
+        self.overlay = Some(Overlay::Page(Page::new(title, Arc::clone(&self.keys)), content));
+        Vec::new()
+    }
+
+    pub(super) fn open(&mut self, panel: Panel) -> Vec<Effect> {
+        self.overlay = Some(Overlay::Panel(panel));
+        Vec::new()
+    }
+
+    pub(super) fn press_in_overlay(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let effects = match &mut self.overlay {
+            Some(Overlay::Choice(choice, _)) => {
+                let outcome = choice.handle(key);
+                self.settle_choice(outcome)
+            }
+            Some(Overlay::Panel(panel)) => {
+                let outcome = panel.handle(key);
+                self.settle_panel(outcome)
+            }
+            Some(Overlay::Page(page, _)) => {
+                let outcome = page.handle(key);
+                if outcome == PanelOutcome::Closed {
+                    self.forget_rewind();
+                }
+                self.settle_panel(outcome)
+            }
+            None => Vec::new(),
+        };
+        if self.overlay.is_none() {
+            // The key that closed it may be pressed twice; a question behind it has to be seen first.
+            self.pending.shield();
+        }
+        effects
+    }
+
+    /// What a line can answer to the view that is open.
+    pub(super) fn overlay_form(&self) -> Option<Form> {
+        self.overlay.as_ref().map(|overlay| match overlay {
+            Overlay::Choice(choice, _) => choice.form(),
+            Overlay::Panel(panel) => panel.form(),
+            Overlay::Page(..) => Form::default(),
+        })
+    }
+
+    /// Takes the answer of a line.
+    pub(super) fn answer_overlay(&mut self, said: &Said) -> Vec<Effect> {
+        match &self.overlay {
+            Some(Overlay::Choice(choice, _)) => {
+                let outcome = choice.say(said);
+                self.settle_choice(outcome)
+            }
+            Some(Overlay::Panel(panel)) => {
+                let outcome = panel.say(said);
+                self.settle_panel(outcome)
+            }
+            Some(Overlay::Page(..)) | None => self.close_overlay(),
+        }
+    }
+
+    pub(super) fn overlay_view(&self, columns: u16, height: u16, theme: &Theme) -> Option<View> {
+        let overlay = self.overlay.as_ref()?;
+        let waiting = match self.pending.len() {
+            0 => None,
+            1 => Some("1 question waits until this is closed".to_owned()),
+            count => Some(format!("{count} questions wait until this is closed")),
+        };
+        let waiting = waiting.filter(|_| height > 3).map(|text| Line::styled(text, theme.warning));
+        let room = height.saturating_sub(u16::from(waiting.is_some()));
+        let mut view = View::of(waiting.into_iter().collect());
+        view.push(match overlay {
+            Overlay::Choice(choice, _) => choice.view(columns, room, theme),
+            Overlay::Panel(panel) => panel.view(columns, room, theme),
+            Overlay::Page(page, content) => page.view(content.lines(self, columns), columns, room, theme),
+        });
+        Some(view)
+    }
+
+    fn settle_choice(&mut self, outcome: ChoiceOutcome) -> Vec<Effect> {
+        match outcome {
+            ChoiceOutcome::Chosen(index) => match self.overlay.take() {
+                Some(Overlay::Choice(_, subject)) => self.chosen(subject, index),
+                _ => Vec::new(),
+            },
+            ChoiceOutcome::Cancelled => self.close_overlay(),
+            ChoiceOutcome::Handled | ChoiceOutcome::Ignored => Vec::new(),
+        }
+    }
+
+    fn settle_panel(&mut self, outcome: PanelOutcome) -> Vec<Effect> {
+        match outcome {
+            PanelOutcome::Resume(id) => {
+                self.overlay = None;
+                if id == self.info.id { Vec::new() } else { self.quit(Exit::Resume(id)) }
+            }
+            PanelOutcome::GoBack(target) => self.preview_rewind(target),
+            PanelOutcome::Closed => self.close_overlay(),
+            PanelOutcome::Handled | PanelOutcome::Ignored => Vec::new(),
+        }
+    }
+
+    pub(super) fn close_overlay(&mut self) -> Vec<Effect> {
+        self.overlay = None;
+        Vec::new()
+    }
+
+    fn chosen(&mut self, subject: Subject, index: usize) -> Vec<Effect> {
+        match subject {
+            Subject::Queued(waiting) => {
+                if let Some(queued) = waiting.get(index) {
+                    self.choose_change(queued.clone());
+                }
+                Vec::new()
+            }
+            Subject::Change(queued) => match Change::ALL.get(index) {
+                Some(change) => self.change_queued(&queued, *change),
+                None => Vec::new(),
+            },
+            Subject::Palette => match Palette::ALL.get(index) {
+                Some(palette) => self.set_palette(*palette),
+                None => Vec::new(),
+            },
+            Subject::Rewind(offer) => offer.order(index).map(Effect::Send).into_iter().collect(),
+        }
+    }
+
+    pub(super) fn choose_session(&mut self, sessions: Vec<SessionRow>) -> Vec<Effect> {
+        if sessions.is_empty() {
+            self.tell(Level::Info, "There is no other session yet.");
+            return Vec::new();
+        }
+        self.open(Panel::Resume(Resume::new(sessions, Arc::clone(&self.keys))))
+    }
+
+    pub(super) fn choose_queued(&mut self, waiting: Vec<Queued>) {
+        let label =
+            |queued: &Queued| ChoiceOption::plain(clean(&content_text(&queued.content)).replace('\n', " "));
+        let choice = self.choice("Which one?", waiting.iter().map(label).collect());
+        self.overlay = Some(Overlay::Choice(choice, Subject::Queued(waiting)));
+    }
+
+    pub(super) fn choose_change(&mut self, queued: Queued) {
+        let title = fit(&clean(&content_text(&queued.content)).replace('\n', " "), 60);
+        let options = Change::ALL.iter().map(|change| ChoiceOption::plain(change.label(&queued))).collect();
+        let choice = self.choice(&title, options);
+        self.overlay = Some(Overlay::Choice(choice, Subject::Change(Box::new(queued))));
+    }
+
+    pub(super) fn choose_palette(&mut self) -> Vec<Effect> {
+        let options = Palette::ALL.iter().map(|palette| ChoiceOption::plain(palette.name())).collect();
+        let current =
+            Palette::ALL.iter().position(|palette| *palette == self.look.theme.palette).unwrap_or(0);
+        let choice = self.choice("Which colours?", options).marking(current);
+        self.overlay = Some(Overlay::Choice(choice, Subject::Palette));
+        Vec::new()
+    }
+
+    /// A choice that needs no explanation.
+    pub(super) fn choice(&self, title: &str, options: Vec<ChoiceOption>) -> Choice {
+        let body: Render = Arc::new(|_, _| Vec::<Line<'static>>::new());
+        Choice::new(title, body, options, Arc::clone(&self.keys))
+    }
+
+    pub(super) fn set_palette(&mut self, palette: Palette) -> Vec<Effect> {
+        self.look.theme = Theme::new(palette);
+        let keep = Request::Keep { key: "terminal.theme".to_owned(), value: palette.name().to_owned() };
+        vec![Effect::Ask(keep), Effect::Redraw]
+    }
+}

@@ -1,0 +1,163 @@
+//! Views of the program itself, and who gets Esc.
+
+use crossterm::event::KeyCode;
+use serde_json::json;
+use tiller_protocol::ask::{Ask, PermissionAsk};
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::Outcome;
+use tiller_protocol::id::{AskId, EntryId};
+use tiller_protocol::rewind::{
+    FileDifference, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget,
+};
+use uuid::Uuid;
+
+use super::stage::Stage;
+use crate::host::Reply;
+
+fn run(stage: &mut Stage, command: &str) {
+    stage.write(&format!("{command} "));
+    stage.press(KeyCode::Enter);
+}
+
+fn permission(number: u128) -> Event {
+    let ask = PermissionAsk {
+        call: "c1".into(),
+        tool: "Bash".to_owned(),
+        input: json!({"command": format!("make {number}")}),
+        reason: "no rule allows it".to_owned(),
+        blocked_path: None,
+        suggestions: Vec::new(),
+        would_cover: Vec::new(),
+        leaves_sandbox: false,
+        agent: None,
+    };
+    Event::Asked(AskId(Uuid::from_u128(number)), Ask::Permission(ask))
+}
+
+// VERB-02: Esc closes what is open, and only then stops.
+#[test]
+fn esc_closes_what_is_open_before_it_stops() {
+    let mut stage = Stage::new(80, 30);
+    stage.begin_turn("work");
+    for command in ["/help", "/steering", "/context", "/cost", "/status", "/tasks", "/theme"] {
+        run(&mut stage, command);
+        assert!(!stage.shown().contains("Enter steers"), "{command}:\n{}", stage.shown());
+        stage.press(KeyCode::Esc);
+        assert!(stage.shown().contains("Enter steers"), "{command}:\n{}", stage.shown());
+    }
+    stage.app.on_reply(Reply::Report { title: "Agents", text: "Explore".to_owned() });
+    assert!(stage.shown().contains("No sub-agent is at work."), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.sent(), [""; 0], "the agent works on");
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.sent(), ["Interrupt"]);
+}
+
+#[test]
+fn questions_behind_a_view_are_counted_and_need_a_look() {
+    let mut stage = Stage::new(80, 30);
+    stage.begin_turn("work");
+    run(&mut stage, "/cost");
+    stage.event(permission(1));
+    stage.event(permission(2));
+    assert!(stage.shown().contains("2 questions wait until this is closed"), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    stage.press(KeyCode::Esc);
+    let shown = stage.shown();
+    assert!(shown.contains("1 of 2") && shown.contains("make 1"), "{shown}");
+    assert_eq!(stage.sent(), [""; 0], "a key that is pressed twice answers nothing");
+    stage.wait(1);
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.sent().len(), 1);
+    assert!(stage.shown().contains("make 2"), "{}", stage.shown());
+}
+
+#[test]
+fn a_report_does_not_get_into_the_way_of_writing() {
+    let mut stage = Stage::new(80, 30);
+    stage.write("half a thou");
+    stage.app.on_reply(Reply::Report { title: "Doctor", text: "all is well".to_owned() });
+    stage.write("ght");
+    assert!(stage.shown().contains("all is well"), "{}", stage.shown());
+    assert_eq!(stage.app.input.text(), "half a thought");
+}
+
+fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
+    stage.begin_turn("make the parser faster");
+    stage.end_turn(Outcome::Success);
+    run(stage, "/rewind");
+    stage.press(KeyCode::Enter);
+    let to = RewindTarget::Prompt(EntryId(Uuid::from_u128(1)));
+    let order = RewindOrder { to, part: RewindPart::Both, act: RewindAct::Preview };
+    assert!(stage.sent().last().is_some_and(|sent| sent.contains("Preview")));
+    let prompt = Some("make the parser faster".to_owned());
+    let left = vec![("/work/big.bin".into(), "it was too large to be kept".to_owned())];
+    stage.event(Event::Rewind(Box::new(RewindReport { order, prompt, files, left })));
+}
+
+fn changed() -> Vec<FileDifference> {
+    let texts = |now: &str, then: &str| Some((now.to_owned(), then.to_owned()));
+    let file = |path: &str, change, texts| FileDifference { path: path.into(), change, texts };
+    vec![
+        file(
+            "/work/src/parse.rs",
+            "modified",
+            texts("fn parse() {\n    fast()\n}\n", "fn parse() {\n    slow()\n}\n"),
+        ),
+        file("/work/notes.md", "removed", texts("a note\n", "")),
+        file("/work/tool.sh", "mode", None),
+    ]
+}
+
+// UNDO-02: the difference is seen first.
+#[test]
+fn going_back_is_looked_at_first() {
+    let mut stage = Stage::new(100, 30);
+    preview(&mut stage, changed());
+    insta::assert_snapshot!(stage.shown());
+    stage.press(KeyCode::Enter);
+    assert!(stage.sent().last().is_some_and(|sent| sent.contains("Both") && sent.contains("Carry")));
+}
+
+#[test]
+fn going_back_on_a_narrow_terminal() {
+    let mut stage = Stage::new(40, 24);
+    preview(&mut stage, changed());
+    insta::assert_snapshot!(stage.shown());
+}
+
+#[test]
+fn without_changed_files_only_the_conversation_goes_back() {
+    let mut stage = Stage::new(80, 24);
+    preview(&mut stage, Vec::new());
+    let shown = stage.shown();
+    assert!(shown.contains("No file differs") && !shown.contains("2. "), "{shown}");
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.sent(), [""; 0]);
+}
+
+#[test]
+fn nothing_goes_back_while_a_turn_runs() {
+    let mut stage = Stage::new(80, 24);
+    stage.begin_turn("work");
+    run(&mut stage, "/rewind");
+    assert!(stage.shown().contains("Stop the running turn first (esc)"), "{}", stage.shown());
+}
+
+// Esc pressed twice in a row while nothing runs; a key between them is another matter.
+#[test]
+fn esc_twice_opens_the_list_of_prompts() {
+    let mut stage = Stage::new(80, 24);
+    stage.begin_turn("work");
+    stage.press(KeyCode::Esc);
+    stage.end_turn(Outcome::Interrupted);
+    stage.press(KeyCode::Esc);
+    assert!(stage.shown().contains("press esc again to go back"), "{}", stage.shown());
+    stage.write("x");
+    stage.press(KeyCode::Esc);
+    assert!(!stage.shown().contains("before which prompt"), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    assert!(stage.shown().contains("before which prompt"), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.app.input.text(), "x");
+}

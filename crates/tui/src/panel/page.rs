@@ -1,0 +1,59 @@
+//! A page that is only read: what a command reports.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+
+use super::PanelOutcome;
+use crate::dialog::{Scroll, title};
+use crate::keys::{Action, Context, Keymap};
+use crate::text::fit_line;
+use crate::theme::Theme;
+use crate::view::View;
+
+/// The frame around lines that may be more than fit.
+#[derive(Debug)]
+pub struct Page {
+    title: String,
+    scroll: Scroll,
+    keys: Arc<Keymap>,
+}
+
+impl Page {
+    /// A page with this title.
+    #[must_use]
+    pub fn new(title: impl Into<String>, keys: Arc<Keymap>) -> Self {
+        Self { title: title.into(), scroll: Scroll::default(), keys }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
+        match self.keys.action(Context::Dialog, &key) {
+            Some(Action::Cancel | Action::Accept) => return PanelOutcome::Closed,
+            Some(Action::Next) => self.scroll.step(true),
+            Some(Action::Previous) => self.scroll.step(false),
+            Some(action) if self.scroll.act(action) => {}
+            _ => return PanelOutcome::Ignored,
+        }
+        PanelOutcome::Handled
+    }
+
+    /// The part of the lines that fits.
+    #[must_use]
+    pub fn view(&self, lines: Vec<Line<'static>>, columns: u16, height: u16, theme: &Theme) -> View {
+        let mut shown = vec![title(&self.title, columns, theme.accent)];
+        let rows = usize::from(height).saturating_sub(2);
+        let fits = lines.len() <= rows;
+        shown.extend(self.scroll.window(lines, rows, columns, theme));
+        if !theme.is_printed {
+            let keys = |action| self.keys.hint(action);
+            let read_on =
+                if fits { String::new() } else { format!("{} read on · ", keys(Action::PageDown)) };
+            let hint = format!("{read_on}{} close", keys(Action::Cancel));
+            shown.push(Line::styled(hint, theme.dim));
+        }
+        shown.truncate(height.into());
+        View::of(shown.into_iter().map(|line| fit_line(line, columns.into())).collect())
+    }
+}
