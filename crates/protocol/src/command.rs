@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ask::{Answer, Ask};
 use crate::block::RawBlock;
+use crate::compaction::Trigger;
 use crate::entry::{Delivery, Entry};
 use crate::hook::HostHooks;
 use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
@@ -57,6 +58,16 @@ pub enum Command {
         /// What to do.
         order: McpOrder,
     },
+    /// Fold the conversation into a summary: at once, or before the next request if a turn is running. What came of it
+    /// is told by [`Event::CompactionEnded`]; the entry [`Compacted`](crate::entry::Body::Compacted) says what was kept
+    /// and dropped.
+    Compact {
+        /// What the user wants of the summary.
+        instructions: Option<String>,
+    },
+    /// Take the last compaction back, as long as the user has said nothing since: the conversation is sent as a whole
+    /// again. Only while no turn is running.
+    UndoCompaction,
     /// Run hooks of the host's, too.
     AddHooks(Vec<HostHooks>),
     /// No more input will come: finish what is running and queued, then end.
@@ -212,6 +223,18 @@ pub enum Event {
     Asked(AskId, Ask),
     /// A question no longer needs an answer.
     Resolved(AskId),
+    /// The conversation is being folded into a summary.
+    CompactionStarted {
+        /// Who wants it.
+        trigger: Trigger,
+        /// An estimate of the tokens of a request so far.
+        tokens: u64,
+    },
+    /// That is over. Entries tell what it has done.
+    CompactionEnded {
+        /// Why the conversation was not folded, if it was not.
+        failure: Option<String>,
+    },
     /// What going back has changed, or would change.
     Rewind(Box<RewindReport>),
     /// A command could not be carried out.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::block::RawBlock;
+use crate::compaction::{Cleared, Compacted};
 use crate::effect::Effect;
 use crate::hook::HookRecord;
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
@@ -66,6 +67,10 @@ pub enum Body {
     Hook(HookRecord),
     /// Something was mended so that the next request is acceptable.
     Repaired(Repair),
+    /// The conversation was folded into a summary.
+    Compacted(Box<Compacted>),
+    /// Old results were cleared.
+    Cleared(Cleared),
     /// Conversation or files went back to an earlier prompt.
     Rewound(Rewound),
     /// The turn is over.
@@ -80,7 +85,12 @@ impl Body {
     pub fn is_message(&self) -> bool {
         matches!(
             self,
-            Self::User(_) | Self::Assistant(_) | Self::Result(_) | Self::Attachment(_) | Self::Notice(_)
+            Self::User(_)
+                | Self::Assistant(_)
+                | Self::Result(_)
+                | Self::Attachment(_)
+                | Self::Notice(_)
+                | Self::Compacted(_)
         )
     }
 }
@@ -139,7 +149,7 @@ impl UserMessage {
     /// Whether the user wrote it; the rest is hidden from view.
     #[must_use]
     pub fn is_hidden(&self) -> bool {
-        self.origin == Origin::Harness
+        matches!(self.origin, Origin::Harness | Origin::Summary)
     }
 }
 
@@ -153,6 +163,8 @@ pub enum Origin {
     Queued,
     /// Added by Tiller: sent to the model, hidden from the user's view.
     Harness,
+    /// Stands in place of messages that were folded; hidden as well.
+    Summary,
 }
 
 /// One finished block of the model's answer. Blocks of one response share the message id.

@@ -6,6 +6,7 @@
 pub mod ask;
 pub mod block;
 pub mod command;
+pub mod compaction;
 pub mod effect;
 pub mod entry;
 pub mod env;

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::block::RawBlock;
+use crate::compaction::Compacted;
 use crate::effect::Effect;
-use crate::entry::{AssistantBlock, Body, CallResult, Cause, Entry, Origin, UserMessage};
+use crate::entry::{AssistantBlock, Body, CallResult, Cause, Entry, Level, Origin, UserMessage};
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
 
 /// Fields every line of a session repeats.
@@ -86,6 +87,25 @@ struct UserFields {
     origin: Origin,
     #[serde(rename = "isMeta", default, skip_serializing_if = "std::ops::Not::not")]
     is_meta: bool,
+    #[serde(rename = "isCompactSummary", default, skip_serializing_if = "std::ops::Not::not")]
+    is_summary: bool,
+}
+
+/// The word by which readers know where a conversation was folded.
+const BOUNDARY: &str = "compact_boundary";
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BoundaryFields<C> {
+    subtype: String,
+    level: Level,
+    content: String,
+    compact_metadata: C,
+}
+
+#[derive(Deserialize)]
+struct Subtype {
+    subtype: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -148,6 +168,8 @@ pub fn write(entry: &Entry, envelope: &Envelope<'_>) -> Result<String, LineError
         Body::Assistant(block) => line("assistant", entry, envelope, assistant_fields(block)),
         Body::Attachment(body) => line("attachment", entry, envelope, body),
         Body::Notice(body) => line("system", entry, envelope, body),
+        Body::Compacted(body) => line("system", entry, envelope, boundary_fields(body)),
+        Body::Cleared(body) => line("cleared", entry, envelope, body),
         Body::Opened(body) => line("session", entry, envelope, body),
         Body::Response(body) => line("response", entry, envelope, body),
         Body::Effect(body) => line("effect", entry, envelope, body),
@@ -205,7 +227,8 @@ fn read_body(kind: &str, text: &str) -> Result<Body, serde_json::Error> {
         "user" => read_user(text)?,
         "assistant" => read_assistant(text)?,
         "attachment" => Body::Attachment(serde_json::from_str(text)?),
-        "system" => Body::Notice(serde_json::from_str(text)?),
+        "system" => read_system(text)?,
+        "cleared" => Body::Cleared(serde_json::from_str(text)?),
         "session" => Body::Opened(serde_json::from_str(text)?),
         "response" => Body::Response(serde_json::from_str(text)?),
         "effect" => Body::Effect(serde_json::from_str(text)?),
@@ -255,7 +278,26 @@ fn user_fields(message: &UserMessage) -> UserFields {
         message: Role { role: "user".to_owned(), content: message.content.clone() },
         origin: message.origin,
         is_meta: message.is_hidden(),
+        is_summary: message.origin == Origin::Summary,
     }
+}
+
+fn boundary_fields(compacted: &Compacted) -> BoundaryFields<&Compacted> {
+    BoundaryFields {
+        subtype: BOUNDARY.to_owned(),
+        level: Level::Info,
+        content: "The conversation was compacted.".to_owned(),
+        compact_metadata: compacted,
+    }
+}
+
+fn read_system(text: &str) -> Result<Body, serde_json::Error> {
+    let Subtype { subtype } = serde_json::from_str(text)?;
+    if subtype != BOUNDARY {
+        return Ok(Body::Notice(serde_json::from_str(text)?));
+    }
+    let fields: BoundaryFields<Compacted> = serde_json::from_str(text)?;
+    Ok(Body::Compacted(Box::new(fields.compact_metadata)))
 }
 
 fn result_fields(result: &CallResult) -> ResultFields {

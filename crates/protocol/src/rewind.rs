@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compaction::Folded;
 use crate::effect::{FileSeen, SkillUse, Todo};
 use crate::id::{EntryId, SnapshotId};
 use crate::state::State;
@@ -20,6 +21,9 @@ pub struct Rewound {
     /// What has become of the files, if they went back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesBack>,
+    /// The compaction that was undone, if it was that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfolded: Option<EntryId>,
 }
 
 /// The conversation as it goes on: a view of the log, and the state that belongs to it.
@@ -41,6 +45,12 @@ pub struct ConversationBack {
     /// What the model has seen of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<FileSeen>,
+    /// Files that were seen in results that were cleared since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_sight: Vec<PathBuf>,
+    /// Where it was last folded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folded: Option<Folded>,
 }
 
 impl ConversationBack {
@@ -54,6 +64,8 @@ impl ConversationBack {
             todos: state.todos.clone(),
             skills: state.skills.clone(),
             seen: state.files.iter().cloned().collect(),
+            out_of_sight: state.files.out_of_sight().cloned().collect(),
+            folded: state.folded,
         }
     }
 

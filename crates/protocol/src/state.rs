@@ -1,17 +1,18 @@
 //! Session state: the fold of a log. [`State::apply`] is its only writer.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::compaction::{Cleared, Compacted, Folded};
 use crate::effect::{Effect, FileSeen, LineRange, SkillUse, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
-use crate::rewind::Rewound;
+use crate::rewind::{Rewound, Stretch};
 use crate::usage::Usage;
 
 /// Files remembered at most; the least recently seen is forgotten first.
@@ -62,6 +63,12 @@ pub struct State {
     pub last_usage: Option<Usage>,
     /// Whether a turn was begun and not ended.
     pub turn_open: bool,
+    /// Stretches of the log that are no part of the conversation.
+    pub abandoned: Vec<Stretch>,
+    /// Where the conversation was last folded.
+    pub folded: Option<Folded>,
+    /// The number of the entry with which results were last cleared.
+    pub cleared: Option<u64>,
 }
 
 /// A call that waits for its result.
@@ -108,18 +115,33 @@ impl Spent {
 
 /// What the model has seen of which file; bounded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Files(IndexMap<PathBuf, FileSeen>);
+pub struct Files {
+    seen: IndexMap<PathBuf, FileSeen>,
+    /// Those whose content stood in results that were cleared since.
+    out_of_sight: BTreeSet<PathBuf>,
+}
 
 impl Files {
     /// What was seen of a file.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<&FileSeen> {
-        self.0.get(path)
+        self.seen.get(path)
     }
 
     /// The files, least recently seen first.
     pub fn iter(&self) -> impl Iterator<Item = &FileSeen> {
-        self.0.values()
+        self.seen.values()
+    }
+
+    /// What was seen of a file and still stands in the conversation.
+    #[must_use]
+    pub fn in_sight(&self, path: &Path) -> Option<&FileSeen> {
+        self.get(path).filter(|_| !self.out_of_sight.contains(path))
+    }
+
+    /// Files that were seen, but whose content no longer stands in the conversation.
+    pub fn out_of_sight(&self) -> impl Iterator<Item = &PathBuf> {
+        self.out_of_sight.iter()
     }
 
     /// The same with what these effects say about files.
@@ -134,21 +156,31 @@ impl Files {
         match effect {
             Effect::FileSeen(seen) => self.see(seen.clone()),
             Effect::FileForgotten { path } => {
-                self.0.shift_remove(path);
+                self.seen.shift_remove(path);
+                self.out_of_sight.remove(path);
             }
             _ => {}
         }
     }
 
+    fn lose_sight<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) {
+        let known = paths.into_iter().filter(|path| self.seen.contains_key(*path));
+        self.out_of_sight.extend(known.cloned());
+    }
+
     fn see(&mut self, mut seen: FileSeen) {
-        if let Some(before) = self.0.shift_remove(&seen.path)
+        let was_in_sight = !self.out_of_sight.remove(&seen.path);
+        if let Some(before) = self.seen.shift_remove(&seen.path)
             && before.fingerprint == seen.fingerprint
+            && was_in_sight
         {
             seen.lines = joined(before.lines, seen.lines);
         }
-        self.0.insert(seen.path.clone(), seen);
-        if self.0.len() > FILES_REMEMBERED {
-            self.0.shift_remove_index(0);
+        self.seen.insert(seen.path.clone(), seen);
+        if self.seen.len() > FILES_REMEMBERED
+            && let Some((path, _)) = self.seen.shift_remove_index(0)
+        {
+            self.out_of_sight.remove(&path);
         }
     }
 }
@@ -168,9 +200,12 @@ impl State {
         }
         match &entry.body {
             Body::Opened(opened) => self.open(opened),
-            Body::User(_) => {
+            Body::User(message) => {
                 self.delivered(entry.id);
                 self.turn_open = true;
+                if let Some(folded) = self.folded.as_mut().filter(|_| !message.is_hidden()) {
+                    folded.spoken_since = true;
+                }
             }
             Body::Assistant(block) => {
                 if let Some(call) = block.block.as_tool_use() {
@@ -206,12 +241,14 @@ impl State {
                     _ => {}
                 }
             }
-            Body::Notice(_)
-            | Body::Epoch(_)
-            | Body::Decision(_)
-            | Body::Hook(_)
-            | Body::Repaired(_)
-            | Body::Unknown(_) => {}
+            Body::Compacted(compacted) => self.fold_conversation(entry, compacted),
+            Body::Cleared(cleared) => self.clear(entry.seq, cleared),
+            Body::Epoch(_) => {
+                if let Some(folded) = &mut self.folded {
+                    folded.until.get_or_insert(entry.seq);
+                }
+            }
+            Body::Notice(_) | Body::Decision(_) | Body::Hook(_) | Body::Repaired(_) | Body::Unknown(_) => {}
         }
     }
 
@@ -227,6 +264,24 @@ impl State {
         self.queue.retain(|queued| queued.id != id);
     }
 
+    /// What belongs to the user or to the project stays; what the model has seen of files is out of its sight.
+    fn fold_conversation(&mut self, entry: &Entry, compacted: &Compacted) {
+        self.files = Arc::new(Files::default());
+        self.last_usage = None;
+        self.folded = Some(Folded {
+            id: entry.id,
+            seq: entry.seq,
+            until: None,
+            kept_from: compacted.kept.as_ref().map(|kept| kept.from),
+            spoken_since: false,
+        });
+    }
+
+    fn clear(&mut self, seq: u64, cleared: &Cleared) {
+        Arc::make_mut(&mut self.files).lose_sight(&cleared.out_of_sight);
+        self.cleared = Some(seq);
+    }
+
     /// Mode, rules and costs are the user's and stay; what belongs to the conversation goes back with it.
     fn rewind(&mut self, rewound: &Rewound) {
         let Some(back) = &rewound.conversation else { return };
@@ -237,6 +292,9 @@ impl State {
         self.files = Arc::new(Files::default());
         let files = Arc::make_mut(&mut self.files);
         back.seen.iter().for_each(|seen| files.see(seen.clone()));
+        files.lose_sight(&back.out_of_sight);
+        self.abandoned.clone_from(&back.abandoned);
+        self.folded = back.folded;
         self.open_calls.clear();
         self.last_usage = None;
         self.turn_open = false;

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::compaction::{Cleared, Compacted, Kept, Trigger};
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, SkillUse, Todo, TodoStatus};
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
@@ -109,7 +110,18 @@ fn bodies() -> Vec<Body> {
                 ..ConversationBack::default()
             }),
             files: Some(FilesBack { to: SnapshotId::from("s"), undo: SnapshotId::from("u") }),
+            unfolded: Some(id),
         }),
+        Body::Compacted(Box::new(Compacted {
+            trigger: Trigger::Manual,
+            pre_tokens: 9,
+            summary: "s".into(),
+            restored: vec!["todo".into()],
+            kept: Some(Kept { first: id, from: 3, messages: 1, tokens: 2 }),
+            ..Compacted::default()
+        })),
+        Body::User(UserMessage { content: vec![RawBlock::text("sum")], origin: Origin::Summary }),
+        Body::Cleared(Cleared { calls: vec![CallId::from("c")], tokens: 5, out_of_sight: vec!["/f".into()] }),
         Body::Epoch(Epoch {
             reason: "start".into(),
             key: "k".into(),

@@ -7,17 +7,20 @@
 //! Invariant: whatever is pushed, [`Conversation::messages`] pairs every call with exactly one result in the message
 //! that follows, and never sends a result without its call.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::compaction::{Cleared, Compacted};
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Entry, Epoch, Orphaned, Repair, UserMessage,
 };
 use tiller_protocol::id::{EntryId, MessageId};
 
 use crate::attachment::catalog;
+use crate::compaction::replacement;
 use crate::disarm::disarm;
 use crate::lint::{self, Totals};
 use crate::message::{self, Message, Role};
@@ -40,6 +43,15 @@ pub struct Conversation {
     thinkers: Vec<Arc<str>>,
     /// Messages the previous request had.
     sent: usize,
+    /// The end of a conversation that is being folded: it stands behind what takes the place of the rest.
+    held: Option<Held>,
+}
+
+/// What is kept as it is when a conversation is folded.
+#[derive(Clone, Debug)]
+struct Held {
+    response: Option<OpenResponse>,
+    after: Open,
 }
 
 /// A user-role message that is still growing.
@@ -101,6 +113,8 @@ impl Conversation {
             Body::Result(result) => self.result(entry.id, result),
             Body::Orphaned(orphaned) => self.orphan(orphaned),
             Body::Epoch(epoch) => self.epoch(epoch),
+            Body::Compacted(compacted) => self.fold(compacted),
+            Body::Cleared(cleared) => self.clear(cleared),
             _ => Vec::new(),
         }
     }
@@ -136,6 +150,13 @@ impl Conversation {
         let open =
             self.response.as_ref().filter(|response| response.has_thinking()).map(|response| &response.model);
         self.thinkers.iter().chain(open).any(|thinker| **thinker != *model)
+    }
+
+    /// Whether the provider waits for reasoning to come back together with the results of its calls: as long as that is
+    /// so, none can be left out.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.response.as_ref().is_some_and(OpenResponse::has_thinking) && !self.after.results.is_empty()
     }
 
     /// Number of messages.
@@ -279,7 +300,61 @@ impl Conversation {
         self.lead.clone_from(&epoch.user_context);
         self.sent = 0;
         self.forget_thinking();
+        self.release();
         Vec::new()
+    }
+
+    /// Everything said so far is sent no more, apart from what is kept.
+    fn fold(&mut self, compacted: &Compacted) -> Vec<Repair> {
+        let held = compacted.kept.as_ref().and_then(|kept| self.hold(kept.first));
+        *self = Self { lead: self.lead.take(), held, ..Self::default() };
+        Vec::new()
+    }
+
+    /// Takes out the end of the conversation from an entry on, if it has not been closed.
+    fn hold(&mut self, first: EntryId) -> Option<Held> {
+        let begins = |response: &OpenResponse| response.blocks.first().is_some_and(|(id, _)| *id == first);
+        if self.response.as_ref().is_some_and(begins) {
+            return Some(Held { response: self.response.take(), after: std::mem::take(&mut self.after) });
+        }
+        let open = if self.response.is_some() { &mut self.after } else { &mut self.before };
+        let at = open.rest.iter().position(|(id, _)| *id == first)?;
+        let rest = open.rest.split_off(at);
+        Some(Held { response: None, after: Open { results: Vec::new(), rest } })
+    }
+
+    /// What takes the place of the folded part is complete: what was kept follows.
+    fn release(&mut self) {
+        let Some(Held { response, after }) = self.held.take() else { return };
+        match response {
+            Some(mut response) => {
+                response.blocks.retain(|(_, block)| !block.is_thinking());
+                self.response = Some(response);
+                self.after = after;
+            }
+            None => self.before.absorb(after),
+        }
+    }
+
+    /// Puts a note in the place of results.
+    fn clear(&mut self, cleared: &Cleared) -> Vec<Repair> {
+        let calls: HashSet<String> =
+            cleared.calls.iter().map(|call| lint::safe_id(call.as_str()).into_owned()).collect();
+        let closed = std::mem::take(&mut self.closed);
+        self.rewire(closed.into_iter().map(|message| message.with_cleared(&calls, replacement())));
+        for (_, call, block) in self.before.results.iter_mut().chain(&mut self.after.results) {
+            if calls.contains(call) {
+                *block = message::cleared(block, replacement());
+            }
+        }
+        Vec::new()
+    }
+
+    /// Closes messages anew.
+    fn rewire(&mut self, messages: impl IntoIterator<Item = Message>) {
+        self.wire.clear();
+        self.closed.clear();
+        messages.into_iter().for_each(|message| self.close(message));
     }
 
     /// A new response begins: the one before is complete. What followed it stays open, in case the new one is void.
@@ -308,9 +383,8 @@ impl Conversation {
                 _ => kept.push(message),
             }
         }
-        self.wire.clear();
         self.thinkers.clear();
-        kept.into_iter().for_each(|message| self.close(message));
+        self.rewire(kept);
         if let Some(response) = &mut self.response {
             response.blocks.retain(|(_, block)| !block.is_thinking());
         }

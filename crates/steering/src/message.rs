@@ -1,5 +1,7 @@
 //! One message of a request, as the bytes that are sent.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use serde::Deserialize;
 use tiller_protocol::block::RawBlock;
@@ -83,6 +85,27 @@ impl Message {
         Self::new(self.role, content.iter().filter(|block| !block.is_thinking()))
     }
 
+    /// The same message with a note in the place of the results of some calls.
+    pub(crate) fn with_cleared(self, calls: &HashSet<String>, note: &str) -> Self {
+        let is_among = |block: &RawBlock| {
+            let value = block.to_value();
+            value["type"] == "tool_result"
+                && value["tool_use_id"].as_str().is_some_and(|id| calls.contains(id))
+        };
+        if self.role == Role::Assistant {
+            return self;
+        }
+        let Ok(Content { content }) = serde_json::from_slice(&self.json) else { return self };
+        if !content.iter().any(is_among) {
+            return self;
+        }
+        let blocks: Vec<RawBlock> = content
+            .into_iter()
+            .map(|block| if is_among(&block) { cleared(&block, note) } else { block })
+            .collect();
+        Self::new(self.role, &blocks).unwrap_or(self)
+    }
+
     fn spliced(&self, parts: &[&[u8]], blocks: usize) -> Self {
         let mut json = Vec::with_capacity(self.json.len() + 256);
         json.extend_from_slice(self.role.opening().as_bytes());
@@ -90,6 +113,13 @@ impl Message {
         json.extend_from_slice(CLOSING.as_bytes());
         Self { json: json.into(), blocks, ..self.clone() }
     }
+}
+
+/// A result with a note in the place of its content.
+pub(crate) fn cleared(result: &RawBlock, note: &str) -> RawBlock {
+    let mut value = result.to_value();
+    value["content"] = note.into();
+    RawBlock::from_value(&value)
 }
 
 /// A message with a cache breakpoint on its last block. The provider does not count the mark as content.

@@ -19,7 +19,7 @@ pub use share::{Sent, Share, block_size, tokens};
 pub use source::Source;
 
 use crate::block::RawBlock;
-use crate::entry::{Attachment, Body, Entry, Epoch, UserMessage};
+use crate::entry::{Attachment, Body, Entry, Epoch, Origin, UserMessage};
 use crate::id::EntryId;
 use crate::usage::StopReason;
 use place::Progress;
@@ -28,6 +28,8 @@ use place::Progress;
 pub const USER_CONTEXT: &str = "user_context";
 /// The kind of messages that the loop writes in the user's role.
 pub const HIDDEN_MESSAGE: &str = "hidden_message";
+/// The kind of the message that stands in place of what was folded.
+pub const COMPACT_SUMMARY: &str = "compact_summary";
 
 /// One thing that Tiller added to the conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,6 +151,7 @@ impl Ledger {
     fn addition(&mut self, entry: &Entry) -> Option<Addition> {
         let told = match &entry.body {
             Body::Attachment(attachment) => Told::attached(attachment),
+            Body::User(message) if message.origin == Origin::Summary => Told::summary(message),
             Body::User(message) if message.is_hidden() => Told::hidden(message, self.last_stop.as_ref()),
             Body::Epoch(epoch) => Told::leading(epoch)?,
             _ => return None,
@@ -203,6 +206,17 @@ impl Told {
             kind: HIDDEN_MESSAGE.to_owned(),
             source: Source::Loop,
             why,
+            text: text(&message.content),
+            bytes: message.content.iter().map(block_size).sum(),
+            forged: 0,
+        }
+    }
+
+    fn summary(message: &UserMessage) -> Self {
+        Self {
+            kind: COMPACT_SUMMARY.to_owned(),
+            source: Source::Compaction,
+            why: "the conversation was folded".to_owned(),
             text: text(&message.content),
             bytes: message.content.iter().map(block_size).sum(),
             forged: 0,

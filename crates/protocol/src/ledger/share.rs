@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::block::RawBlock;
+use crate::compaction::Compacted;
 use crate::entry::{Attachment, Body, Entry, Epoch};
 use crate::id::EntryId;
 
@@ -111,6 +112,10 @@ impl Sent {
             Body::Epoch(epoch) => self.epoch(epoch),
             Body::Orphaned(orphaned) => orphaned.ids.iter().for_each(|id| self.forget(*id)),
             Body::TurnEnded(_) => self.recent.clear(),
+            Body::Compacted(compacted) => self.fold(compacted),
+            Body::Cleared(cleared) => {
+                self.conversation = self.conversation.saturating_sub(cleared.tokens * BYTES_PER_TOKEN);
+            }
             body => {
                 if let Some(weight) = Weight::of(body) {
                     self.conversation += weight.all;
@@ -120,6 +125,13 @@ impl Sent {
                 }
             }
         }
+    }
+
+    /// What was kept is known by its estimate.
+    fn fold(&mut self, compacted: &Compacted) {
+        let kept = compacted.kept.as_ref().map_or(0, |kept| kept.tokens * BYTES_PER_TOKEN);
+        (self.conversation, self.added, self.thinking) = (kept, 0, 0);
+        self.recent.clear();
     }
 
     fn forget(&mut self, id: EntryId) {

@@ -22,6 +22,8 @@ pub enum Source {
     Epoch,
     /// The loop itself.
     Loop,
+    /// The folding of the conversation.
+    Compaction,
     /// A generator of attachments.
     Generator {
         /// Which.
@@ -52,6 +54,7 @@ impl Source {
             Self::User => "user",
             Self::Epoch => "epoch",
             Self::Loop => "loop",
+            Self::Compaction => "compaction",
             Self::Generator { .. } => "generator",
         }
     }

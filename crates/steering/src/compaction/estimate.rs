@@ -16,6 +16,22 @@ pub fn text_tokens(text: &str) -> u64 {
     Size::of_text(text).tokens()
 }
 
+/// An estimate of the tokens that an entry takes in a request.
+#[must_use]
+pub fn entry_tokens(entry: &Entry) -> u64 {
+    size_of(entry).tokens()
+}
+
+fn size_of(entry: &Entry) -> Size {
+    match &entry.body {
+        Body::User(message) => Size::of_blocks(&message.content),
+        Body::Attachment(attachment) => Size::of_blocks(&attachment.rendered),
+        Body::Result(result) => Size::of_blocks(&result.content),
+        Body::Assistant(block) if block.api_error.is_none() => Size::of_blocks([&block.block]),
+        _ => Size::default(),
+    }
+}
+
 /// What something takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
@@ -55,6 +71,8 @@ pub struct Gauge {
     /// What the provider counted with the last answer.
     reported: Option<u64>,
     head: Size,
+    /// What was cleared since it was counted.
+    cleared: u64,
     /// What came after, or all of it if nothing was counted yet.
     since: Vec<Piece>,
 }
@@ -70,17 +88,21 @@ impl Gauge {
     /// Folds one more entry in.
     pub fn push(&mut self, entry: &Entry) {
         match &entry.body {
-            Body::User(message) => self.add(entry.id, None, Size::of_blocks(&message.content)),
-            Body::Attachment(attachment) => self.add(entry.id, None, Size::of_blocks(&attachment.rendered)),
-            Body::Result(result) => self.add(entry.id, None, Size::of_blocks(&result.content)),
+            Body::User(_) | Body::Attachment(_) | Body::Result(_) => self.add(entry.id, None, size_of(entry)),
             Body::Assistant(block) if block.api_error.is_none() => {
-                self.add(entry.id, Some(block.message_id.clone()), Size::of_blocks([&block.block]));
+                self.add(entry.id, Some(block.message_id.clone()), size_of(entry));
             }
             Body::Response(response) if !response.side && response.agent.is_none() => {
                 self.counted(&response.message_id, response.usage.total());
             }
             Body::Orphaned(orphaned) => self.since.retain(|piece| !orphaned.ids.contains(&piece.entry)),
             Body::Epoch(epoch) => self.head = head(epoch),
+            Body::Cleared(cleared) => self.cleared += cleared.tokens,
+            Body::Compacted(compacted) => {
+                self.cut();
+                let kept = compacted.kept.as_ref().map_or(0, |kept| kept.tokens);
+                self.add(entry.id, None, Size { characters: kept * CHARACTERS_PER_TOKEN, media: 0 });
+            }
             _ => {}
         }
     }
@@ -96,14 +118,16 @@ impl Gauge {
             return;
         }
         self.reported = Some(tokens);
+        self.cleared = 0;
         let begins = self.since.iter().position(|piece| piece.answer.as_ref() == Some(answer));
         self.since.drain(..begins.unwrap_or(self.since.len()));
         self.since.retain(|piece| piece.answer.is_none());
     }
 
     /// What was said so far is no longer sent.
-    pub fn cut(&mut self) {
+    fn cut(&mut self) {
         self.reported = None;
+        self.cleared = 0;
         self.since.clear();
     }
 
@@ -111,10 +135,11 @@ impl Gauge {
     #[must_use]
     pub fn tokens(&self) -> u64 {
         let since = self.since.iter().map(|piece| piece.size).fold(Size::default(), Size::plus);
-        match self.reported {
+        let tokens = match self.reported {
             Some(reported) => reported + since.tokens(),
             None => self.head.plus(since).tokens(),
-        }
+        };
+        tokens.saturating_sub(self.cleared)
     }
 }
 
@@ -159,11 +184,11 @@ mod tests {
 
     #[test]
     fn after_a_cut_only_what_follows_counts() {
-        let mut gauge = Gauge::default();
         let story = Story::default().prompt("go").answer("a", "x").counted("a", 9_000);
-        story.entries.iter().for_each(|entry| gauge.push(entry));
-        gauge.cut();
-        assert_eq!(gauge.tokens(), 0);
+        assert_eq!(gauge(&story.clone().fold(0)), 0);
+        assert_eq!(gauge(&story.clone().fold(70).prompt("four")), 71);
+        assert_eq!(gauge(&story.clone().clear(&["1"], 4_000).prompt("four")), 5_001);
+        assert_eq!(gauge(&story.clear(&["1"], 4_000).answer("b", "x").counted("b", 5_100)), 5_100);
     }
 
     proptest! {

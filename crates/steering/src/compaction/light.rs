@@ -1,11 +1,10 @@
 //! The light stage: old results are left out of requests, without asking a model. What they showed can be had again.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, CallResult, Entry};
-use tiller_protocol::id::{CallId, MessageId};
+use tiller_protocol::id::{CallId, EntryId, MessageId};
 
 use super::estimate::{Size, text_tokens};
 
@@ -27,24 +26,31 @@ pub fn replacement() -> &'static str {
     NOTE.trim_end()
 }
 
-/// A conversation, and what of it is spoken for.
-#[derive(Clone, Copy, Debug)]
-pub struct Light<'a> {
-    /// All that is still sent, in order.
-    pub entries: &'a [Entry],
-    /// Results that were cleared before; they stay cleared.
-    pub cleared: &'a HashSet<CallId>,
-    /// The plan, whose text stays in sight.
-    pub plan: Option<PlanReads<'a>>,
+/// Results that could be cleared: a fold of entries that stays small.
+#[derive(Clone, Debug, Default)]
+pub struct Light {
+    /// Results of repeatable calls, in order.
+    candidates: Vec<Candidate>,
+    /// Steps so far.
+    steps: usize,
+    /// The step before the running turn.
+    turn_began: usize,
+    answer: Option<MessageId>,
+    /// The entry with which a plan was last approved.
+    approved: u64,
 }
 
-/// When a plan file was read.
-#[derive(Clone, Copy, Debug)]
-pub struct PlanReads<'a> {
-    /// The file.
-    pub file: &'a Path,
-    /// The entry with which the plan was last approved: what was read later stays. Without approval, all of it.
-    pub approved: u64,
+#[derive(Clone, Debug)]
+struct Candidate {
+    entry: EntryId,
+    seq: u64,
+    call: CallId,
+    tokens: u64,
+    files: Vec<PathBuf>,
+    /// The step it belongs to.
+    step: usize,
+    /// It was cleared before, and stays so.
+    cleared: bool,
 }
 
 /// What can be cleared.
@@ -58,59 +64,69 @@ pub struct Clearing {
     pub out_of_sight: Vec<PathBuf>,
 }
 
-struct Candidate<'a> {
-    seq: u64,
-    result: &'a CallResult,
-    /// The step it belongs to.
-    step: usize,
-}
+impl Light {
+    /// Folds one more entry in.
+    pub fn push(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::User(message) if !message.is_hidden() => self.turn_began = self.steps,
+            Body::Assistant(block) if self.answer.as_ref() != Some(&block.message_id) => {
+                self.answer = Some(block.message_id.clone());
+                self.steps += 1;
+            }
+            Body::Result(result) => self.result(entry, result),
+            Body::Effect(Effect::PlanApproved { .. }) => self.approved = entry.seq,
+            Body::Orphaned(orphaned) => {
+                self.candidates.retain(|candidate| !orphaned.ids.contains(&candidate.entry));
+            }
+            Body::Cleared(cleared) => {
+                for candidate in &mut self.candidates {
+                    candidate.cleared |= cleared.calls.contains(&candidate.call);
+                }
+            }
+            Body::Compacted(compacted) => {
+                let kept = compacted.kept.as_ref().map_or(u64::MAX, |kept| kept.from);
+                self.candidates.retain(|candidate| candidate.seq >= kept);
+            }
+            _ => {}
+        }
+    }
 
-impl Light<'_> {
-    /// What to clear now; nothing if it is not worth it.
+    fn result(&mut self, entry: &Entry, result: &CallResult) {
+        if result.effects.iter().any(|effect| matches!(effect, Effect::PlanApproved { .. })) {
+            self.approved = entry.seq;
+        }
+        if !REPEATABLE.contains(&result.tool.as_str()) {
+            return;
+        }
+        self.candidates.push(Candidate {
+            entry: entry.id,
+            seq: entry.seq,
+            call: result.call.clone(),
+            tokens: Size::of_blocks(&result.content).tokens(),
+            files: files(result).map(Path::to_owned).collect(),
+            step: self.steps,
+            cleared: false,
+        });
+    }
+
+    /// What to clear now; nothing if it is not worth it. What was read of the plan since it was last approved stays.
     #[must_use]
-    pub fn clearing(&self) -> Option<Clearing> {
-        let (candidates, turn_began, steps) = self.candidates();
-        let old = candidates.len().saturating_sub(NEWEST);
+    pub fn clearing(&self, plan: Option<&Path>) -> Option<Clearing> {
+        let old = self.candidates.len().saturating_sub(NEWEST);
         let note = text_tokens(replacement());
         let mut clearing = Clearing::default();
-        for candidate in &candidates[..old] {
-            let runs = candidate.step > turn_began && candidate.step + RUNNING_STEPS > steps;
-            let tokens = Size::of_blocks(&candidate.result.content).tokens();
-            let stays = runs || tokens <= SMALLEST || self.cleared.contains(&candidate.result.call);
-            if stays || self.shows_plan(candidate) {
+        for candidate in &self.candidates[..old] {
+            let runs = candidate.step > self.turn_began && candidate.step + RUNNING_STEPS > self.steps;
+            let shows_plan = candidate.seq > self.approved
+                && plan.is_some_and(|plan| candidate.files.iter().any(|file| file == plan));
+            if runs || shows_plan || candidate.cleared || candidate.tokens <= SMALLEST {
                 continue;
             }
-            clearing.gain += tokens.saturating_sub(note);
-            clearing.calls.push(candidate.result.call.clone());
-            clearing.out_of_sight.extend(files(candidate.result).map(Path::to_owned));
+            clearing.gain += candidate.tokens.saturating_sub(note);
+            clearing.calls.push(candidate.call.clone());
+            clearing.out_of_sight.extend(candidate.files.iter().cloned());
         }
         (clearing.gain >= LEAST_GAIN).then_some(clearing)
-    }
-
-    /// Results of repeatable calls in order, the step before the running turn, and the number of steps.
-    fn candidates(&self) -> (Vec<Candidate<'_>>, usize, usize) {
-        let (mut candidates, mut step, mut turn_began) = (Vec::new(), 0, 0);
-        let mut answer: Option<&MessageId> = None;
-        for entry in self.entries {
-            match &entry.body {
-                Body::User(message) if !message.is_hidden() => turn_began = step,
-                Body::Assistant(block) if answer != Some(&block.message_id) => {
-                    answer = Some(&block.message_id);
-                    step += 1;
-                }
-                Body::Result(result) if REPEATABLE.contains(&result.tool.as_str()) => {
-                    candidates.push(Candidate { seq: entry.seq, result, step });
-                }
-                _ => {}
-            }
-        }
-        (candidates, turn_began, step)
-    }
-
-    fn shows_plan(&self, candidate: &Candidate<'_>) -> bool {
-        self.plan.is_some_and(|plan| {
-            candidate.seq > plan.approved && files(candidate.result).any(|file| file == plan.file)
-        })
     }
 }
 
@@ -128,8 +144,14 @@ mod tests {
     use super::super::story::Story;
     use super::*;
 
-    fn clearing(story: &Story, cleared: &HashSet<CallId>) -> Option<Clearing> {
-        Light { entries: &story.entries, cleared, plan: None }.clearing()
+    fn light(story: &Story) -> Light {
+        let mut light = Light::default();
+        story.entries.iter().for_each(|entry| light.push(entry));
+        light
+    }
+
+    fn clearing(story: &Story) -> Option<Clearing> {
+        light(story).clearing(None)
     }
 
     fn names(clearing: &Clearing) -> Vec<&str> {
@@ -146,16 +168,15 @@ mod tests {
 
     #[test]
     fn old_and_large_results_go_and_the_newest_stay() {
-        let none = HashSet::new();
-        let cleared = clearing(&reads(12, 20_000), &none).unwrap();
+        let cleared = clearing(&reads(12, 20_000)).unwrap();
         assert_eq!(names(&cleared), ["0", "1", "2", "3"]);
         assert_eq!(cleared.out_of_sight[3], Path::new("/p/3.rs"));
         assert!((19_500..20_000).contains(&cleared.gain), "{}", cleared.gain);
-        assert_eq!(clearing(&reads(12, 2_000), &none), None, "they are small");
-        assert_eq!(clearing(&reads(9, 20_000), &none), None, "it is not worth it");
-        let before = HashSet::from([CallId::from("0"), CallId::from("1")]);
-        assert_eq!(clearing(&reads(12, 20_000), &before), None);
-        assert_eq!(names(&clearing(&reads(13, 20_000), &before).unwrap()), ["2", "3", "4"]);
+        assert_eq!(clearing(&reads(12, 2_000)), None, "they are small");
+        assert_eq!(clearing(&reads(9, 20_000)), None, "it is not worth it");
+        assert_eq!(clearing(&reads(12, 20_000).clear(&["0", "1"], 1)), None);
+        assert_eq!(names(&clearing(&reads(13, 20_000).clear(&["0", "1"], 1)).unwrap()), ["2", "3", "4"]);
+        assert_eq!(clearing(&reads(13, 20_000).fold(0)), None, "it is folded");
     }
 
     #[test]
@@ -166,10 +187,9 @@ mod tests {
         });
         let story = (0..20)
             .fold(story, |story, number| story.result(&number.to_string(), "Read", &"x".repeat(20_000)));
-        let none = HashSet::new();
-        assert_eq!(clearing(&story, &none), None);
+        assert_eq!(clearing(&story), None);
         let later = story.prompt("next");
-        assert_eq!(clearing(&later, &none).unwrap().calls.len(), 12, "another turn has begun");
+        assert_eq!(clearing(&later).unwrap().calls.len(), 12, "another turn has begun");
     }
 
     #[test]
@@ -178,13 +198,9 @@ mod tests {
             story.read(&number.to_string(), "/plans/p.md", &"x".repeat(20_000))
         });
         let story = story.prompt("next");
-        let none = HashSet::new();
-        let at = |approved| {
-            let plan = Some(PlanReads { file: Path::new("/plans/p.md"), approved });
-            Light { entries: &story.entries, cleared: &none, plan }.clearing()
-        };
-        assert_eq!(at(0), None);
-        assert!(at(u64::MAX).is_some());
+        let plan = Some(Path::new("/plans/p.md"));
+        assert_eq!(light(&story).clearing(plan), None);
+        assert!(light(&story.approve()).clearing(plan).is_some());
     }
 
     proptest! {
@@ -195,12 +211,12 @@ mod tests {
                 story.read(&number.to_string(), "/p/a", &"x".repeat(*size))
             });
             let story = story.prompt("next");
-            if let Some(first) = clearing(&story, &HashSet::new()) {
-                prop_assert_eq!(Some(first.clone()), clearing(&story, &HashSet::new()));
+            if let Some(first) = clearing(&story) {
+                prop_assert_eq!(Some(first.clone()), clearing(&story));
                 prop_assert!(first.gain >= LEAST_GAIN);
-                let cleared: HashSet<CallId> = first.calls.iter().cloned().collect();
-                prop_assert_eq!(cleared.len(), first.calls.len());
-                prop_assert_eq!(clearing(&story, &cleared), None);
+                let calls: Vec<&str> = names(&first);
+                prop_assert_eq!(calls.iter().collect::<std::collections::HashSet<_>>().len(), calls.len());
+                prop_assert_eq!(clearing(&story.clone().clear(&calls, first.gain)), None);
                 let newest = sizes.len() - NEWEST;
                 prop_assert!(first.calls.iter().all(|call| call.0.parse::<usize>().unwrap() < newest));
             }

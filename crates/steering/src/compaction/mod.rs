@@ -7,21 +7,25 @@ mod carry;
 mod cut;
 mod estimate;
 mod light;
+mod recall;
 mod restore;
 mod skills;
+mod standing;
 mod summary;
 mod threshold;
 mod transcript;
 
 pub use carry::{CARRIED_TOKENS, Carried, carry};
 pub use cut::cut_before;
-pub use estimate::{Gauge, MEDIA_TOKENS, text_tokens};
-pub use light::{Clearing, Light, PlanReads, replacement};
+pub use estimate::{Gauge, MEDIA_TOKENS, entry_tokens, text_tokens};
+pub use light::{Clearing, Light, replacement};
+pub use recall::{Passage, Question};
 pub use restore::{Candidate, Restored, files_to_restore, restore};
 pub use skills::skills_in_use;
-pub use summary::{Part, Trigger, request, summary_text};
+pub use standing::Standing;
+pub use summary::{Part, Replacement, request};
 pub use threshold::{Automatic, Fullness, Percent, Window};
-pub use transcript::{chunks, transcript};
+pub use transcript::{Told, chunks, in_full, transcript};
 
 #[cfg(test)]
 mod story;

@@ -9,8 +9,8 @@ use tiller_protocol::state::Files;
 
 use super::estimate::Size;
 use crate::attachment::{
-    CompactFileReference, File, FileContent, InvokedSkill, InvokedSkills, PlanFileReference, PlanMode,
-    TaskStatus, TodoAfterCompaction, attach,
+    CompactFileReference, File, FileContent, InvokedSkill, InvokedSkills, TaskStatus, TodoAfterCompaction,
+    attach,
 };
 use crate::source::{Shown, Unseen};
 
@@ -45,10 +45,8 @@ pub struct Candidate {
 pub struct Restored {
     /// The todo list.
     pub todos: Vec<Todo>,
-    /// The plan, if there is one.
-    pub plan: Option<PlanFileReference>,
-    /// Plan mode, if it is on.
-    pub plan_mode: Option<PlanMode>,
+    /// The plan and plan mode, see [`plan_after_compaction`](crate::source::plan_after_compaction).
+    pub plan: Vec<Attachment>,
     /// Skills that were used.
     pub skills: Vec<InvokedSkill>,
     /// Background tasks that are running.
@@ -56,18 +54,17 @@ pub struct Restored {
 }
 
 /// The attachments that follow a summary: files (given most recent first, shown in the order in which they were read),
-/// the todo list, the plan, plan mode, skills, tasks.
+/// the todo list, the plan, plan mode, skills, tasks. Files share this much room.
 #[must_use]
-pub fn restore(files: Vec<Candidate>, restored: &Restored) -> Vec<Attachment> {
-    let mut room = ALL_FILES_TOKENS;
+pub fn restore(files: Vec<Candidate>, restored: &Restored, room: u64) -> Vec<Attachment> {
+    let mut room = room.min(ALL_FILES_TOKENS);
     let files = files.into_iter().take(MOST_FILES).filter_map(|file| self::file(file, &mut room));
     let mut attachments: Vec<Attachment> = files.collect();
     attachments.reverse();
     if !restored.todos.is_empty() {
         attachments.push(attach(&TodoAfterCompaction::new(restored.todos.clone()), SOURCE, WHY));
     }
-    attachments.extend(restored.plan.as_ref().map(|plan| attach(plan, SOURCE, WHY)));
-    attachments.extend(restored.plan_mode.as_ref().map(|mode| attach(mode, SOURCE, WHY)));
+    attachments.extend(restored.plan.iter().cloned());
     if !restored.skills.is_empty() {
         attachments.push(attach(&InvokedSkills { skills: restored.skills.clone() }, SOURCE, WHY));
     }
@@ -108,7 +105,7 @@ mod tests {
     use tiller_protocol::effect::{FileSeen, Fingerprint, TodoStatus};
 
     use super::*;
-    use crate::attachment::ReminderType;
+    use crate::attachment::PlanFileReference;
 
     fn seen(path: &str) -> FileSeen {
         FileSeen { path: path.into(), fingerprint: Fingerprint("f".to_owned()), mtime_ms: 1, lines: None }
@@ -157,36 +154,31 @@ mod tests {
                 status: TodoStatus::Pending,
                 active_form: "Testing".to_owned(),
             }],
-            plan: Some(PlanFileReference {
-                plan_file_path: "/plan.md".into(),
-                plan_content: "1.".to_owned(),
-            }),
-            plan_mode: Some(PlanMode {
-                reminder_type: ReminderType::Full,
-                is_sub_agent: false,
-                plan_file_path: "/plan.md".into(),
-                plan_exists: true,
-                reader: Default::default(),
-            }),
+            plan: vec![attach(
+                &PlanFileReference { plan_file_path: "/plan.md".into(), plan_content: "1.".to_owned() },
+                SOURCE,
+                WHY,
+            )],
             skills: vec![skill],
             tasks: vec![task],
         };
         let gone = Candidate { path: "/p/gone".into(), shown: Err(Unseen::Missing) };
-        let attachments = restore(vec![candidate("/p/new", 4), gone, candidate("/p/old", 4)], &restored);
+        let attachments =
+            restore(vec![candidate("/p/new", 4), gone, candidate("/p/old", 4)], &restored, u64::MAX);
         assert_eq!(
             kinds(&attachments),
-            ["file", "file", "todo", "plan_file_reference", "plan_mode", "invoked_skills", "task_status"]
+            ["file", "file", "todo", "plan_file_reference", "invoked_skills", "task_status"]
         );
         assert_eq!(attachments[0].attachment["filename"], "/p/old", "the newest stands last");
         assert_eq!(attachments[0].effects, [Effect::FileSeen(seen("/p/old"))]);
-        assert!(restore(Vec::new(), &Restored::default()).is_empty());
+        assert!(restore(Vec::new(), &Restored::default(), u64::MAX).is_empty());
     }
 
     #[test]
     fn large_files_are_referred_to() {
         let large = candidate("/p/large", 16_001);
         let larger = Candidate { path: "/p/larger".into(), shown: Err(Unseen::TooLarge("/p/larger".into())) };
-        let attachments = restore(vec![large, larger], &Restored::default());
+        let attachments = restore(vec![large, larger], &Restored::default(), u64::MAX);
         assert_eq!(kinds(&attachments), ["compact_file_reference", "compact_file_reference"]);
         assert!(attachments.iter().all(|one| one.effects.is_empty()), "they were not seen");
     }
@@ -195,7 +187,7 @@ mod tests {
         #[test]
         fn files_keep_to_their_room(sizes in prop::collection::vec(0_usize..20_000, 0..9)) {
             let files = sizes.iter().enumerate().map(|(at, size)| candidate(&format!("/p/{at}"), *size));
-            let attachments = restore(files.collect(), &Restored::default());
+            let attachments = restore(files.collect(), &Restored::default(), u64::MAX);
             prop_assert_eq!(attachments.len(), sizes.len().min(MOST_FILES));
             let shown = attachments.iter().filter(|one| one.kind() == "file");
             let tokens: Vec<u64> = shown

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::compaction::{Cleared, Compacted, Kept};
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint};
 use tiller_protocol::entry::{
-    AssistantBlock, Attachment, Body, CallResult, Cause, Entry, Origin, Orphaned, Response, UserMessage,
+    AssistantBlock, Attachment, Body, CallResult, Cause, Entry, Epoch, Origin, Orphaned, Response,
+    UserMessage,
 };
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
@@ -119,6 +121,41 @@ impl Story {
             side: false,
             agent: None,
         }))
+    }
+
+    /// The conversation is folded, and its last entry is kept if it takes something.
+    pub(super) fn fold(self, kept_tokens: u64) -> Self {
+        let last = self.entries.len() as u64;
+        self.fold_keeping(last, kept_tokens)
+    }
+
+    pub(super) fn fold_keeping(self, seq: u64, tokens: u64) -> Self {
+        let first = EntryId(uuid::Uuid::from_u128(u128::from(seq)));
+        let kept = (tokens > 0).then_some(Kept { first, from: seq, messages: 1, tokens });
+        self.push(Body::Compacted(Box::new(Compacted { kept, ..Compacted::default() })))
+    }
+
+    pub(super) fn epoch(self) -> Self {
+        let nothing: std::sync::Arc<serde_json::value::RawValue> =
+            serde_json::value::to_raw_value(&json!([])).unwrap().into();
+        self.push(Body::Epoch(Epoch {
+            reason: String::new(),
+            key: String::new(),
+            system: nothing.clone(),
+            tools: nothing,
+            user_context: None,
+        }))
+    }
+
+    /// Results are cleared.
+    pub(super) fn clear(self, calls: &[&str], tokens: u64) -> Self {
+        let calls = calls.iter().map(|call| CallId::from(*call)).collect();
+        self.push(Body::Cleared(Cleared { calls, tokens, out_of_sight: Vec::new() }))
+    }
+
+    /// The user approves a plan.
+    pub(super) fn approve(self) -> Self {
+        self.push(Body::Effect(Effect::PlanApproved { path: "/plans/p.md".into() }))
     }
 
     /// What was appended last must never be sent again.

@@ -14,32 +14,77 @@ const RESULT_TOKENS: u64 = 2_000;
 /// Tokens of the input of a call.
 const INPUT_TOKENS: u64 = 500;
 
+/// What of a call and of its result is told, in tokens.
+#[derive(Clone, Copy)]
+struct Bounds {
+    input: u64,
+    result: u64,
+}
+
+const SHORT: Bounds = Bounds { input: INPUT_TOKENS, result: RESULT_TOKENS };
+const WHOLE: Bounds = Bounds { input: u64::MAX, result: u64::MAX };
+
 /// The conversation in parts, each under a heading that says whose it is. Reasoning and reminders are not among it.
 #[must_use]
 pub fn transcript<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+    told_of(entries, SHORT)
+}
+
+/// The same without leaving anything out of calls and results.
+#[must_use]
+pub fn in_full<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+    told_of(entries, WHOLE)
+}
+
+fn told_of<'a>(entries: impl IntoIterator<Item = &'a Entry>, bounds: Bounds) -> Vec<String> {
     let mut parts: Vec<(&EntryId, String)> = Vec::new();
     for entry in entries {
-        match &entry.body {
-            Body::User(message) if !message.is_hidden() => {
-                parts.extend(said("USER", &message.content).map(|part| (&entry.id, part)));
-            }
-            Body::Assistant(block) if block.api_error.is_none() => {
-                parts.extend(answered(&block.block).map(|part| (&entry.id, part)));
-            }
-            Body::Result(result) => parts.push((&entry.id, resulted(result))),
-            Body::Attachment(attachment) => parts.extend(attached(attachment).map(|part| (&entry.id, part))),
-            Body::Orphaned(orphaned) => parts.retain(|(entry, _)| !orphaned.ids.contains(entry)),
-            _ => {}
+        if let Body::Orphaned(orphaned) = &entry.body {
+            parts.retain(|(entry, _)| !orphaned.ids.contains(entry));
         }
+        parts.extend(told(entry, bounds).map(|part| (&entry.id, part.to_string())));
     }
     parts.into_iter().map(|(_, part)| part).collect()
 }
 
-fn part(heading: &str, text: &str) -> String {
-    format!("[{heading}]\n{text}")
+/// What was said with one entry, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Whose it is.
+    pub heading: String,
+    /// What it says.
+    pub text: String,
 }
 
-fn said(heading: &str, blocks: &[RawBlock]) -> Option<String> {
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "[{}]\n{}", self.heading, self.text)
+    }
+}
+
+impl Told {
+    /// All that an entry says, if it is a part of what was said, called and answered.
+    #[must_use]
+    pub fn of(entry: &Entry) -> Option<Self> {
+        told(entry, WHOLE)
+    }
+}
+
+fn told(entry: &Entry, bounds: Bounds) -> Option<Told> {
+    match &entry.body {
+        Body::User(message) if !message.is_hidden() => said("USER", &message.content),
+        Body::Assistant(block) if block.api_error.is_none() => answered(&block.block, bounds),
+        Body::Result(result) => Some(resulted(result, bounds)),
+        Body::Attachment(attachment) => attached(attachment),
+        _ => None,
+    }
+}
+
+fn part(heading: &str, text: &str) -> Told {
+    Told { heading: heading.to_owned(), text: text.to_owned() }
+}
+
+fn said(heading: &str, blocks: &[RawBlock]) -> Option<Told> {
     let text = words(blocks);
     (!text.trim().is_empty()).then(|| part(heading, &text))
 }
@@ -52,23 +97,23 @@ fn words(blocks: &[RawBlock]) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-fn answered(block: &RawBlock) -> Option<String> {
+fn answered(block: &RawBlock, bounds: Bounds) -> Option<Told> {
     if let Some(call) = block.as_tool_use() {
-        let input = shortened(&call.input.to_string(), INPUT_TOKENS);
+        let input = shortened(&call.input.to_string(), bounds.input);
         return Some(part(&format!("CALL OF {}: {}", call.name, call.id), &input));
     }
     let text = block.as_text().filter(|text| !text.trim().is_empty())?;
     Some(part("ASSISTANT", &text))
 }
 
-fn resulted(result: &CallResult) -> String {
+fn resulted(result: &CallResult, bounds: Bounds) -> Told {
     let failed = if result.is_error { ", failed" } else { "" };
     let heading = format!("TOOL RESULT: {}{failed}", result.call);
-    part(&heading, &shortened(&words(&result.content), RESULT_TOKENS))
+    part(&heading, &shortened(&words(&result.content), bounds.result))
 }
 
 /// What the user sent meanwhile is the user's; a mentioned file is named, since it can be read again.
-fn attached(attachment: &Attachment) -> Option<String> {
+fn attached(attachment: &Attachment) -> Option<Told> {
     let content = &attachment.attachment;
     if attachment.queued_id().is_some() {
         let blocks: Vec<RawBlock> = match &content["prompt"] {

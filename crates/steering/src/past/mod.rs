@@ -84,6 +84,7 @@ impl Past {
             Body::Result(result) => self.result(result),
             Body::Attachment(attachment) => self.attached(attachment),
             Body::Effect(effect) => self.effect(effect),
+            Body::Compacted(_) => self.fold(),
             _ => {}
         }
     }
@@ -167,14 +168,12 @@ impl Past {
         *told = Told { times: told.times + 1, turn, last };
     }
 
-    /// The same after the conversation was folded: what the model no longer sees may be told anew, what is a matter of
-    /// counting goes on.
-    #[must_use]
-    pub fn after_compaction(&self) -> Self {
-        let mut past = Self { instructions: BTreeSet::new(), texts: Texts::default(), ..self.clone() };
-        past.told.retain(|kind, _| !OUT_OF_SIGHT.contains(&kind.as_str()));
-        past.plan = PlanPast::default();
-        past
+    /// The conversation was folded: what the model no longer sees may be told anew, what is a matter of counting goes on.
+    fn fold(&mut self) {
+        self.instructions.clear();
+        self.texts = Texts::default();
+        self.told.retain(|kind, _| !OUT_OF_SIGHT.contains(&kind.as_str()));
+        self.plan = PlanPast::default();
     }
 
     /// Turns since a kind was last told; absent when it never was.

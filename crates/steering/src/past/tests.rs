@@ -27,6 +27,11 @@ impl Story {
         self
     }
 
+    fn fold(mut self) -> Self {
+        self.push(Body::Compacted(Box::default()));
+        self
+    }
+
     fn hidden(mut self) -> Self {
         let content = vec![RawBlock::text("go on")];
         self.push(Body::User(UserMessage { content, origin: Origin::Harness }));
@@ -258,7 +263,7 @@ fn after_a_fold_the_present_may_be_told_anew_and_counts_go_on() {
         .attach(json!({"type": "todo_reminder"}))
         .attach(json!({"type": "collab_notification", "newest": "7"}))
         .attach(json!({"type": "task_status", "taskId": "bash_1", "status": "failed"}));
-    let past = story.past.after_compaction();
+    let past = story.clone().fold().past;
     assert!(story.past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
     assert!(!past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
     assert_eq!((past.times("output_style"), past.last("output_style")), (0, &Value::Null));

@@ -117,7 +117,8 @@ impl Gathered {
 
 /// Whether the model has seen at least this of the same content.
 fn is_known(files: &Files, shown: &FileSeen) -> bool {
-    let Some(known) = files.get(&shown.path).filter(|known| known.fingerprint == shown.fingerprint) else {
+    let Some(known) = files.in_sight(&shown.path).filter(|known| known.fingerprint == shown.fingerprint)
+    else {
         return false;
     };
     match (known.lines, shown.lines) {
