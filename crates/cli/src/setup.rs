@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use tiller_config::{AgentDefinition, config_dir, tool_concurrency};
-use tiller_engine::{AgentLimits, Limits, PromptChoice, Setup, Start, store};
+use tiller_engine::{AgentLimits, CompactionChoice, Limits, PromptChoice, Setup, Start, store};
 use tiller_model::name::{Names, Provider, asks_for_long_context};
 use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
+use tiller_steering::compaction::Percent;
 use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry};
 
 use crate::args::{Args, InputFormat};
@@ -106,6 +107,10 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
         steering: steering::choice(args, &settings, env, &config_dir),
+        compaction: CompactionChoice {
+            automatic: settings.auto_compact_enabled.value,
+            threshold: Percent::new(settings.auto_compact_threshold_pct.value),
+        },
         env: settings::variables(&settings, env),
         config_dir,
     };

@@ -135,6 +135,13 @@ impl Layers {
 fn environment(env: &Env) -> Settings {
     Settings {
         streaming_tool_execution: env.var("TILLER_STREAMING_TOOL_EXECUTION").map(is_yes),
+        auto_compact_enabled: env
+            .var_or_alias("TILLER_DISABLE_AUTOCOMPACT", "DISABLE_AUTO_COMPACT")
+            .filter(|said| is_yes(said))
+            .map(|_| false),
+        auto_compact_threshold_pct: env
+            .var("TILLER_AUTOCOMPACT_PCT")
+            .and_then(|said| said.trim().parse().ok()),
         diagnostics: env.var("TILLER_DIAGNOSTICS").map(is_yes),
         ..Settings::default()
     }

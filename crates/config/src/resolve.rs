@@ -8,9 +8,9 @@ use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
 use crate::definition::{
-    DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY, DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING,
-    DEFAULT_STYLE, DEFAULT_VIM, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest,
-    Settings, TerminalTheme,
+    DEFAULT_AUTO_COMPACT, DEFAULT_AUTO_COMPACT_PCT, DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY,
+    DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE, DEFAULT_VIM, DEFAULT_WAIT_MS,
+    HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings, TerminalTheme,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -29,6 +29,10 @@ pub struct Resolved {
     pub fallback_model: Sourced<Option<String>>,
     /// Whether calls start while the model is still writing.
     pub streaming_tool_execution: Sourced<bool>,
+    /// Whether the conversation is folded by itself.
+    pub auto_compact_enabled: Sourced<bool>,
+    /// How full the context is then, in percent.
+    pub auto_compact_threshold_pct: Sourced<u64>,
     /// Variables for commands.
     pub env: BTreeMap<String, Sourced<String>>,
     /// Rules, mode and directories.
@@ -155,6 +159,9 @@ impl Resolved {
             model: stack.highest(|s| s.model.clone(), DEFAULT_MODEL.to_owned()),
             fallback_model: stack.highest(|s| s.fallback_model.clone().map(Some), None),
             streaming_tool_execution: stack.highest(|s| s.streaming_tool_execution, DEFAULT_STREAMING),
+            auto_compact_enabled: stack.highest(|s| s.auto_compact_enabled, DEFAULT_AUTO_COMPACT),
+            auto_compact_threshold_pct: stack
+                .highest(|s| s.auto_compact_threshold_pct, DEFAULT_AUTO_COMPACT_PCT),
             env: stack.named(|s| &s.env),
             permissions: ResolvedPermissions {
                 allow: stack.all(|s| &s.permissions.allow),

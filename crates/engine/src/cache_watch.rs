@@ -28,6 +28,10 @@ pub(crate) struct Head {
     pub(crate) epoch: String,
     /// Whether reasoning was left out that was sent before.
     pub(crate) thinking_dropped: bool,
+    /// Where the conversation was last folded.
+    pub(crate) folded: Option<u64>,
+    /// Where results were last cleared.
+    pub(crate) cleared: Option<u64>,
 }
 
 impl CacheWatch {
@@ -46,6 +50,10 @@ impl Entry {
     fn cause(&self, head: &Head, now: Timestamp) -> &'static str {
         if self.head.model != head.model {
             "the model was switched"
+        } else if self.head.folded != head.folded {
+            "the conversation was compacted"
+        } else if self.head.cleared != head.cleared {
+            "old results were cleared"
         } else if self.head.epoch != head.epoch {
             "the system prompt or the list of tools changed"
         } else if self.head.thinking_dropped != head.thinking_dropped {
@@ -63,7 +71,13 @@ mod tests {
     use super::*;
 
     fn head(model: &str) -> Head {
-        Head { model: model.to_owned(), epoch: "e".to_owned(), thinking_dropped: false }
+        Head {
+            model: model.to_owned(),
+            epoch: "e".to_owned(),
+            thinking_dropped: false,
+            folded: None,
+            cleared: None,
+        }
     }
 
     fn usage(read: u64, written: u64) -> Usage {
@@ -97,6 +111,14 @@ mod tests {
             watch.observe(dropped, &usage(0, 150), minute(11)),
             Some("earlier reasoning was left out")
         );
+        let mut watch = CacheWatch::default();
+        watch.observe(head("a"), &usage(0, 100), minute(0));
+        let cleared = Head { cleared: Some(7), ..head("a") };
+        let cause = watch.observe(cleared.clone(), &usage(50, 40), minute(1));
+        assert_eq!(cause, Some("old results were cleared"));
+        let folded = Head { folded: Some(9), epoch: "g".to_owned(), ..cleared };
+        let cause = watch.observe(folded, &usage(0, 60), minute(1));
+        assert_eq!(cause, Some("the conversation was compacted"));
     }
 
     #[test]

@@ -13,12 +13,15 @@ use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 use tiller_sandbox::Confinement;
-use tiller_tools::{AgentOrder, AgentState, Delegated, Host, Leave, Refused, WebSearchRequest};
+use tiller_tools::{
+    AgentOrder, AgentState, Delegated, Host, Leave, RecallRequest, Recalled, Refused, WebSearchRequest,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Delegation;
 use crate::executor::{Line, News};
 use crate::leave::WayOut;
+use crate::recall::Past;
 use crate::services::Services;
 
 /// The provider's search tool.
@@ -131,6 +134,22 @@ impl Host for CallHost {
         known.map(|known| known.shown()).collect()
     }
 
+    fn recall(&self, order: RecallRequest) -> BoxFuture<'static, Result<Recalled, String>> {
+        let (folded, abandoned) = {
+            let lead = self.services.lead.borrow();
+            (lead.folded, lead.abandoned.clone())
+        };
+        let archive = self.services.archive.clone();
+        async move {
+            let Some(folded) = folded else { return Ok(Recalled::default()) };
+            let past = Past { archive, folded, abandoned };
+            // A long log takes a while to read.
+            let looked_up = tokio::task::spawn_blocking(move || past.recall(&order)).await;
+            looked_up.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
     fn stop_agent(&self, id: &str) -> bool {
         self.services.agents.as_ref().is_some_and(|agents| agents.book.stop(id))
     }
@@ -221,7 +240,7 @@ impl Side {
     }
 }
 
-fn user_message(text: &str) -> Bytes {
+pub(crate) fn user_message(text: &str) -> Bytes {
     Bytes::from(json!({"role": "user", "content": [{"type": "text", "text": text}]}).to_string())
 }
 

@@ -10,16 +10,18 @@ use tiller_protocol::id::{AgentId, EntryId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
+use tiller_steering::compaction::Room;
 use tiller_steering::past::Past;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::archive::Archive;
 use crate::store::{LogWriter, StoreError};
 
 /// Tiller's version, as logs and requests name it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a log was folded into.
-pub(crate) type Folds = (State, Conversation, Arc<Past>);
+pub(crate) type Folds = (State, Conversation, Arc<Past>, Room);
 
 /// A session's log with everything derived from it.
 pub(crate) struct Journal {
@@ -28,6 +30,10 @@ pub(crate) struct Journal {
     pub(crate) conversation: Conversation,
     /// What sources of attachments need to know; shared with those that are looking at it.
     pub(crate) past: Arc<Past>,
+    /// How full the context is.
+    pub(crate) room: Room,
+    /// Everything that was appended.
+    pub(crate) archive: Archive,
     pub(crate) git_branch: Option<String>,
     agent: Option<AgentId>,
     env: Env,
@@ -40,11 +46,23 @@ impl Journal {
     pub(crate) fn new(
         env: Env,
         session: SessionId,
-        (state, conversation, past): Folds,
-        writer: Option<LogWriter>,
+        (state, conversation, past, room): Folds,
+        (archive, writer): (Archive, Option<LogWriter>),
         events: UnboundedSender<Event>,
     ) -> Self {
-        Self { session, state, conversation, past, git_branch: None, agent: None, env, writer, events }
+        Self {
+            session,
+            state,
+            conversation,
+            past,
+            room,
+            archive,
+            git_branch: None,
+            agent: None,
+            env,
+            writer,
+            events,
+        }
     }
 
     /// The same for a sub-agent of the session.
@@ -80,8 +98,10 @@ impl Journal {
     fn take_in(&mut self, entry: Entry) -> Result<Arc<Entry>, StoreError> {
         self.state.apply(&entry);
         Arc::make_mut(&mut self.past).push(&entry);
+        self.room.push(&entry);
         let repairs = self.conversation.push(&entry);
         let entry = Arc::new(entry);
+        self.archive.keep(&entry);
         self.tell(Event::Appended(Arc::clone(&entry)));
         for repair in repairs {
             self.append(Body::Repaired(repair))?;

@@ -4,6 +4,7 @@
 //! and receive events; nothing else is shared.
 
 mod agent;
+mod archive;
 mod budget;
 mod cache_watch;
 mod confinement;
@@ -20,6 +21,7 @@ mod next;
 mod partial;
 pub mod plan;
 pub mod policy;
+mod recall;
 mod services;
 mod session;
 mod sight;
@@ -36,4 +38,4 @@ pub use hook::{
 };
 pub use journal::VERSION;
 pub use language::{LanguageChoice, doubt_about_server};
-pub use session::{PromptChoice, Session, Setup, Start, SteeringChoice};
+pub use session::{CompactionChoice, PromptChoice, Session, Setup, Start, SteeringChoice};

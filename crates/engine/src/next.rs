@@ -61,6 +61,8 @@ pub(crate) enum Next {
     Resume,
     /// Ask the model to go on with an answer that was cut.
     ContinueCut,
+    /// Fold the conversation, and let the model go on: its window is full.
+    MakeRoom,
     /// Hear the Stop hooks: the model is done.
     StopHooks,
     /// Deliver what the user sent meanwhile, and ask the model again.
@@ -81,10 +83,6 @@ pub(crate) fn next(facts: &Facts) -> Next {
                 facts.refusal.clone().unwrap_or_else(|| "the provider declined to answer".to_owned());
             return Next::End(Outcome::Refused { message }, None);
         }
-        Some(StopReason::ContextWindowExceeded) => {
-            let message = "the model's context window is full; start a new session".to_owned();
-            return Next::End(Outcome::Error { message, status: None }, None);
-        }
         _ => {}
     }
     if let Some(message) = &facts.hook_stop {
@@ -96,10 +94,14 @@ pub(crate) fn next(facts: &Facts) -> Next {
             StopHooks::Passed => Next::End(Outcome::PlanHandedOver { plan, path }, None),
         };
     }
-    if facts.calls > 0 {
-        return Next::Sample;
-    }
     match facts.stop {
+        Some(StopReason::ContextWindowExceeded) if facts.continuations < MAX_CONTINUATIONS => Next::MakeRoom,
+        Some(StopReason::ContextWindowExceeded) => {
+            let message =
+                "the model's context window is full again and again; start a new session".to_owned();
+            Next::End(Outcome::Error { message, status: None }, None)
+        }
+        _ if facts.calls > 0 => Next::Sample,
         Some(StopReason::PauseTurn) if facts.continuations < MAX_PAUSES => Next::Resume,
         Some(StopReason::MaxTokens) if facts.continuations < MAX_CONTINUATIONS => Next::ContinueCut,
         _ if facts.stop_hooks == StopHooks::Due => Next::StopHooks,
@@ -152,7 +154,7 @@ mod tests {
         let others = [
             Facts { abort: Some(Abort::Interrupted), ..facts(StopReason::EndTurn) },
             facts(StopReason::Refusal),
-            facts(StopReason::ContextWindowExceeded),
+            Facts { continuations: MAX_CONTINUATIONS, ..facts(StopReason::ContextWindowExceeded) },
             stopped.clone(),
         ];
         for facts in others {
@@ -178,6 +180,7 @@ mod tests {
     fn cut_and_paused_answers_go_on_within_limits() {
         assert_eq!(next(&facts(StopReason::PauseTurn)), Next::Resume);
         assert_eq!(next(&facts(StopReason::MaxTokens)), Next::ContinueCut);
+        assert_eq!(next(&facts(StopReason::ContextWindowExceeded)), Next::MakeRoom);
         let tired = Facts { continuations: MAX_CONTINUATIONS, ..facts(StopReason::MaxTokens) };
         assert_eq!(next(&tired), Next::StopHooks);
         let endless = Facts { continuations: MAX_PAUSES, ..facts(StopReason::PauseTurn) };

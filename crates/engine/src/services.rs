@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::Agents;
+use crate::archive::Archive;
 use crate::budget::Budget;
 use crate::confinement::Confiner;
 use crate::executor::{Asked, Classifier};
@@ -34,6 +35,8 @@ pub(crate) struct Services {
     pub(crate) budget: Arc<Budget>,
     /// What sub-agents take over from this one.
     pub(crate) lead: watch::Receiver<Lead>,
+    /// All that this agent has ever said and done.
+    pub(crate) archive: Archive,
     /// Levels above this agent.
     pub(crate) depth: u32,
     pub(crate) registry: Registry,

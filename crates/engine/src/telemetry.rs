@@ -1,7 +1,9 @@
 //! Measurements of the loop, written to the local debug log. Nothing leaves the machine.
 
+use tiller_protocol::compaction::Compacted;
 use tiller_protocol::id::ChainId;
 use tiller_steering::pipeline::{Measurement, Output};
+use uuid::Uuid;
 
 /// One measurement.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub(crate) enum Telemetry<'a> {
     ResponseKeyword,
     SteeringAnswered { count: usize },
     AttachmentCompute(&'a Measurement),
+    AutoCompactSucceeded { original_count: usize, compacted_count: usize, marker: &'a Compacted },
+    PostAutocompactTurn { turn: Uuid, counter: u32 },
 }
 
 /// Writes a measurement with the step it belongs to.
@@ -79,6 +83,21 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
                     error = true
                 ),
             }
+        }
+        Telemetry::AutoCompactSucceeded { original_count, compacted_count, marker } => {
+            event!(
+                "tiller_auto_compact_succeeded",
+                trigger = marker.trigger.word(),
+                originalCount = original_count,
+                compactedCount = compacted_count,
+                preTokens = marker.pre_tokens,
+                postTokens = marker.post_tokens,
+                summaryInputTokens = marker.usage.input_tokens,
+                summaryOutputTokens = marker.usage.output_tokens
+            );
+        }
+        Telemetry::PostAutocompactTurn { turn, counter } => {
+            event!("tiller_post_autocompact_turn", turnId = turn.to_string(), turnCounter = counter);
         }
         Telemetry::ModeCycled { to } => {
             event!("tiller_mode_cycle", to = to);

@@ -113,10 +113,54 @@ pub trait Host: Send + Sync {
         Vec::new()
     }
 
+    /// Looks up what was folded away. The error is a text for the model.
+    fn recall(&self, _order: RecallRequest) -> BoxFuture<'static, Result<Recalled, String>> {
+        Box::pin(async { Ok(Recalled::default()) })
+    }
+
     /// Stops a background agent. False if there is none of that name at work.
     fn stop_agent(&self, _id: &str) -> bool {
         false
     }
+}
+
+/// What is to be looked up of what was folded away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecallRequest {
+    /// Passages with these words.
+    Search {
+        /// The words.
+        query: String,
+    },
+    /// All of one passage.
+    Entry {
+        /// Its number.
+        entry: u64,
+        /// The character to begin with.
+        offset: usize,
+    },
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recalled {
+    /// The passages, best first.
+    pub passages: Vec<Passage>,
+    /// How many more there were.
+    pub left_out: usize,
+}
+
+/// Something that was said, called or answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Its number.
+    pub entry: u64,
+    /// When it was.
+    pub at: String,
+    /// Whose it is.
+    pub whose: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// Work for a sub-agent.

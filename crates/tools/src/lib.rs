@@ -38,6 +38,7 @@ mod bash;
 mod bash_output;
 mod bound;
 mod kill_shell;
+mod recall;
 mod shells;
 mod task;
 mod task_output;
@@ -46,7 +47,10 @@ mod todo_write;
 mod web_fetch;
 mod web_search;
 
-pub use cx::{AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, ToolCx, View, WebSearchRequest};
+pub use cx::{
+    AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, Passage, RecallRequest, Recalled, ToolCx,
+    View, WebSearchRequest,
+};
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
 pub use tool::{Description, Done, Tool, ToolError};
 pub use workspace::resolve_links;
@@ -68,6 +72,7 @@ pub use bash::{Bash, BashInput, Refused};
 pub use bash_output::{BashOutput, BashOutputInput};
 pub use bound::bound;
 pub use kill_shell::{KillShell, KillShellInput};
+pub use recall::{Recall, RecallInput};
 pub use shells::{ShellError, ShellInfo, ShellState, Shells};
 pub use task::{AgentLine, Task, TaskInput};
 pub use task_output::{TaskOutput, TaskOutputInput};
@@ -111,5 +116,5 @@ pub const ONLY_WITH_USER: [&str; 2] = [EnterPlanMode::NAME, AskUserQuestion::NAM
 /// All built-in tools, in the order in which the model sees them.
 #[must_use]
 pub fn built_in() -> Registry {
-    plan_tools(web_tools(shell_tools(file_tools(Registry::default()))).with(TodoWrite))
+    plan_tools(web_tools(shell_tools(file_tools(Registry::default()))).with(TodoWrite)).with(Recall)
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_config::config_dir;
-use tiller_engine::{Limits, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice};
+use tiller_engine::{
+    CompactionChoice, Limits, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice,
+};
 use tiller_model::name::{Names, Provider};
 use tiller_model::recording::Player;
 use tiller_model::{Catalog, Model, Thinking};
@@ -114,6 +116,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         effort: None,
         betas: Vec::new(),
         steering: SteeringChoice::default(),
+        compaction: CompactionChoice::default(),
         env,
     })
 }

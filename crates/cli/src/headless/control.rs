@@ -15,6 +15,7 @@ use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
 
 use super::background::{Calls, stop_task};
+use super::compact;
 use super::consult::{self, EditedPlan, Pending, Yes};
 use super::initialize::initialize;
 use super::tally::Tally;
@@ -191,6 +192,10 @@ impl Control {
         let mut commands = Vec::new();
         if frame.priority.as_deref() == Some("now") {
             commands.push(Command::Interrupt);
+        }
+        if let Some(command) = compact::command(&content) {
+            commands.push(command);
+            return Reaction { commands, ..Reaction::default() };
         }
         // An id that is not a UUID cannot name an entry; the message gets one of ours.
         let id = frame.uuid.and_then(|id| id.parse().ok()).unwrap_or_else(|| EntryId(self.terms.env.fresh()));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tiller_model::Catalog;
+use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{AssistantBlock, Attachment, CallResult, Entry, Notice, Outcome};
 use tiller_protocol::id::SessionId;
 use tiller_protocol::state::ModelSpent;
@@ -64,7 +65,7 @@ impl Frames {
         json!({
             "type": "system", "subtype": "init", "session_id": self.session, "uuid": self.uuid(),
             "cwd": self.facts.cwd, "model": model, "tools": self.facts.tools, "mcp_servers": [],
-            "permissionMode": tally.state.mode, "slash_commands": [], "agents": self.facts.agents, "skills": [], "plugins": [],
+            "permissionMode": tally.state.mode, "slash_commands": ["compact"], "agents": self.facts.agents, "skills": [], "plugins": [],
             "apiKeySource": self.facts.api_key_source, "claude_code_version": PROTOCOL_LEVEL,
             "tiller_version": tiller_engine::VERSION, "output_style": "default", "betas": self.facts.betas,
             "capabilities": ["interrupt_receipt_v1"],
@@ -142,6 +143,19 @@ impl Frames {
         json!({
             "type": "system", "subtype": notice.subtype, "level": notice.level, "content": notice.content,
             "uuid": entry.id, "session_id": self.session,
+        })
+    }
+
+    /// Where the conversation was folded, and what of it is left.
+    pub(crate) fn boundary(&self, entry: &Entry, compacted: &Compacted) -> Value {
+        let kept = compacted.kept.as_ref().map_or(0, |kept| kept.messages);
+        json!({
+            "type": "system", "subtype": "compact_boundary", "uuid": entry.id, "session_id": self.session,
+            "compact_metadata": {
+                "trigger": compacted.trigger, "pre_tokens": compacted.pre_tokens,
+                "post_tokens": compacted.post_tokens, "folded_messages": compacted.folded_messages,
+                "kept_messages": kept, "carried_prompts": compacted.carried, "restored": compacted.restored,
+            },
         })
     }
 

@@ -131,7 +131,9 @@ fn answer(tally: &Tally, agents: &[(String, String)]) -> Value {
     let agents: Vec<Value> =
         agents.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
     json!({
-        "commands": [], "agents": agents, "output_style": "default", "available_output_styles": ["default"],
+        "commands": [
+            {"name": "compact", "description": "Fold the conversation into a summary; 'undo' takes that back", "argumentHint": "[what matters | undo]"},
+        ], "agents": agents, "output_style": "default", "available_output_styles": ["default"],
         "models": [{"value": "default", "displayName": "Default", "description": "The configured model"}],
         "account": {}, "claude_code_version": PROTOCOL_LEVEL, "pid": std::process::id(),
         "current_permission_mode": tally.state.mode, "hooks_applied": true, "hook_on_failure_supported": true,

@@ -1,6 +1,7 @@
 //! Running without a terminal: one prompt, or a stream of messages, in; text or JSON out.
 
 mod background;
+mod compact;
 mod consult;
 mod control;
 mod delegated;
@@ -84,7 +85,9 @@ pub(crate) async fn run(
     };
     run.catch_up().await?;
     if let Some(prompt) = &job.prompt {
-        run.send(Command::Submit(UserInput::text(prompt))).await;
+        let input = UserInput::text(prompt);
+        let command = compact::command(&input.content);
+        run.send(command.unwrap_or(Command::Submit(input))).await;
     }
     if !streaming {
         run.send(Command::Close).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tiller_protocol::ask::Ask;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::{Body, Entry, Level, Origin, Outcome};
+use tiller_protocol::entry::{Body, Entry, Level, Outcome};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::usage::Usage;
 
@@ -183,6 +183,12 @@ impl Output {
             Event::AgentEnded { id, spent, outcome } => {
                 self.frame(&self.frames.agent_ended(tally.agents.get(id), id, spent, outcome))
             }
+            Event::CompactionStarted { .. } => {
+                self.frame(&self.frames.system("status", json!({"status": "compacting"})))
+            }
+            Event::CompactionEnded { .. } => {
+                self.frame(&self.frames.system("status", json!({"status": null})))
+            }
             Event::TaskChanged(task) => self.frames(self.frames.task_changed(task)),
             Event::Resolved(_) => self.state("running"),
             Event::Idle if tally.turns > 0 => self.state("idle"),
@@ -204,14 +210,15 @@ impl Output {
         let frame = match &entry.body {
             Body::Assistant(block) => self.frames.assistant(entry, block),
             Body::Result(result) => self.frames.result_of_call(entry, result),
-            Body::User(message) if message.origin == Origin::Harness || self.replay => {
+            Body::User(message) if message.is_hidden() || self.replay => {
                 let content: Vec<Value> = message.content.iter().map(RawBlock::to_value).collect();
-                self.frames.user(entry, content, message.origin != Origin::Harness)
+                self.frames.user(entry, content, !message.is_hidden())
             }
             Body::Attachment(attachment) if self.replay && attachment.kind() == "queued_command" => {
                 self.frames.delivered(attachment)
             }
             Body::Notice(notice) => self.frames.notice(entry, notice),
+            Body::Compacted(compacted) => self.frames.boundary(entry, compacted),
             Body::Decision(decision) if decision.behavior == "deny" => {
                 let fields = json!({"tool_name": decision.tool, "tool_use_id": decision.call,
                     "message": decision.message, "reason": decision.reason});

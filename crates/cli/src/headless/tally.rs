@@ -131,6 +131,11 @@ impl Tally {
                 self.turn.denied_last = true;
                 self.turn.deny(decision);
             }
+            Body::Compacted(compacted) if self.turn.requests == 0 => {
+                let (before, after) = (compacted.pre_tokens, compacted.post_tokens);
+                self.turn.answer.1 =
+                    format!("The conversation was compacted: about {before} tokens became {after}.");
+            }
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}
         }

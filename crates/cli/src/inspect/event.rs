@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::compaction::Compacted;
 use tiller_protocol::effect::{Effect, PlanVersion, Todo, TodoStatus};
 use tiller_protocol::entry::{Body, Delivery, Level, Queued};
 use tiller_protocol::rewind::Rewound;
@@ -37,6 +38,11 @@ pub(super) fn of(body: &Body, mark: Mark) -> Vec<Event> {
         Body::Dequeued(gone) => {
             let count = counted(gone.ids.len() as u64, "waiting message was", "waiting messages were");
             info(EventKind::Dequeued, format!("{count} dropped"))
+        }
+        Body::Compacted(compacted) => info(EventKind::Compacted, folded(compacted)),
+        Body::Cleared(cleared) => {
+            let count = counted(cleared.calls.len() as u64, "old result was", "old results were");
+            info(EventKind::Cleared, format!("{count} cleared, about {} tokens", cleared.tokens))
         }
         Body::Rewound(rewound) => info(EventKind::Rewound, went_back(rewound)),
         Body::Effect(effect) => of_effect(effect, mark).into_iter().collect(),
@@ -76,7 +82,22 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
     Some(Event { mark, kind, subtype: None, level: Level::Info, text })
 }
 
+fn folded(compacted: &Compacted) -> String {
+    let messages = counted(compacted.folded_messages, "message", "messages");
+    let kept = compacted.kept.as_ref().map_or(0, |kept| kept.messages);
+    format!(
+        "compacted ({}): about {} tokens became {}; {messages} folded, {kept} kept, {} prompts carried over",
+        compacted.trigger.word(),
+        compacted.pre_tokens,
+        compacted.post_tokens,
+        compacted.carried,
+    )
+}
+
 fn went_back(rewound: &Rewound) -> String {
+    if rewound.unfolded.is_some() {
+        return "the last compaction was undone".to_owned();
+    }
     let what = match (&rewound.conversation, &rewound.files) {
         (Some(_), Some(_)) => "conversation and files",
         (Some(_), None) => "the conversation",

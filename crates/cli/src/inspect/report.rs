@@ -331,6 +331,8 @@ pub(super) enum EventKind {
     Notice,
     Repaired,
     Orphaned,
+    Compacted,
+    Cleared,
     Rewound,
     Queued,
     Dequeued,

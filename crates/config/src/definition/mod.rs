@@ -25,6 +25,8 @@ pub use terminal::{Terminal, TerminalTheme};
 /// The model when nobody chose one.
 pub const DEFAULT_MODEL: &str = "sonnet";
 pub(crate) const DEFAULT_STREAMING: bool = true;
+pub(crate) const DEFAULT_AUTO_COMPACT: bool = true;
+pub(crate) const DEFAULT_AUTO_COMPACT_PCT: u64 = 85;
 pub(crate) const DEFAULT_MASK: bool = true;
 pub(crate) const DEFAULT_STYLE: &str = "default";
 pub(crate) const DEFAULT_MEMORY: bool = false;
@@ -47,6 +49,14 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_STREAMING))]
     pub streaming_tool_execution: Option<bool>,
+    /// Whether a conversation that fills the context is folded into a summary by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_AUTO_COMPACT))]
+    pub auto_compact_enabled: Option<bool>,
+    /// How full the context is then, in percent, between 50 and 95.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_AUTO_COMPACT_PCT))]
+    pub auto_compact_threshold_pct: Option<u64>,
     /// Variables that every command gets.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-trust" = true))]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use tiller_protocol::compaction::Trigger;
 use tiller_protocol::id::{AgentId, CallId};
 use tiller_protocol::mode::Mode;
 
@@ -65,7 +66,6 @@ pub(crate) enum Occasion<'a> {
 /// Why a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(not(test), expect(dead_code, reason = "a session cannot be compacted yet"))]
 pub(crate) enum StartSource {
     /// It is new.
     Startup,
@@ -90,17 +90,6 @@ pub(crate) enum Ending {
     PromptInputExit,
     /// Anything else.
     Other,
-}
-
-/// Who wants to compact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(not(test), expect(dead_code, reason = "nothing is compacted yet"))]
-pub(crate) enum Trigger {
-    /// The user.
-    Manual,
-    /// Tiller, because the window is filling up.
-    Auto,
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ impl Task {
             model: attempt.model.clone(),
             epoch: self.epoch.as_ref().map(|epoch| epoch.key.clone()).unwrap_or_default(),
             thinking_dropped: self.drop_thinking,
+            folded: self.journal.state.folded.map(|folded| folded.seq),
+            cleared: self.journal.state.cleared,
         };
         let now = self.fixed.env.now();
         match self.cache_watch.observe(head, &attempt.usage, now) {

@@ -19,6 +19,7 @@ impl Task {
             Some(Command::Answer(id, answer)) => self.answer(id, answer)?,
             Some(Command::Interrupt) => {
                 self.queue_held = true;
+                self.making_room.wanted = None;
                 self.turn.stop(Abort::Interrupted);
             }
             Some(Command::Background(call)) => self.move_to_background(&call),
@@ -44,6 +45,10 @@ impl Task {
             Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),
             Some(Command::Mcp { server, .. }) => {
                 self.journal.tell(Event::Rejected(format!("there is no MCP server named {server}")));
+            }
+            Some(Command::Compact { instructions }) => self.making_room.wanted = Some(instructions),
+            Some(Command::UndoCompaction) => {
+                self.refuse_rewind("stop the running turn first, then undo the compaction");
             }
             Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
             Some(Command::Close) => self.closing = true,

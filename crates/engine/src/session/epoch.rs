@@ -21,9 +21,9 @@ use crate::sight::may_read;
 use crate::store::StoreError;
 
 /// What the user context of an epoch holds.
-struct Told {
+pub(super) struct Told {
     /// Instruction files, if all of them are there as a whole.
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// Reminder tags that others had forged.
     forged: usize,
 }
@@ -41,6 +41,18 @@ impl Task {
         }
         let reason = if self.epoch.is_none() { "start" } else { "prompt or tools changed" };
         let (epoch, told) = self.build_epoch(reason, key).await;
+        self.start_epoch(epoch, told).await
+    }
+
+    /// Begins a new epoch, whatever the present one is.
+    pub(super) async fn renew_epoch(&mut self, reason: &str) -> Result<(), StoreError> {
+        let key = self.epoch_key();
+        let (epoch, told) = self.build_epoch(reason, key).await;
+        self.start_epoch(epoch, told).await
+    }
+
+    pub(super) async fn start_epoch(&mut self, epoch: Epoch, told: Told) -> Result<(), StoreError> {
+        self.epoch_checked = true;
         self.append(Body::Epoch(epoch.clone()))?;
         self.take_epoch(epoch);
         self.note(told).await
@@ -86,7 +98,7 @@ impl Task {
         self.epoch = Some(Arc::new(epoch));
     }
 
-    async fn build_epoch(&mut self, reason: &str, key: String) -> (Epoch, Told) {
+    pub(super) async fn build_epoch(&mut self, reason: &str, key: String) -> (Epoch, Told) {
         let cwd = self.fixed.env.cwd.clone();
         let snapshot = if self.fixed.user_context { git::snapshot(&cwd).await } else { None };
         self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
@@ -143,7 +155,7 @@ impl Task {
     }
 
     /// What the head depends on, apart from what changes by itself.
-    fn epoch_key(&self) -> String {
+    pub(super) fn epoch_key(&self) -> String {
         let stable = Environment {
             date: jiff::civil::Date::default(),
             model: String::new(),

@@ -2,6 +2,7 @@
 
 mod after_sampling;
 mod commands;
+mod compaction;
 mod epoch;
 mod hooks;
 mod host_agents;
@@ -31,10 +32,12 @@ use tiller_policy::{Context, Rules};
 use tiller_protocol::ask::Answer;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
+use tiller_protocol::compaction::Folded;
 use tiller_protocol::entry::{Body, Entry, Epoch, Level, Notice, Origin};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
+use tiller_protocol::rewind::Stretch;
 use tiller_protocol::state::State;
 use tiller_steering::pipeline::Pipeline;
 use tiller_tools::{Registry, Vault};
@@ -50,6 +53,8 @@ use crate::mailbox::Inbox;
 use crate::plan::Plans;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
+pub use compaction::CompactionChoice;
+use compaction::MakingRoom;
 pub(crate) use hooks::Aside;
 pub use steering::SteeringChoice;
 pub(crate) use sub_agent::{Commission, Finished, Template};
@@ -120,6 +125,8 @@ pub struct Setup {
     pub betas: Vec<String>,
     /// What the model is told beside the prompt.
     pub steering: SteeringChoice,
+    /// When the conversation is folded by itself.
+    pub compaction: CompactionChoice,
 }
 
 /// Where a session comes from.
@@ -192,6 +199,10 @@ pub(crate) struct Lead {
     pub(crate) seq: u64,
     /// Its log, if it has one.
     pub(crate) log: Option<PathBuf>,
+    /// Stretches of the log that are no part of its conversation.
+    pub(crate) abandoned: Vec<Stretch>,
+    /// Where its conversation was last folded.
+    pub(crate) folded: Option<Folded>,
 }
 
 /// Where an agent stands in its session.
@@ -222,6 +233,7 @@ struct Fixed {
     effort: Option<Effort>,
     betas: Vec<String>,
     steering: SteeringChoice,
+    compaction: CompactionChoice,
     todo_file: Option<PathBuf>,
     inbox: Inbox,
     /// Where plans are kept.
@@ -270,6 +282,7 @@ struct Task {
     /// Models the provider was asked about.
     asked_about: HashSet<String>,
     cache_watch: CacheWatch,
+    making_room: MakingRoom,
     asks: HashMap<AskId, oneshot::Sender<Answer>>,
     /// The last of the changes to files of the user that are made beside the session.
     writing: Option<JoinHandle<()>>,
@@ -298,6 +311,11 @@ impl Task {
         loop {
             if self.shut_down {
                 return Ok(None);
+            }
+            if let Some(instructions) = self.making_room.wanted.take() {
+                self.compact_now(instructions).await?;
+                announced = false;
+                continue;
             }
             if let Some(queued) = self.journal.state.queue.front().filter(|_| !self.queue_held).cloned() {
                 return Ok(Some((queued.id, queued.content, Origin::Queued)));
@@ -328,6 +346,10 @@ impl Task {
                     return Ok(Some((id, input.content, Origin::Typed)));
                 }
                 Some(Command::Rewind(order)) => self.rewind(order).await?,
+                Some(Command::UndoCompaction) => {
+                    self.undo_compaction_now().await?;
+                    announced = false;
+                }
                 command => self.on_command(command)?,
             }
         }

@@ -20,18 +20,21 @@ use tiller_protocol::mode::Mode;
 use tiller_protocol::rewind::Rewound;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
+use tiller_steering::compaction::Room;
 use tiller_steering::past::Past;
 use tiller_tools::{Shells, Vault, todo_file};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::compaction::MakingRoom;
 use super::host_hooks::{SmallModel, announce};
 use super::sample::THINKING_DROPPED;
 use super::tasks::announce_commands;
 use super::turn::Turn;
 use super::{Fixed, Lead, Role, Setup, Start, Task, Template};
 use crate::agent::Agents;
+use crate::archive::Archive;
 use crate::budget::Budget;
 use crate::cache_watch::CacheWatch;
 use crate::confinement::Confiner;
@@ -51,6 +54,7 @@ pub(super) struct History {
     pub(super) state: State,
     pub(super) conversation: Conversation,
     pub(super) past: Arc<Past>,
+    pub(super) room: Room,
     pub(super) epoch: Option<Epoch>,
     /// The provider was told to drop reasoning that no longer fits.
     pub(super) drop_thinking: bool,
@@ -101,7 +105,15 @@ impl Task {
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
         let log = setup.persist.then(|| opening.paths.log.clone());
         let (setting, ended) = (setup.model_setting.clone(), CancellationToken::new());
-        let (lead, lead_now) = watch::channel(Lead { main_model: main_model.clone(), setting, seq: 0, log });
+        let (lead, lead_now) = watch::channel(Lead {
+            main_model: main_model.clone(),
+            setting,
+            seq: 0,
+            log: log.clone(),
+            abandoned: Vec::new(),
+            folded: None,
+        });
+        let archive = Archive::new(log);
         let (aside, asides) = mpsc::unbounded_channel();
         let judge = SmallModel {
             model: Arc::clone(&setup.model),
@@ -131,6 +143,7 @@ impl Task {
             agents: None,
             budget,
             lead: lead_now,
+            archive: archive.clone(),
             depth: 0,
             registry: setup.registry,
             shells: Arc::new(Shells::new(setup.env.clone())),
@@ -186,6 +199,7 @@ impl Task {
             effort: setup.effort,
             betas: setup.betas,
             steering,
+            compaction: setup.compaction,
             todo_file: todos,
             inbox: Inbox::open(mailbox, opening.id),
             plans: opening.plans,
@@ -200,9 +214,10 @@ impl Task {
             events: events.clone(),
         };
         services.agents = Some(Arc::new(Agents::new(setup.agents, setup.limits.agents, template)));
-        let History { state, conversation, past, epoch, damage, drop_thinking, slug } = opening.history;
-        let folds = (state, conversation, past);
-        let journal = Journal::new(setup.env, opening.id, folds, opening.writer, events);
+        let History { state, conversation, past, room, epoch, damage, drop_thinking, slug } = opening.history;
+        let folds = (state, conversation, past, room);
+        let journal = Journal::new(setup.env, opening.id, folds, (archive, opening.writer), events);
+        let making_room = MakingRoom::new(fixed.compaction, &services.registry);
         let mut task = Self {
             fixed,
             paths: opening.paths,
@@ -233,10 +248,12 @@ impl Task {
             woken: 0,
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
+            making_room,
             asks: HashMap::new(),
             writing: None,
             turn: Turn::default(),
         };
+        task.offer_recall();
         if let Some(epoch) = epoch {
             task.take_epoch(epoch);
         }
@@ -283,6 +300,7 @@ impl Task {
                 self.notice(THINKING_DROPPED, Level::Info, text.to_owned())?;
             }
         }
+        self.mend_compaction()?;
         for (call, open) in self.journal.state.open_calls.clone() {
             let result = synthetic(&call, &open.tool, &Stop::new(Cause::Lost));
             self.append(Body::Result(result))?;
@@ -429,7 +447,8 @@ impl History {
     /// After a step back the conversation is another view of the log.
     fn go_back(&mut self, log: &Path, entry: &Entry) -> Result<(), StoreError> {
         if let Body::Rewound(Rewound { conversation: Some(back), .. }) = &entry.body {
-            (self.conversation, self.past) = refold(log, back, entry.seq)?;
+            let archive = Archive::Log(log.to_owned());
+            (self.conversation, self.past, self.room) = refold(&archive, back, entry.seq)?;
         }
         Ok(())
     }
@@ -442,6 +461,7 @@ impl History {
         }
         self.state.apply(entry);
         Arc::make_mut(&mut self.past).push(entry);
+        self.room.push(entry);
         self.conversation.push(entry);
     }
 }

@@ -7,8 +7,8 @@ use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Epoch};
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{
-    FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget, Rewound,
-    Stretch,
+    ConversationBack, FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport,
+    RewindTarget, Rewound, Stretch,
 };
 use tiller_snapshot::{Diff, Restored};
 use tiller_tools::todo_file;
@@ -65,6 +65,17 @@ impl Task {
         Ok(())
     }
 
+    /// Folds the log anew after the conversation has become another view of it.
+    pub(super) fn see_anew(&mut self, back: &ConversationBack, until: u64) -> Result<(), StoreError> {
+        let (conversation, past, room) = refold(&self.journal.archive, back, until)?;
+        (self.journal.conversation, self.journal.past, self.journal.room) = (conversation, past, room);
+        if self.offer_recall() {
+            // The head of requests names the tools.
+            self.epoch_checked = false;
+        }
+        Ok(())
+    }
+
     /// Says why it is not possible to go back now.
     pub(super) fn refuse_rewind(&mut self, why: &str) {
         self.journal.tell(Event::Rejected(why.to_owned()));
@@ -92,7 +103,7 @@ impl Task {
     /// Writes down that files have gone back, and lets the conversation follow.
     fn record(&mut self, way: &Way, restored: Option<&Restored>) -> Result<(), StoreError> {
         let back = match &way.abandoned {
-            Some(abandoned) => Some(conversation(&self.paths.log, abandoned.clone())?),
+            Some(abandoned) => Some(conversation(&self.journal.archive, abandoned.clone())?),
             None => None,
         };
         let files = restored.zip(way.files.clone());
@@ -100,9 +111,10 @@ impl Task {
             to: way.prompt.as_ref().map(|prompt| prompt.id),
             conversation: back.clone(),
             files: files.map(|(restored, to)| FilesBack { to, undo: restored.undo.clone() }),
+            unfolded: None,
         }))?;
         if let Some(back) = back {
-            (self.journal.conversation, self.journal.past) = refold(&self.paths.log, &back, entry.seq)?;
+            self.see_anew(&back, entry.seq)?;
             if let Some(path) = &self.fixed.todo_file
                 && let Err(error) = todo_file::save(path, &back.todos)
             {

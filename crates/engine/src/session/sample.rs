@@ -11,6 +11,7 @@ use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outco
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};
 
+use super::turn::End;
 use super::{Aside, Task};
 use crate::executor::{Executor, News, Order, STOP_GRACE, Siblings, Stop, synthetic};
 use crate::next::Abort;
@@ -29,6 +30,8 @@ pub(super) enum Sampled {
     Aborted(Abort),
     /// The request failed for good.
     Failed(Outcome),
+    /// A limit was reached before the model could be asked.
+    Limited(End),
 }
 
 /// One answer of the model while it arrives.
@@ -58,24 +61,49 @@ enum Wake {
 
 impl Task {
     pub(super) async fn step(&mut self) -> Result<Sampled, StoreError> {
-        let mut model = self.model_for_step();
         self.turn.steps += 1;
-        let seq = self.journal.state.seq;
-        self.lead.send_modify(|lead| lead.seq = seq);
-        let (chain, depth) = (self.turn.chain, self.turn.depth());
-        self.journal.tell(Event::StepStarted { chain, depth, model: model.clone() });
+        let (chain, depth, model) = (self.turn.chain, self.turn.depth(), self.model_for_step());
+        self.journal.tell(Event::StepStarted { chain, depth, model });
+        if self.make_room().await?
+            && let Some(end) = self.set_aside().await?
+        {
+            return Ok(Sampled::Limited(end));
+        }
+        self.show_lead();
+        let mut model = self.model_for_step();
         loop {
             self.leave_foreign_thinking(&model)?;
             let mut attempt = self.new_attempt(&model);
             match self.sample(&mut attempt).await? {
                 Ok(()) => return self.after_answer(attempt).await,
                 Err(Stopped::Aborted(abort)) => return self.after_abort(attempt, abort).await,
+                Err(Stopped::Failed(error)) if self.could_make_room(&error) => {
+                    self.void(&mut attempt, Cause::ApiError).await?;
+                    if !self.force_room(Some(&error)).await? {
+                        return self.after_failure(attempt, &error).await;
+                    }
+                    if let Some(end) = self.set_aside().await? {
+                        return Ok(Sampled::Limited(end));
+                    }
+                    self.show_lead();
+                    model = self.model_for_step();
+                }
                 Err(Stopped::Failed(error)) => match self.recover(&mut attempt, &error).await? {
                     Some(next) => model = next,
                     None => return self.after_failure(attempt, &error).await,
                 },
             }
         }
+    }
+
+    /// Lets calls of the coming answer know where the conversation stands.
+    fn show_lead(&self) {
+        let state = &self.journal.state;
+        self.lead.send_modify(|lead| {
+            lead.seq = state.seq;
+            lead.abandoned.clone_from(&state.abandoned);
+            lead.folded = state.folded;
+        });
     }
 
     /// The model is chosen afresh for each step, from the mode at this moment.
@@ -351,6 +379,7 @@ impl Task {
     async fn after_answer(&mut self, mut attempt: Attempt) -> Result<Sampled, StoreError> {
         self.after_sampling(&attempt)?;
         self.turn.reservation = None;
+        self.turn.forced_room = false;
         let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
             self.void(&mut attempt, Cause::Refusal).await?;

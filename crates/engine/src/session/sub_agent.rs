@@ -10,16 +10,18 @@ use tiller_model::name::Names;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{AgentOpened, Body, CallResult, Entry, Level, Notice, Opened, Origin, Outcome};
+use tiller_protocol::entry::{AgentOpened, Body, CallResult, Level, Notice, Opened, Origin, Outcome};
 use tiller_protocol::id::{AgentId, EntryId, SessionId};
-use tiller_protocol::rewind::Rewound;
 use tiller_protocol::state::Spent;
+use tiller_steering::compaction::Standing;
 use tiller_tools::todo_file;
 use tokio::sync::{mpsc, watch};
 
+use super::compaction::MakingRoom;
 use super::open::History;
 use super::turn::Turn;
 use super::{Fixed, Lead, PromptChoice, Role, Task};
+use crate::archive::Archive;
 use crate::cache_watch::CacheWatch;
 use crate::hook::{Agent, Ending, Occasion, StartSource};
 use crate::journal::{Journal, VERSION};
@@ -140,19 +142,28 @@ impl Template {
         };
         let fixed = self.fixed_for(&definition, &info.id, &services);
         let pipeline = Arc::new(fixed.steering.pipeline(&services.env));
-        let History { state, conversation, past, epoch, drop_thinking, .. } = history;
-        let folds = (state, conversation, past);
+        let History { state, conversation, past, room, epoch, drop_thinking, .. } = history;
+        let folds = (state, conversation, past, room);
+        let archive = Archive::new(log.clone());
         let (_, inbox) = mpsc::channel(1);
         let (_, asides) = mpsc::unbounded_channel();
-        let own = Lead { main_model: model, setting: None, seq: 0, log: log.clone() };
+        let own = Lead {
+            main_model: model,
+            setting: None,
+            seq: 0,
+            log: log.clone(),
+            abandoned: Vec::new(),
+            folded: None,
+        };
         let (own_lead, lead_now) = watch::channel(own);
         let env = services.env.clone();
         let mut task = Task {
             paths: SessionPaths { log: log.unwrap_or_default(), ..self.paths.clone() },
             _scratch: None,
-            journal: Journal::new(env, self.session, folds, writer, self.events.clone())
+            journal: Journal::new(env, self.session, folds, (archive.clone(), writer), self.events.clone())
                 .of_agent(info.id.clone()),
-            services: Services { lead: lead_now, ..services },
+            making_room: MakingRoom::new(fixed.compaction, &services.registry),
+            services: Services { lead: lead_now, archive, ..services },
             pipeline,
             role: Role::Sub,
             inbox,
@@ -181,6 +192,7 @@ impl Template {
         if let Some(epoch) = epoch {
             task.take_epoch(epoch);
         }
+        task.offer_recall();
         task.begin_agent(&definition, info, resume, &lead)?;
         Ok(task)
     }
@@ -244,7 +256,7 @@ impl Task {
             }))?;
             return Ok(());
         };
-        for body in said(log, lead.seq)? {
+        for body in said(log, lead)? {
             self.append(body)?;
         }
         Ok(())
@@ -270,22 +282,17 @@ impl Task {
     }
 }
 
-/// The conversation in a log before an entry: what was said and seen, without what it did to that session.
-fn said(log: &Path, until: u64) -> Result<Vec<Body>, StoreError> {
-    let mut kept: Vec<Entry> = Vec::new();
+/// The conversation of another agent before the answer that is being written: what was said and seen, without what it did
+/// to that session.
+fn said(log: &Path, lead: &Lead) -> Result<Vec<Body>, StoreError> {
+    let mut standing = Standing::default();
     load(log, |entry| {
-        match &entry.body {
-            Body::Orphaned(orphaned) => kept.retain(|kept| !orphaned.ids.contains(&kept.id)),
-            Body::Rewound(Rewound { conversation: Some(back), .. }) => {
-                kept.retain(|kept| back.holds(kept.seq));
-            }
-            _ => {}
-        }
-        if entry.seq <= until && is_said(&entry.body) {
-            kept.push(entry);
+        if entry.seq <= lead.seq && !lead.abandoned.iter().any(|stretch| stretch.holds(entry.seq)) {
+            standing.push(entry);
         }
     })?;
-    Ok(kept.into_iter().map(|entry| harmless(entry.body)).collect())
+    let said = standing.into_messages().into_iter().map(|entry| entry.body);
+    Ok(said.filter(is_said).map(harmless).collect())
 }
 
 fn is_said(body: &Body) -> bool {

@@ -7,10 +7,12 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, EndMarker, EndReason, Level, Origin, Outcome, TurnEnd, UserMessage};
+use tiller_protocol::env::Env;
 use tiller_protocol::id::{ChainId, EntryId};
 use tokio_util::sync::CancellationToken;
 
 use super::Task;
+use super::compaction::Tracking;
 use super::hooks::Admission;
 use super::sample::Sampled;
 use crate::budget::{Reached, Reservation};
@@ -48,11 +50,20 @@ pub(super) struct Turn {
     pub(super) last_words: String,
     /// Something may have been changed, and what was there before is kept.
     pub(super) has_kept: bool,
+    /// The turn's conversation was folded.
+    pub(super) tracking: Option<Tracking>,
+    /// The conversation was folded because the provider would not take it as it was.
+    pub(super) forced_room: bool,
     /// What is set aside for the request that is being made.
     pub(super) reservation: Option<Reservation>,
 }
 
 impl Turn {
+    /// A turn that ends at the latest when the agent has to.
+    pub(super) fn new(env: &Env, ended: &CancellationToken) -> Self {
+        Self { chain: ChainId(env.fresh()), token: ended.child_token(), ..Self::default() }
+    }
+
     /// The number of the current step, from 0.
     pub(super) fn depth(&self) -> u32 {
         self.steps.saturating_sub(1)
@@ -65,7 +76,7 @@ impl Turn {
     }
 }
 
-type End = (Outcome, Option<EndMarker>);
+pub(super) type End = (Outcome, Option<EndMarker>);
 
 impl Task {
     /// Runs one turn to its end, whatever that is.
@@ -75,8 +86,7 @@ impl Task {
         content: Vec<RawBlock>,
         origin: Origin,
     ) -> Result<Outcome, StoreError> {
-        let (chain, token) = (ChainId(self.fixed.env.fresh()), self.services.ended.child_token());
-        self.turn = Turn { chain, token, ..Turn::default() };
+        self.turn = Turn::new(&self.fixed.env, &self.services.ended);
         self.journal.tell(Event::TurnStarted);
         self.ensure_epoch().await?;
         self.session_start_hooks().await?;
@@ -109,7 +119,7 @@ impl Task {
         origin: Origin,
     ) -> Result<End, StoreError> {
         let admission = match origin {
-            Origin::Harness => Admission::Admitted(content, Vec::new()),
+            Origin::Harness | Origin::Summary => Admission::Admitted(content, Vec::new()),
             Origin::Typed | Origin::Queued => self.admit(id, content).await?,
         };
         let (content, context) = match admission {
@@ -140,8 +150,10 @@ impl Task {
                     // A refusal concerns a call, whether or not the answer with it was complete.
                     return Ok(aborted(abort, abort == Abort::ToolRejection));
                 }
+                Sampled::Limited(end) => return Ok(end),
                 Sampled::Answered { stop, refusal, blocks, calls } => {
                     self.measure_answer(blocks, calls);
+                    self.track(calls);
                     Facts {
                         abort: self.turn.abort,
                         calls,
@@ -180,6 +192,17 @@ impl Task {
                 self.turn.continuations += 1;
                 self.append(Body::User(hidden(GO_ON)))?;
             }
+            Next::MakeRoom => {
+                self.turn.continuations += 1;
+                if facts.calls > 0 {
+                    self.deliver_steering().await?;
+                } else {
+                    self.append(Body::User(hidden(GO_ON)))?;
+                }
+                if !self.force_room(None).await? {
+                    return Ok(Some(window_full()));
+                }
+            }
             Next::StopHooks => {
                 if self.stop_hooks_object().await? {
                     return Ok(None);
@@ -204,8 +227,14 @@ impl Task {
             self.notice("max_turns", Level::Warning, text)?;
             return Ok(Some((Outcome::MaxTurns, None)));
         }
+        self.set_aside().await
+    }
+
+    /// Sets aside what the next request could cost. Returns the end of the turn, if there is not enough.
+    pub(super) async fn set_aside(&mut self) -> Result<Option<End>, StoreError> {
         self.turn.reservation = None;
-        match self.reserve().await? {
+        let input = self.likely_input();
+        match self.reserve(input).await? {
             Some(Ok(reservation)) => {
                 self.turn.reservation = Some(reservation);
                 Ok(None)
@@ -220,10 +249,13 @@ impl Task {
         }
     }
 
-    /// Sets aside what the next request could cost, while commands are still heard; none if the turn is stopped.
-    async fn reserve(&mut self) -> Result<Option<Result<Reservation, Reached>>, StoreError> {
+    /// Sets aside what a request could cost, while commands are still heard; none if the turn is stopped.
+    pub(super) async fn reserve(
+        &mut self,
+        input: u64,
+    ) -> Result<Option<Result<Reservation, Reached>>, StoreError> {
         let model = self.services.model.info(&self.model_for_step());
-        let (budget, input) = (Arc::clone(&self.services.budget), self.likely_input());
+        let budget = Arc::clone(&self.services.budget);
         let token = self.turn.token.clone();
         let mut reserving = pin!(budget.reserve(&model, input));
         loop {
@@ -260,6 +292,14 @@ impl Task {
         let messages = self.journal.conversation.len();
         self.measure(&Telemetry::QueryBeforeAttachments { messages, assistants, results });
     }
+}
+
+/// Nothing more fits, and room could not be made.
+fn window_full() -> End {
+    let message = "the model's context window is full, and the conversation could not be compacted; start a new \
+                   session, or use a model with a larger window";
+    let marker = EndMarker { tool_use: false, reason: EndReason::Error };
+    (Outcome::Error { message: message.to_owned(), status: None }, Some(marker))
 }
 
 /// A message without content starts nothing.

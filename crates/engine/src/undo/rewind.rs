@@ -10,9 +10,11 @@ use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, Stretch};
 use tiller_protocol::state::State;
 use tiller_snapshot::{Restored, SnapshotError, Store};
 use tiller_steering::Conversation;
+use tiller_steering::compaction::Room;
 use tiller_steering::past::Past;
 
 use super::outline::{Outline, Prompt};
+use crate::archive::Archive;
 use crate::journal::Journal;
 use crate::store::{LogWriter, StoreError, load};
 
@@ -49,7 +51,6 @@ pub struct Undone {
 pub struct Rewind {
     journal: Journal,
     outline: Outline,
-    log: std::path::PathBuf,
 }
 
 impl Rewind {
@@ -64,9 +65,10 @@ impl Rewind {
         let loaded = load(log, |entry| state.apply(&entry))?;
         writer.continue_at(loaded.length, loaded.hash)?;
         let (events, _nobody) = tokio::sync::mpsc::unbounded_channel();
-        let folds = (state, Conversation::default(), Arc::new(Past::default()));
-        let journal = Journal::new(env.clone(), session, folds, Some(writer), events);
-        Ok(Self { journal, outline, log: log.to_owned() })
+        let folds = (state, Conversation::default(), Arc::new(Past::default()), Room::default());
+        let kept = (Archive::Log(log.to_owned()), Some(writer));
+        let journal = Journal::new(env.clone(), session, folds, kept, events);
+        Ok(Self { journal, outline })
     }
 
     /// What the log holds.
@@ -114,7 +116,7 @@ impl Rewind {
         restored: Option<(tiller_protocol::id::SnapshotId, Restored)>,
     ) -> Result<Undone, RewindError> {
         let conversation = match abandoned {
-            Some(abandoned) => Some(conversation(&self.log, abandoned)?),
+            Some(abandoned) => Some(conversation(&self.journal.archive, abandoned)?),
             None => None,
         };
         let went_back = conversation.is_some();
@@ -125,6 +127,7 @@ impl Rewind {
             files: to_snapshot
                 .zip(files.as_ref())
                 .map(|(to, restored)| FilesBack { to, undo: restored.undo.clone() }),
+            unfolded: None,
         }))?;
         // What the model thought was bound to the conversation as it was.
         if let Some(epoch) = self.outline.epoch.take().filter(|_| went_back) {
@@ -135,10 +138,13 @@ impl Rewind {
 }
 
 /// The conversation of a log without some stretches of it.
-pub(crate) fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<ConversationBack, StoreError> {
+pub(crate) fn conversation(
+    archive: &Archive,
+    abandoned: Vec<Stretch>,
+) -> Result<ConversationBack, StoreError> {
     let view = ConversationBack { abandoned, ..ConversationBack::default() };
     let mut state = State::default();
-    load(log, |entry: Entry| {
+    archive.read(|entry: Entry| {
         if view.holds(entry.seq) {
             state.apply(&entry);
         }
@@ -148,16 +154,17 @@ pub(crate) fn conversation(log: &Path, abandoned: Vec<Stretch>) -> Result<Conver
 
 /// The conversation after a step back, folded anew from the log up to an entry.
 pub(crate) fn refold(
-    log: &Path,
+    archive: &Archive,
     back: &ConversationBack,
     until: u64,
-) -> Result<(Conversation, Arc<Past>), StoreError> {
-    let (mut conversation, mut past) = (Conversation::default(), Past::default());
-    load(log, |entry| {
+) -> Result<(Conversation, Arc<Past>, Room), StoreError> {
+    let (mut conversation, mut past, mut room) = (Conversation::default(), Past::default(), Room::default());
+    archive.read(|entry| {
         if entry.seq < until && back.holds(entry.seq) {
             conversation.push(&entry);
             past.push(&entry);
+            room.push(&entry);
         }
     })?;
-    Ok((conversation, Arc::new(past)))
+    Ok((conversation, Arc::new(past), room))
 }

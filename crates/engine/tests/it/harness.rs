@@ -13,7 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_config::{HookEvent, HookGroup, Layer, Origin, Sourced};
-use tiller_engine::{Limits, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice};
+use tiller_engine::{
+    CompactionChoice, Limits, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice,
+};
 use tiller_model::name::{Names, Provider};
 use tiller_model::{Catalog, Thinking, anthropic};
 use tiller_policy::{Access, Rules};
@@ -223,6 +225,7 @@ impl Lab {
             effort: None,
             betas: Vec::new(),
             steering: SteeringChoice::default(),
+            compaction: CompactionChoice::default(),
             env,
         }
     }

@@ -13,6 +13,7 @@ mod asks;
 mod attachments;
 mod background;
 mod call_hooks;
+mod compaction;
 mod confinement;
 mod executor;
 mod harness;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tiller_protocol::entry::{Body, Entry};
+use tiller_protocol::entry::{Body, Entry, Origin};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 
 /// The last place at or before the wanted one at which what follows stands by itself.
@@ -34,6 +34,53 @@ fn belongs_to_what_is_before(entry: &Entry) -> bool {
     !matches!(entry.body, Body::User(_) | Body::Assistant(_))
 }
 
+/// The end of a conversation that is folded in the middle of a turn: the model has not answered it yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// From this place on it is sent as it is.
+    Kept(usize),
+    /// From this place on it can only be told: an answer that was thought about comes back whole or not at all.
+    Told(usize),
+    /// There is nothing that waits for an answer.
+    Nothing,
+}
+
+/// What of these messages should not be folded: the prompt that a turn begins with, or the last calls and their results.
+#[must_use]
+pub fn ending(messages: &[Entry]) -> Ending {
+    let said = messages.iter().rposition(|entry| matches!(entry.body, Body::Assistant(_) | Body::Result(_)));
+    let after = said.map_or(0, |at| at + 1);
+    let is_prompt = |entry: &Entry| matches!(&entry.body, Body::User(message) if !message.is_hidden());
+    if let Some(at) = messages[after..].iter().position(is_prompt) {
+        return Ending::Kept(after + at);
+    }
+    let Some(answer) = last_answer(messages) else { return told_by_tiller(messages, after) };
+    if cut_before(messages, answer) != answer {
+        return Ending::Nothing;
+    }
+    let thought = messages[answer..]
+        .iter()
+        .any(|entry| matches!(&entry.body, Body::Assistant(block) if block.block.is_thinking()));
+    if thought { Ending::Told(answer) } else { Ending::Kept(answer) }
+}
+
+/// Where the last answer begins.
+fn last_answer(messages: &[Entry]) -> Option<usize> {
+    let message_id = |entry: &Entry| match &entry.body {
+        Body::Assistant(block) if block.api_error.is_none() => Some(block.message_id.clone()),
+        _ => None,
+    };
+    let last = messages.iter().rev().find_map(message_id)?;
+    messages.iter().position(|entry| message_id(entry).as_ref() == Some(&last))
+}
+
+/// A turn that nobody asked for begins with a message of Tiller's own.
+fn told_by_tiller(messages: &[Entry], after: usize) -> Ending {
+    let begins =
+        |entry: &Entry| matches!(&entry.body, Body::User(message) if message.origin == Origin::Harness);
+    messages[after..].iter().position(begins).map_or(Ending::Nothing, |at| Ending::Kept(after + at))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -55,6 +102,31 @@ mod tests {
             .prompt("next");
         let cuts: Vec<usize> = (0..=9).map(|wanted| cut_before(&story.entries, wanted)).collect();
         assert_eq!(cuts, [0, 1, 1, 1, 1, 1, 6, 7, 8, 8]);
+    }
+
+    // SESS-18
+    #[test]
+    fn what_waits_for_an_answer_is_kept_whole() {
+        let turn = Story::default().prompt("go").answer("a", "done").prompt("next").queued("and that");
+        assert_eq!(ending(&turn.entries), Ending::Kept(2));
+        let calls = Story::default()
+            .prompt("go")
+            .answer("a", "let me see")
+            .call("a", "1", "Read", &json!({}))
+            .call("a", "2", "Read", &json!({}))
+            .result("1", "Read", "x")
+            .result("2", "Read", "y");
+        assert_eq!(ending(&calls.entries), Ending::Kept(1));
+        let thought = Story::default()
+            .prompt("go")
+            .thinking("a", "hm")
+            .call("a", "1", "Read", &json!({}))
+            .result("1", "Read", "x");
+        assert_eq!(ending(&thought.entries), Ending::Told(1));
+        assert_eq!(ending(&Story::default().hidden("wake up").entries), Ending::Kept(0));
+        assert_eq!(ending(&[]), Ending::Nothing);
+        let open = Story::default().call("a", "1", "Read", &json!({})).answer("b", "x");
+        assert_eq!(ending(&open.entries), Ending::Nothing, "a call waits for its result");
     }
 
     #[test]

@@ -143,6 +143,12 @@ impl Gauge {
     }
 }
 
+/// An estimate of the tokens that the head of a request takes.
+#[must_use]
+pub fn head_tokens(epoch: &Epoch) -> u64 {
+    head(epoch).tokens()
+}
+
 fn head(epoch: &Epoch) -> Size {
     let texts = [epoch.system.get(), epoch.tools.get(), epoch.user_context.as_deref().unwrap_or_default()];
     texts.into_iter().map(Size::of_text).fold(Size::default(), Size::plus)

@@ -89,6 +89,12 @@ impl Automatic {
         Self { failures: 0, off: !enabled }
     }
 
+    /// Whether the user wants it.
+    #[must_use]
+    pub fn is_wanted(self) -> bool {
+        !self.off
+    }
+
     /// Whether it is tried.
     #[must_use]
     pub fn is_on(self) -> bool {

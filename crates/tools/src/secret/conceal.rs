@@ -14,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::vault::{Masked, Vault};
 use crate::bash::Refused;
-use crate::cx::{AgentOrder, AgentState, Delegated, Host, Leave, ToolCx, View, WebSearchRequest};
+use crate::cx::{
+    AgentOrder, AgentState, Delegated, Host, Leave, RecallRequest, Recalled, ToolCx, View, WebSearchRequest,
+};
 use crate::registry::PreparedCall;
 use crate::tool::{Done, ToolError};
 
@@ -103,6 +105,10 @@ impl Host for ConcealingHost {
 
     fn agents(&self) -> Vec<AgentState> {
         self.host.agents()
+    }
+
+    fn recall(&self, order: RecallRequest) -> BoxFuture<'static, Result<Recalled, String>> {
+        self.host.recall(order)
     }
 
     fn stop_agent(&self, id: &str) -> bool {

@@ -316,7 +316,10 @@ impl App {
             Event::Rewind(report) => self.rewound(&report),
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
-            Event::HookStarted { .. } | Event::Mcp(_) => {}
+            Event::HookStarted { .. }
+            | Event::CompactionStarted { .. }
+            | Event::CompactionEnded { .. }
+            | Event::Mcp(_) => {}
         }
         Vec::new()
     }

@@ -17,8 +17,9 @@ use tiller_protocol::mode::Mode;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::hook::occasion::{Agent, Trigger};
+use crate::hook::occasion::Agent;
 use crate::hook::{Ending, Hooks, Judge, Moment, Occasion, Outcome, Parts, StartSource};
+use tiller_protocol::compaction::Trigger;
 
 /// The file that the hooks of a bench are said to stand in.
 pub(super) const SOURCE: &str = "/p/.tiller/settings.json";

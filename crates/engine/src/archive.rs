@@ -1,0 +1,43 @@
+//! Where the entries of a session can be read again, long after the conversation has let go of them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tiller_protocol::entry::Entry;
+
+use crate::store::{StoreError, load};
+
+/// All entries of one agent's log.
+#[derive(Clone, Debug)]
+pub(crate) enum Archive {
+    /// On disk.
+    Log(PathBuf),
+    /// In memory: the session is not kept.
+    Memory(Arc<Mutex<Vec<Arc<Entry>>>>),
+}
+
+impl Archive {
+    /// The log, or memory if there is none.
+    pub(crate) fn new(log: Option<PathBuf>) -> Self {
+        log.map_or_else(|| Self::Memory(Arc::default()), Self::Log)
+    }
+
+    /// Remembers an entry that no log has.
+    pub(crate) fn keep(&self, entry: &Arc<Entry>) {
+        if let Self::Memory(entries) = self {
+            entries.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(entry));
+        }
+    }
+
+    /// Gives each entry to `take`, in order.
+    pub(crate) fn read(&self, mut take: impl FnMut(Entry)) -> Result<(), StoreError> {
+        match self {
+            Self::Log(path) => load(path, take).map(drop),
+            Self::Memory(entries) => {
+                let entries = entries.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                entries.iter().for_each(|entry| take(Entry::clone(entry)));
+                Ok(())
+            }
+        }
+    }
+}

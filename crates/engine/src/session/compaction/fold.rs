@@ -1,0 +1,273 @@
+//! Folding: everything is gathered first and appended at once, so that nothing comes between.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use tiller_protocol::compaction::{Compacted, Kept, Trigger};
+use tiller_protocol::entry::{Attachment, Body, Entry, Epoch};
+use tiller_steering::attachment::TaskStatus;
+use tiller_steering::compaction::{
+    CARRIED_TOKENS, Candidate, Carried, Ending, Replacement, Restored, carry, ending, entry_tokens,
+    files_to_restore, head_tokens, in_full, restore, skills_in_use, text_tokens, transcript,
+};
+use tiller_steering::source::{Facts, Sight, plan_after_compaction};
+use tiller_tools::{plan_file, todo_file};
+
+use super::super::{Role, Task};
+use super::summary::{Source, Summary};
+use super::survey::Survey;
+use super::{Folding, Unfolded, summary_message};
+use crate::hook::{Occasion, StartSource};
+use crate::session::epoch::Told;
+use crate::store::StoreError;
+use crate::telemetry::Telemetry;
+
+/// The part of the window that what waits for an answer may take.
+const ENDING_SHARE: u64 = 4;
+/// The part that words of the user, results that were not seen, and files may take, each.
+const SHARE: u64 = 8;
+
+/// What takes the place of a conversation.
+struct Fold {
+    marker: Compacted,
+    text: String,
+    attachments: Vec<Attachment>,
+    hook_results: Vec<Attachment>,
+    epoch: Epoch,
+    told: Told,
+    /// Messages that were sent before.
+    messages: usize,
+}
+
+impl Task {
+    pub(super) async fn fold(
+        &mut self,
+        trigger: Trigger,
+        instructions: Option<String>,
+    ) -> Result<Folding, StoreError> {
+        let instructions = self.hear_hooks_before(trigger, instructions).await?;
+        if self.turn.token.is_cancelled() {
+            return Ok(Err(Unfolded::Stopped));
+        }
+        let survey = self.survey().await?;
+        let (end, kept) = self.ending(&survey.messages);
+        let parts = transcript(&survey.messages[..end]);
+        if parts.is_empty() {
+            return Ok(Err(Unfolded::Failed("there is nothing to fold yet".to_owned())));
+        }
+        let source = Source {
+            parts: &parts,
+            earlier: survey.earlier.as_deref(),
+            instructions: instructions.as_deref(),
+        };
+        let summary = match self.summarise(&source).await? {
+            Ok(summary) => summary,
+            Err(unfolded) => return Ok(Err(unfolded)),
+        };
+        let order = Compacted { trigger, instructions, kept, ..Compacted::default() };
+        let fold = self.gather(order, summary, &survey, end).await?;
+        if self.turn.token.is_cancelled() {
+            return Ok(Err(Unfolded::Stopped));
+        }
+        if trigger == Trigger::Auto && fold.marker.post_tokens >= fold.marker.pre_tokens {
+            let why = "what would take its place is as long as the conversation itself".to_owned();
+            return Ok(Err(Unfolded::Failed(why)));
+        }
+        self.put_in_place(fold).await?;
+        Ok(Ok(()))
+    }
+
+    /// Lets hooks add to what the user wants of the summary.
+    async fn hear_hooks_before(
+        &mut self,
+        trigger: Trigger,
+        instructions: Option<String>,
+    ) -> Result<Option<String>, StoreError> {
+        let custom_instructions = instructions.as_deref().unwrap_or_default();
+        let outcome = self.run_hooks(Occasion::PreCompact { trigger, custom_instructions }).await?;
+        let wishes: Vec<String> = instructions.into_iter().chain(outcome.instructions).collect();
+        Ok(Some(wishes.join("\n\n")).filter(|wishes| !wishes.trim().is_empty()))
+    }
+
+    /// Reads what there is to fold, beside the session's own work.
+    async fn survey(&mut self) -> Result<Survey, StoreError> {
+        let (archive, abandoned) = (self.journal.archive.clone(), self.journal.state.abandoned.clone());
+        let reading = tokio::task::spawn_blocking(move || Survey::read(&archive, &abandoned));
+        reading.await.map_err(|error| StoreError::Io(std::io::Error::other(error)))?
+    }
+
+    /// Where the folded part ends, and what is kept behind it. While no turn is running nothing waits for an answer.
+    fn ending(&self, messages: &[Entry]) -> (usize, Option<Kept>) {
+        let whole = (messages.len(), None);
+        if self.turn.steps == 0 {
+            return whole;
+        }
+        let Ending::Kept(at) = ending(messages) else { return whole };
+        let tokens: u64 = messages[at..].iter().map(entry_tokens).sum();
+        if at == 0 || tokens > self.window().effective() / ENDING_SHARE {
+            return whole;
+        }
+        let first = &messages[at];
+        let kept = Kept { first: first.id, from: first.seq, messages: (messages.len() - at) as u64, tokens };
+        (at, Some(kept))
+    }
+
+    /// Results that the model has called for and not seen, if they had to be folded.
+    fn unseen(&self, messages: &[Entry], end: usize) -> Option<String> {
+        let (Ending::Kept(at) | Ending::Told(at)) = ending(messages) else { return None };
+        if self.turn.steps == 0 || end <= at {
+            return None;
+        }
+        let room = self.window().effective() / SHARE;
+        let whole = in_full(&messages[at..end]).join("\n\n");
+        let told =
+            if text_tokens(&whole) <= room { whole } else { transcript(&messages[at..end]).join("\n\n") };
+        (text_tokens(&told) <= room && !told.is_empty()).then_some(told)
+    }
+
+    async fn gather(
+        &mut self,
+        order: Compacted,
+        summary: Summary,
+        survey: &Survey,
+        end: usize,
+    ) -> Result<Fold, StoreError> {
+        let folded = &survey.messages[..end];
+        let carried = self.carried(survey, order.kept.as_ref());
+        let (epoch, told) = self.epoch_after_folding().await;
+        let attachments = self.brought_back(&told).await;
+        let hook_results = self.hear_hooks_after().await?;
+        let unseen = self.unseen(&survey.messages, end);
+        let text = Replacement {
+            summary: &summary.text,
+            carried: &carried,
+            unseen: unseen.as_deref(),
+            recall: self.making_room.recall,
+            trigger: order.trigger,
+        }
+        .text();
+        let added: u64 = attachments.iter().chain(&hook_results).map(|attachment| attachment.tokens).sum();
+        let kept = order.kept.as_ref().map_or(0, |kept| kept.tokens);
+        let marker = Compacted {
+            pre_tokens: self.journal.room.gauge.tokens(),
+            post_tokens: head_tokens(&epoch) + text_tokens(&text) + added + kept,
+            last_message: self.journal.state.leaf,
+            folded_messages: folded.len() as u64,
+            summary: summary.text,
+            usage: summary.usage,
+            carried: carried.messages.len() as u64,
+            left_out: carried.left_out as u64,
+            restored: attachments.iter().map(named).collect(),
+            ..order
+        };
+        Ok(Fold { marker, text, attachments, hook_results, epoch, told, messages: survey.messages.len() })
+    }
+
+    /// The user's own words, apart from those that are kept anyway.
+    fn carried(&self, survey: &Survey, kept: Option<&Kept>) -> Carried {
+        let is_folded = |entry: &&Entry| kept.is_none_or(|kept| entry.seq < kept.from);
+        let room = CARRIED_TOKENS.min(self.window().effective() / SHARE);
+        carry(survey.words.iter().filter(is_folded), room)
+    }
+
+    /// The head of the requests to come: instruction files and the state of the repository are looked at anew, and the
+    /// model can look up what was folded.
+    async fn epoch_after_folding(&mut self) -> (Epoch, Told) {
+        let tools = self.services.registry.clone();
+        if self.making_room.recall && self.journal.state.folded.is_none() {
+            self.services.registry = tools.clone().with(tiller_tools::Recall);
+        }
+        let key = self.epoch_key();
+        let built = self.build_epoch("compaction", key).await;
+        // Until it is so far, nothing was folded.
+        self.services.registry = tools;
+        built
+    }
+
+    /// What the model still needs of what it knew: files, todos, the plan, skills, running tasks.
+    async fn brought_back(&mut self, told: &Told) -> Vec<Attachment> {
+        let plan_file = self.services.policy.now().plan_file.clone();
+        let mut elsewhere: BTreeSet<PathBuf> = told.files.iter().cloned().chain(plan_file.clone()).collect();
+        let seen = self.journal.state.files.iter().map(|seen| seen.path.clone());
+        elsewhere.extend(seen.filter(|path| self.journal.past.has_told_instructions(path)));
+        let sight = self.sight();
+        let mut files = Vec::new();
+        for path in files_to_restore(&self.journal.state.files, &elsewhere) {
+            let shown = sight.show(&path, None).await;
+            files.push(Candidate { path, shown });
+        }
+        let facts = Facts {
+            plan: self.plan_fact(),
+            mode: self.services.policy.now().mode,
+            agent: self.services.agent.as_ref().map(|agent| agent.id.clone()),
+            ..Facts::default()
+        };
+        let plan = plan_file.and_then(|path| plan_file::read(&path));
+        let plan = plan.map(|plan| self.services.secrets.mask(&plan).into_owned());
+        let restored = Restored {
+            todos: match &self.fixed.todo_file {
+                Some(path) => todo_file::load(path),
+                None => self.journal.state.todos.clone(),
+            },
+            plan: plan_after_compaction(&facts, plan),
+            skills: skills_in_use(&self.journal.state.skills),
+            tasks: self.running_tasks(),
+        };
+        let mut attachments = restore(files, &restored, self.window().effective() / SHARE);
+        attachments.retain(|attachment| !self.pipeline.mutes(attachment.kind()));
+        attachments
+    }
+
+    fn running_tasks(&self) -> Vec<TaskStatus> {
+        if matches!(self.role, Role::Sub) {
+            return Vec::new();
+        }
+        let running = self.task_facts().into_iter().filter(|task| task.status == "running");
+        running
+            .map(|task| TaskStatus {
+                task_id: task.id,
+                task_type: task.kind,
+                status: task.status,
+                description: task.description,
+                delta_summary: None,
+                how_to_read: task.how_to_read,
+            })
+            .collect()
+    }
+
+    /// For hooks the session begins anew.
+    async fn hear_hooks_after(&mut self) -> Result<Vec<Attachment>, StoreError> {
+        if matches!(self.role, Role::Sub) {
+            return Ok(Vec::new());
+        }
+        let model = self.lead.borrow().main_model.clone();
+        let occasion = Occasion::SessionStart { source: StartSource::Compact, model: &model };
+        let mut results = self.run_hooks(occasion).await?.attachments;
+        results.retain(|attachment| !self.pipeline.mutes(attachment.kind()));
+        Ok(results)
+    }
+
+    /// Appends what takes the place of the conversation, in its order.
+    async fn put_in_place(&mut self, fold: Fold) -> Result<(), StoreError> {
+        let Fold { marker, text, attachments, hook_results, epoch, told, messages } = fold;
+        self.measure(&Telemetry::AutoCompactSucceeded {
+            original_count: messages,
+            compacted_count: 1 + attachments.len() + hook_results.len(),
+            marker: &marker,
+        });
+        self.append(Body::Compacted(Box::new(marker)))?;
+        self.append(Body::User(summary_message(&text)))?;
+        for attachment in attachments.into_iter().chain(hook_results) {
+            self.append(Body::Attachment(attachment))?;
+        }
+        self.offer_recall();
+        self.start_epoch(epoch, told).await?;
+        self.journal.sync().await
+    }
+}
+
+/// What came back, for people.
+fn named(attachment: &Attachment) -> String {
+    let name = attachment.attachment["filename"].as_str().or(attachment.attachment["taskId"].as_str());
+    name.map_or_else(|| attachment.kind().to_owned(), |name| format!("{} {name}", attachment.kind()))
+}

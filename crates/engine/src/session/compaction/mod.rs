@@ -1,0 +1,263 @@
+//! Making room: old results are cleared, and a conversation that fills its window is folded into a summary.
+
+mod fold;
+mod summary;
+mod survey;
+mod undo;
+
+use tiller_model::ModelError;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::Event;
+use tiller_protocol::compaction::{Cleared, Trigger};
+use tiller_protocol::entry::{
+    Body, EndMarker, EndReason, Epoch, Level, Origin, Outcome, TurnEnd, UserMessage,
+};
+use tiller_steering::compaction::{Automatic, Clearing, Fullness, Percent, Window};
+use tiller_tools::{Recall, Registry, Tool};
+use uuid::Uuid;
+
+use super::Task;
+use super::turn::Turn;
+use crate::store::StoreError;
+use crate::telemetry::Telemetry;
+
+/// When the conversation is folded by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct CompactionChoice {
+    /// Whether it is.
+    pub automatic: bool,
+    /// The share of the window at which it is.
+    pub threshold: Percent,
+}
+
+impl Default for CompactionChoice {
+    fn default() -> Self {
+        Self { automatic: true, threshold: Percent::default() }
+    }
+}
+
+/// What a task knows about making room.
+pub(super) struct MakingRoom {
+    automatic: Automatic,
+    threshold: Percent,
+    /// The user was told that the window is filling up.
+    warned: bool,
+    /// What the provider says that its window holds, if that is less than expected.
+    limit: Option<u64>,
+    /// The user wants the conversation to be folded, perhaps with certain instructions.
+    pub(super) wanted: Option<Option<String>>,
+    /// The model may look up what was folded.
+    recall: bool,
+}
+
+impl MakingRoom {
+    pub(super) fn new(choice: CompactionChoice, tools: &Registry) -> Self {
+        Self {
+            automatic: Automatic::new(choice.automatic),
+            threshold: choice.threshold,
+            warned: false,
+            limit: None,
+            wanted: None,
+            recall: tools.names().contains(&Recall::NAME),
+        }
+    }
+}
+
+/// A turn whose conversation was folded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tracking {
+    turn: Uuid,
+    /// Steps with calls since.
+    counter: u32,
+}
+
+/// Why a conversation was not folded.
+#[derive(Debug)]
+enum Unfolded {
+    /// The user stopped it.
+    Stopped,
+    /// It did not work.
+    Failed(String),
+}
+
+impl Unfolded {
+    fn told(&self) -> String {
+        match self {
+            Self::Stopped => "it was interrupted".to_owned(),
+            Self::Failed(why) => why.clone(),
+        }
+    }
+}
+
+type Folding = Result<(), Unfolded>;
+
+impl Task {
+    /// Makes room before a request. Says whether a model was asked for it, which has cost something.
+    pub(super) async fn make_room(&mut self) -> Result<bool, StoreError> {
+        self.clear_old_results()?;
+        if let Some(instructions) = self.making_room.wanted.take() {
+            self.turn.reservation = None;
+            // Whatever came of it was told.
+            let _ = self.compact(Trigger::Manual, instructions).await?;
+            return Ok(true);
+        }
+        let fullness = self.fullness();
+        if fullness == Fullness::Full && self.making_room.automatic.is_on() {
+            self.turn.reservation = None;
+            self.compact_automatically().await?;
+            return Ok(true);
+        }
+        if fullness >= Fullness::Warning {
+            self.warn()?;
+        }
+        Ok(false)
+    }
+
+    /// What the model of the next step can take.
+    fn window(&self) -> Window {
+        let info = self.services.model.info(&self.model_for_step());
+        let tokens =
+            self.making_room.limit.map_or(info.context_window, |limit| limit.min(info.context_window));
+        Window { tokens, max_output: u64::from(info.max_output) }
+    }
+
+    fn fullness(&self) -> Fullness {
+        self.window().fullness(self.journal.room.gauge.tokens(), self.making_room.threshold)
+    }
+
+    /// Leaves old results out of requests. What the model thought may be bound to them: then it happens only where that
+    /// can be left out as well.
+    fn clear_old_results(&mut self) -> Result<(), StoreError> {
+        if self.fullness() < Fullness::Light {
+            return Ok(());
+        }
+        let binds = self.services.model.info(&self.model_for_step()).prefix_bound;
+        if binds && self.journal.conversation.is_bound() {
+            return Ok(());
+        }
+        let plan = self.services.policy.now().plan_file.clone();
+        let Some(Clearing { calls, gain, out_of_sight }) = self.journal.room.light.clearing(plan.as_deref())
+        else {
+            return Ok(());
+        };
+        let count = calls.len();
+        self.append(Body::Cleared(Cleared { calls, tokens: gain, out_of_sight }))?;
+        if let Some(epoch) = self.epoch.clone().filter(|_| binds) {
+            let reason = "old results were cleared".to_owned();
+            self.append(Body::Epoch(Epoch { reason, ..Epoch::clone(&epoch) }))?;
+        }
+        let text =
+            format!("To make room, {count} old results were cleared; about {gain} tokens are free again.");
+        self.notice("light_compaction", Level::Info, text)
+    }
+
+    /// Tells the user once that the window is filling up.
+    fn warn(&mut self) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.making_room.warned, true) {
+            return Ok(());
+        }
+        let used = self.journal.room.gauge.tokens() * 100 / self.window().effective().max(1);
+        let what = if self.making_room.automatic.is_on() {
+            "the conversation will be compacted soon; /compact does it now"
+        } else {
+            "it is not compacted by itself; /compact does it"
+        };
+        self.notice("context_filling", Level::Warning, format!("The context is {used} % full: {what}."))
+    }
+
+    async fn compact_automatically(&mut self) -> Result<(), StoreError> {
+        let folding = self.compact(Trigger::Auto, None).await?;
+        let failed = match folding {
+            Ok(()) => self.fullness() == Fullness::Full,
+            Err(unfolded) => matches!(unfolded, Unfolded::Failed(_)),
+        };
+        if !failed {
+            self.making_room.automatic.succeeded();
+        } else if self.making_room.automatic.failed() {
+            let text = "Compacting by itself is given up for this session; /compact tries it again.";
+            self.notice("compaction_given_up", Level::Warning, text.to_owned())?;
+        }
+        Ok(())
+    }
+
+    /// Whether a failure of a request is one that more room may mend, and that was not tried in vain.
+    pub(super) fn could_make_room(&self, error: &ModelError) -> bool {
+        let too_long =
+            matches!(error, ModelError::PromptTooLong { .. } | ModelError::Api { status: 413, .. });
+        too_long && self.making_room.automatic.is_wanted() && !self.turn.forced_room
+    }
+
+    /// Folds the conversation because the provider would not take it. Says whether that worked.
+    pub(super) async fn force_room(&mut self, error: Option<&ModelError>) -> Result<bool, StoreError> {
+        if let Some(ModelError::PromptTooLong { limit: Some(limit), .. }) = error {
+            self.making_room.limit = Some(*limit);
+        }
+        if !self.making_room.automatic.is_wanted() || std::mem::replace(&mut self.turn.forced_room, true) {
+            return Ok(false);
+        }
+        self.turn.reservation = None;
+        Ok(self.compact(Trigger::Auto, None).await?.is_ok())
+    }
+
+    /// Folds the conversation while no turn is running: this is a turn of its own.
+    pub(super) async fn compact_now(&mut self, instructions: Option<String>) -> Result<(), StoreError> {
+        self.begin_turn();
+        self.ensure_epoch().await?;
+        self.session_start_hooks().await?;
+        let end = match self.compact(Trigger::Manual, instructions).await? {
+            Ok(()) => (Outcome::Success, None),
+            Err(Unfolded::Stopped) => (Outcome::Interrupted, Some(EndReason::Interrupted)),
+            Err(Unfolded::Failed(message)) => {
+                (Outcome::Error { message, status: None }, Some(EndReason::Error))
+            }
+        };
+        self.end_turn(end).await
+    }
+
+    fn begin_turn(&mut self) {
+        self.turn = Turn::new(&self.fixed.env, &self.services.ended);
+        self.journal.tell(Event::TurnStarted);
+    }
+
+    async fn end_turn(&mut self, (outcome, reason): (Outcome, Option<EndReason>)) -> Result<(), StoreError> {
+        let marker = reason.map(|reason| EndMarker { tool_use: false, reason });
+        self.journal.append_durably(Body::TurnEnded(TurnEnd { outcome, marker, steps: 0 })).await?;
+        Ok(())
+    }
+
+    /// Folds the conversation, and tells how that went. Whatever goes wrong, the work can go on as before.
+    async fn compact(
+        &mut self,
+        trigger: Trigger,
+        instructions: Option<String>,
+    ) -> Result<Folding, StoreError> {
+        let tokens = self.journal.room.gauge.tokens();
+        self.journal.tell(Event::CompactionStarted { trigger, tokens });
+        let folding = self.fold(trigger, instructions).await?;
+        if let Err(Unfolded::Failed(why)) = &folding {
+            let text = format!("The conversation could not be compacted: {why}. It stays as it is.");
+            self.notice("compaction_failed", Level::Warning, text)?;
+        }
+        let failure = folding.as_ref().err().map(Unfolded::told);
+        self.journal.tell(Event::CompactionEnded { failure });
+        if folding.is_ok() {
+            self.making_room.warned = false;
+            let turn = self.fixed.env.fresh();
+            self.turn.tracking.get_or_insert(Tracking { turn, counter: 0 });
+        }
+        Ok(folding)
+    }
+
+    /// Counts a step of a turn whose conversation was folded.
+    pub(super) fn track(&mut self, calls: usize) {
+        let Some(tracking) = self.turn.tracking.as_mut().filter(|_| calls > 0) else { return };
+        tracking.counter += 1;
+        let Tracking { turn, counter } = *tracking;
+        self.measure(&Telemetry::PostAutocompactTurn { turn, counter });
+    }
+}
+
+/// The message that stands in place of what was folded.
+fn summary_message(text: &str) -> UserMessage {
+    UserMessage { content: vec![RawBlock::text(text)], origin: Origin::Summary }
+}

@@ -1,0 +1,162 @@
+//! Asking the model for a summary: in parts, if the conversation is too long for one request.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use tiller_model::{Completion, ModelError, Request, Thinking};
+use tiller_protocol::compaction::SummaryUsage;
+use tiller_protocol::entry::{Body, Response};
+use tiller_protocol::usage::StopReason;
+use tiller_steering::compaction::{Part, chunks, request, text_tokens};
+
+use super::super::Task;
+use super::Unfolded;
+use crate::host::{ask_beside, user_message};
+use crate::store::StoreError;
+
+/// The longest summary, in tokens.
+const LONGEST: u64 = 20_000;
+/// Tokens are only estimated, so a part fills no more of its room than this share, in percent.
+const FILLED: u64 = 80;
+/// The smallest part that a conversation is divided into, in tokens.
+const SMALLEST_PART: u64 = 500;
+
+/// A conversation as it is given to the model.
+pub(super) struct Source<'a> {
+    /// What was said, called and answered.
+    pub(super) parts: &'a [String],
+    /// The summary of what came before.
+    pub(super) earlier: Option<&'a str>,
+    /// What the user and hooks want of the summary.
+    pub(super) instructions: Option<&'a str>,
+}
+
+/// What the model made of it.
+pub(super) struct Summary {
+    pub(super) text: String,
+    pub(super) usage: SummaryUsage,
+}
+
+/// Why there is no summary.
+enum Missing {
+    /// The request was too long.
+    TooLong,
+    Unfolded(Unfolded),
+}
+
+impl Task {
+    /// Asks for a summary. What turns out to be too long is divided further.
+    pub(super) async fn summarise(
+        &mut self,
+        source: &Source<'_>,
+    ) -> Result<Result<Summary, Unfolded>, StoreError> {
+        let effective = self.window().effective();
+        let longest = LONGEST.min(effective / 4).max(1);
+        let beside = text_tokens(source.instructions.unwrap_or_default())
+            + text_tokens(source.earlier.unwrap_or_default()).max(longest);
+        let mut room = self.window().room_for_folding(beside) * FILLED / 100;
+        let mut usage = SummaryUsage::default();
+        loop {
+            room = room.max(SMALLEST_PART);
+            match self.summarise_by(room, longest, source, &mut usage).await? {
+                Ok(text) => return Ok(Ok(Summary { text, usage })),
+                Err(Missing::Unfolded(unfolded)) => return Ok(Err(unfolded)),
+                Err(Missing::TooLong) if room > SMALLEST_PART => room /= 2,
+                Err(Missing::TooLong) => {
+                    let why = "even a small part of it is too long for the model".to_owned();
+                    return Ok(Err(Unfolded::Failed(why)));
+                }
+            }
+        }
+    }
+
+    /// Asks for a summary part by part: each request has the summary of those before.
+    async fn summarise_by(
+        &mut self,
+        room: u64,
+        longest: u64,
+        source: &Source<'_>,
+        usage: &mut SummaryUsage,
+    ) -> Result<Result<String, Missing>, StoreError> {
+        let parts = chunks(source.parts, room);
+        let mut summary = source.earlier.map(str::to_owned);
+        for (at, text) in parts.iter().enumerate() {
+            let question = request(Part {
+                text,
+                number: at + 1,
+                of: parts.len(),
+                before: summary.as_deref(),
+                instructions: source.instructions,
+            });
+            match self.ask_for_summary(&question, longest).await? {
+                Ok((text, response)) => {
+                    usage.requests += 1;
+                    usage.input_tokens += response.usage.total_input();
+                    usage.output_tokens += response.usage.output_tokens;
+                    summary = Some(text);
+                }
+                Err(missing) => return Ok(Err(missing)),
+            }
+        }
+        Ok(summary.ok_or_else(|| failed("there is nothing to summarise")))
+    }
+
+    /// Makes one request beside the conversation, while commands are still heard.
+    async fn ask_for_summary(
+        &mut self,
+        question: &str,
+        longest: u64,
+    ) -> Result<Result<(String, Response), Missing>, StoreError> {
+        let reservation = match self.reserve(text_tokens(question)).await? {
+            Some(Ok(reservation)) => reservation,
+            Some(Err(reached)) => return Ok(Err(failed(&reached.explain()))),
+            None => return Ok(Err(Missing::Unfolded(Unfolded::Stopped))),
+        };
+        let longest = u32::try_from(longest).unwrap_or(u32::MAX);
+        let request = Request {
+            model: self.model_for_step(),
+            messages: vec![user_message(question)],
+            max_tokens: Some(reservation.max_tokens.map_or(longest, |most| most.min(longest))),
+            thinking: Thinking::Off,
+            betas: self.fixed.betas.clone(),
+            ..Request::default()
+        };
+        let (model, token) = (Arc::clone(&self.services.model), self.turn.token.clone());
+        let mut asking = pin!(ask_beside(model.as_ref(), request));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                () = token.cancelled() => return Ok(Err(Missing::Unfolded(Unfolded::Stopped))),
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                answer = &mut asking => break answer,
+            }
+        };
+        drop(reservation);
+        match answer {
+            Ok((answer, response)) => {
+                self.append(Body::Response(response.clone()))?;
+                Ok(understood(&answer).map(|text| (text, response)))
+            }
+            Err(ModelError::PromptTooLong { .. } | ModelError::Api { status: 413, .. }) => {
+                Ok(Err(Missing::TooLong))
+            }
+            Err(error) => Ok(Err(failed(&error.to_string()))),
+        }
+    }
+}
+
+fn failed(why: &str) -> Missing {
+    Missing::Unfolded(Unfolded::Failed(why.trim_end_matches('.').to_owned()))
+}
+
+/// A summary counts if the model has given one.
+fn understood(answer: &Completion) -> Result<String, Missing> {
+    let text = answer.text().trim().to_owned();
+    match answer.stop_reason {
+        StopReason::Refusal => Err(failed("the model declined to summarise it")),
+        StopReason::ContextWindowExceeded => Err(Missing::TooLong),
+        _ if text.is_empty() => Err(failed("the model gave no summary")),
+        _ => Ok(text),
+    }
+}
