@@ -77,13 +77,9 @@ pub(crate) fn next(facts: &Facts) -> Next {
         let (outcome, marker) = aborted(abort, facts.calls > 0);
         return Next::End(outcome, marker);
     }
-    match facts.stop {
-        Some(StopReason::Refusal) => {
-            let message =
-                facts.refusal.clone().unwrap_or_else(|| "the provider declined to answer".to_owned());
-            return Next::End(Outcome::Refused { message }, None);
-        }
-        _ => {}
+    if facts.stop == Some(StopReason::Refusal) {
+        let message = facts.refusal.clone().unwrap_or_else(|| "the provider declined to answer".to_owned());
+        return Next::End(Outcome::Refused { message }, None);
     }
     if let Some(message) = &facts.hook_stop {
         return Next::End(Outcome::HookStopped { message: message.clone() }, None);

@@ -52,7 +52,7 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
             }
             Err(error) => return Err(error),
         };
-        let (left, id) = work(parts, start.take(), prompt.take(), &args, &env, &manner).await?;
+        let (left, id) = Box::pin(work(parts, start.take(), prompt.take(), &args, &env, &manner)).await?;
         start = match left {
             Left::Cleared => Some(Start::Cleared),
             Left::Resume(id) => Some(Start::Resume(id)),
