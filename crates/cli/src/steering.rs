@@ -60,7 +60,7 @@ fn style(settings: &Resolved, env: &Env, config_dir: &Path) -> Option<Style> {
 }
 
 /// Where styles are looked for: the project before the user.
-fn style_dirs(env: &Env, config_dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn style_dirs(env: &Env, config_dir: &Path) -> Vec<PathBuf> {
     let dirs =
         [env.cwd.join(".tiller"), env.cwd.join(".claude"), config_dir.to_owned(), env.home.join(".claude")];
     dirs.into_iter().map(|dir| dir.join("output-styles")).collect()

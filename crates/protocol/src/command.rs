@@ -41,6 +41,8 @@ pub enum Command {
     CycleMode,
     /// Change the main model (an alias or an id).
     SetModel(String),
+    /// Change how answers shall be, from the next message on.
+    SetOutputStyle(OutputStyle),
     /// Change the system prompt; only before the first turn.
     SetPrompt {
         /// Stands in place of the default prompt.
@@ -95,6 +97,15 @@ impl UserInput {
     pub fn text(text: &str) -> Self {
         Self { id: None, content: vec![RawBlock::text(text)], delivery: Delivery::Steer }
     }
+}
+
+/// How answers shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputStyle {
+    /// Its name.
+    pub name: String,
+    /// What it asks for; absent for the usual way to answer.
+    pub guidelines: Option<String>,
 }
 
 /// A sub-agent at work.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::OutputStyle;
 use tiller_protocol::entry::Level;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -37,8 +38,14 @@ pub enum Request {
     Files,
     /// Keep an input for the history.
     Remember(Past),
-    /// The sessions of this project.
-    Sessions,
+    /// The sessions of this project; only those in which this was said, if it is not empty.
+    Sessions(String),
+    /// The output styles there are.
+    Styles,
+    /// The output style of this name.
+    Style(String),
+    /// The files with instructions for the agent.
+    Memory,
     /// Run a command line of the user's own.
     Shell(String),
     /// Add a note to the instructions for the agent.
@@ -53,6 +60,13 @@ pub enum Request {
         title: &'static str,
         /// The command.
         words: Vec<String>,
+    },
+    /// Let another command of the program do something.
+    Run {
+        /// The command.
+        words: Vec<String>,
+        /// What to say when it is done.
+        done: String,
     },
     /// Write a setting of the user's.
     Keep {
@@ -72,6 +86,12 @@ pub enum Reply {
     Files(Vec<Candidate>),
     /// The sessions of this project, newest first.
     Sessions(Vec<SessionRow>),
+    /// The output styles there are.
+    Styles(Vec<StyleRow>),
+    /// The style that was asked for.
+    Style(OutputStyle),
+    /// The files with instructions for the agent, those that could be written too.
+    Memory(Vec<InstructionRow>),
     /// A command line of the user's has ended.
     Ran {
         /// The command line.
@@ -101,4 +121,24 @@ pub enum Reply {
     Told(Level, String),
     /// What the status line shall say.
     StatusLine(String),
+}
+
+/// An output style in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StyleRow {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from, in a few words.
+    pub source: String,
+    /// Whether it is the one that holds.
+    pub is_current: bool,
+}
+
+/// A file with instructions for the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionRow {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// What there is to say about it, in a few words.
+    pub detail: String,
 }

@@ -1,14 +1,12 @@
 //! What has to be settled before a session can begin: trust, which session, a key.
 
-use jiff::Timestamp;
 use tiller_config::{Danger, ProjectTrust, config_dir};
-use tiller_engine::store::{self, SessionSummary};
 use tiller_model::ModelError;
 use tiller_protocol::env::Env;
 use tiller_tui::dialog::{ChoiceOption, TrustOutcome, TrustQuestion};
-use tiller_tui::panel::SessionRow;
 use tiller_tui::{Manner, ask_trust, choose, pick};
 
+use super::choices::sessions;
 use crate::args::Args;
 use crate::{settings, trust as trusted};
 
@@ -52,7 +50,7 @@ pub(super) async fn session(args: &mut Args, env: &Env, manner: &Manner) -> anyh
     if args.resume.as_deref() != Some("") {
         return Ok(Before::GoOn);
     }
-    let sessions = sessions(env);
+    let sessions = sessions(env, "");
     if sessions.is_empty() {
         anyhow::bail!("there is no session to continue in {}", env.cwd.display());
     }
@@ -62,32 +60,6 @@ pub(super) async fn session(args: &mut Args, env: &Env, manner: &Manner) -> anyh
             Ok(Before::GoOn)
         }
         None => Ok(Before::Leave),
-    }
-}
-
-/// The sessions of the project in which something was said, newest first.
-pub(super) fn sessions(env: &Env) -> Vec<SessionRow> {
-    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
-    let all = store::list(&config_dir(env), &project).into_iter();
-    let row = |session: SessionSummary| SessionRow {
-        id: session.id,
-        age: ago(&session, env.now()),
-        title: session.title,
-        detail: String::new(),
-        elsewhere: None,
-    };
-    all.filter(|session| !session.title.is_empty()).map(row).collect()
-}
-
-/// How long ago a session was used.
-fn ago(session: &SessionSummary, now: Timestamp) -> String {
-    let Ok(modified) = Timestamp::try_from(session.modified) else { return String::new() };
-    let minutes = now.duration_since(modified).as_secs() / 60;
-    match minutes {
-        ..1 => "just now".to_owned(),
-        1..60 => format!("{minutes} min ago"),
-        60..1_440 => format!("{} h ago", minutes / 60),
-        _ => format!("{} days ago", minutes / 1_440),
     }
 }
 

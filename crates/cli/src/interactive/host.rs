@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tiller_config::config_dir;
@@ -11,20 +11,19 @@ use tiller_protocol::entry::Level;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 use tiller_tui::host::{Host, Later, Reply, Request};
-use tiller_tui::panel::SessionRow;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::TaskTracker;
 
-use super::{before, editor, files, history, images};
+use super::choices::{self, INSTRUCTIONS};
+use super::look::Chosen;
+use super::{editor, files, history, images};
 
 /// Characters of the output of a command line of the user's own that are kept.
 const OUTPUT: usize = 30_000;
 /// How long the command of the status line may take.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
-/// The file that notes go to.
-const NOTES: &str = "AGENTS.md";
 
 /// What the front end asks, done with real files and processes.
 pub(super) struct World {
@@ -32,12 +31,37 @@ pub(super) struct World {
     session: SessionId,
     /// The command that prints the status line.
     status_line: Option<String>,
+    /// The output style that holds.
+    style: Mutex<String>,
     tasks: TaskTracker,
 }
 
 impl World {
-    pub(super) fn new(env: Env, session: SessionId, status_line: Option<String>) -> Arc<Self> {
-        Arc::new(Self { env, session, status_line, tasks: TaskTracker::new() })
+    pub(super) fn new(env: Env, session: SessionId, chosen: Chosen) -> Arc<Self> {
+        let Chosen { status_line, output_style } = chosen;
+        Arc::new(Self {
+            env,
+            session,
+            status_line,
+            style: Mutex::new(output_style),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Output styles: which there are, and what one asks for.
+    fn style(&self, request: &Request) -> Option<Reply> {
+        let mut current = self.style.lock().unwrap_or_else(PoisonError::into_inner);
+        match request {
+            Request::Styles => Some(Reply::Styles(choices::styles(&self.env, &current))),
+            Request::Style(name) => Some(match choices::style(&self.env, name) {
+                Ok(style) => {
+                    current.clone_from(&style.name);
+                    Reply::Style(style)
+                }
+                Err(error) => told(Level::Warning, error.to_string()),
+            }),
+            _ => None,
+        }
     }
 
     /// Waits for what is under way.
@@ -49,6 +73,11 @@ impl World {
 
 impl Host for World {
     fn ask(&self, request: Request, replies: UnboundedSender<Reply>) {
+        if let Some(reply) = self.style(&request) {
+            // A front end that has ended needs no answer.
+            let _ = replies.send(reply);
+            return;
+        }
         let (env, session, status_line) = (self.env.clone(), self.session, self.status_line.clone());
         self.tasks.spawn(async move {
             let reply = match (request, status_line) {
@@ -88,7 +117,8 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
             let kept = history::append(&config_dir(env), &past);
             kept.err().map(|error| told(Level::Warning, format!("the history could not be kept: {error}")))
         }
-        Request::Sessions => Some(Reply::Sessions(sessions(env, session))),
+        Request::Sessions(words) => Some(Reply::Sessions(choices::other_sessions(env, &words, session))),
+        Request::Memory => Some(Reply::Memory(choices::instruction_files(env))),
         Request::Shell(command) => Some(shell(&command, env).await),
         Request::Note(text) => Some(note(&text, &env.cwd)),
         Request::LoadImage(image) => {
@@ -104,23 +134,20 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
             Ok(text) => Reply::Report { title, text },
             Err((level, problem)) => told(level, problem),
         }),
+        Request::Run { words, done } => Some(match printed(&words, env).await {
+            Ok(_) => told(Level::Info, done),
+            Err((level, problem)) => told(level, problem),
+        }),
         Request::Keep { key, value } => {
             let words = ["config", "set", &key, &value, "--user"].map(str::to_owned);
             printed(&words, env).await.err().map(|(level, problem)| told(level, problem))
         }
-        Request::StatusLine(_) => None,
+        Request::Styles | Request::Style(_) | Request::StatusLine(_) => None,
     }
 }
 
 fn told(level: Level, text: String) -> Reply {
     Reply::Told(level, text)
-}
-
-/// Other sessions of this project, newest first.
-fn sessions(env: &Env, current: SessionId) -> Vec<SessionRow> {
-    let mut sessions = before::sessions(env);
-    sessions.retain(|session| session.id != current);
-    sessions
 }
 
 /// A command line that the user runs themselves: nothing holds it.
@@ -159,7 +186,7 @@ async fn status(command: &str, facts: &str, env: &Env) -> Option<Reply> {
 
 /// Adds a line to the project's instructions.
 fn note(text: &str, dir: &Path) -> Reply {
-    let path = dir.join(NOTES);
+    let path = dir.join(INSTRUCTIONS);
     let before = match fs_err::read_to_string(&path) {
         Ok(before) => before,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -169,7 +196,9 @@ fn note(text: &str, dir: &Path) -> Reply {
     let line = format!("{gap}- {}\n", text.trim().replace('\n', "\n  "));
     let file = fs_err::OpenOptions::new().create(true).append(true).open(&path);
     match file.and_then(|mut file| file.write_all(line.as_bytes())) {
-        Ok(()) => told(Level::Info, format!("Noted in {NOTES}; the agent reads it in its next session.")),
+        Ok(()) => {
+            told(Level::Info, format!("Noted in {INSTRUCTIONS}; the agent reads it in its next session."))
+        }
         Err(error) => told(Level::Error, format!("the note could not be kept: {error}")),
     }
 }

@@ -18,11 +18,20 @@ pub(super) fn manner(args: &Args, env: &Env) -> Manner {
     Manner { surface: surface(args, env), palette: palette(env), keys: Arc::new(Keymap::default()) }
 }
 
+/// What the user has chosen in settings that the program sees to.
+pub(super) struct Chosen {
+    /// The command that prints the status line.
+    pub(super) status_line: Option<String>,
+    /// The name of the output style.
+    pub(super) output_style: String,
+}
+
 /// What the user has chosen in settings. Keys that are not understood are left out, with a warning.
-pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result<(Options, Option<String>)> {
+pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result<(Options, Chosen)> {
     // What is wrong with the settings was said when the session was set up.
     let trust = args.at_terminal.unwrap_or(ProjectTrust::Restricted);
-    let terminal = Resolved::load(&Places::of(env), &settings::request(args)?, env, trust)?.terminal;
+    let settings = Resolved::load(&Places::of(env), &settings::request(args)?, env, trust)?;
+    let terminal = settings.terminal;
     let chosen = terminal.theme.value.and_then(|theme| Palette::named(theme.name()));
     let no_color = env.var("NO_COLOR").is_some();
     let bindings = terminal.keys.iter().map(|(key, action)| (key.as_str(), action.value.as_str()));
@@ -36,7 +45,9 @@ pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result
         keys: Arc::new(keys),
         status_command: terminal.status_line.value.is_some(),
     };
-    Ok((options, terminal.status_line.value))
+    let chosen =
+        Chosen { status_line: terminal.status_line.value, output_style: settings.output_style.value };
+    Ok((options, chosen))
 }
 
 fn surface(args: &Args, env: &Env) -> Surface {

@@ -1,6 +1,7 @@
 //! Working together at a terminal: a session with a front end that people see.
 
 mod before;
+mod choices;
 mod editor;
 mod files;
 mod history;
@@ -82,10 +83,12 @@ async fn work(
     }
     let past = past(&setup.start, env);
     let config_dir = config_dir(env);
-    let window = Catalog::shipped()?.info(&facts.model).context_window;
-    let (options, status_line) = look::options(args, env, manner)?;
+    let catalog = Catalog::shipped()?;
+    let window = catalog.info(&facts.model).context_window;
+    let models = choices::models(&catalog, &setup.names, &facts.model);
+    let (options, chosen) = look::options(args, env, manner)?;
     let session = Session::start(setup)?;
-    let (id, world) = (session.id, World::new(env.clone(), session.id, status_line));
+    let (id, world) = (session.id, World::new(env.clone(), session.id, chosen));
     let info = Info {
         id,
         cwd: env.cwd.clone(),
@@ -93,6 +96,8 @@ async fn work(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         confinement: confinement(),
         context_window: Some(window),
+        models,
+        plans: config_dir.join("plans"),
         advice: advice(args),
     };
     let start = tiller_tui::Start {

@@ -52,6 +52,7 @@ mod steering;
 mod stream_input;
 mod telemetry;
 mod terminal;
+mod terminal_commands;
 mod terminal_plain;
 mod terminal_rewind;
 mod terminal_scrollback;

@@ -1,9 +1,10 @@
 //! What commands do, whether a turn is running or not.
 
-use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::command::{Command, Event, OutputStyle, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued, Response};
 use tiller_protocol::id::EntryId;
+use tiller_steering::source::Style;
 use tiller_tools::todo_file;
 
 use super::{Aside, PromptChoice, Task};
@@ -32,6 +33,10 @@ impl Task {
                 let model = self.fixed.names.resolve(&setting);
                 self.lead.send_modify(|lead| lead.setting = Some(setting));
                 self.append(Body::Effect(Effect::SetModel { model }))?;
+            }
+            Some(Command::SetOutputStyle(style)) => {
+                let OutputStyle { name, guidelines } = style;
+                self.fixed.steering.style = guidelines.map(|guidelines| Style { name, guidelines });
             }
             Some(Command::SetPrompt { .. }) if self.epoch_checked => {
                 let problem = "the system prompt can be set only before the first message";

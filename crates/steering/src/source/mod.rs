@@ -39,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use diagnostics::DiagnosticsProvider;
 pub use facts::{Approval, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Task, Tokens};
-pub use output_style::{StyleError, find as find_style};
+pub use output_style::{StyleError, all as all_styles, find as find_style};
 pub use plan_mode::plan_after_compaction;
 pub use registry::{AnySource, Providers, sources};
 pub use sight::{Listing, Resource, Shown, Sight, Unread, Unseen};

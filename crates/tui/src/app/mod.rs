@@ -6,6 +6,7 @@ mod conversation;
 mod frame;
 mod live;
 mod look;
+mod mcp;
 mod overlay;
 mod press;
 mod queue;
@@ -17,12 +18,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use ratatui::text::Line;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::{CallResult, Entry, Level};
 use tiller_protocol::id::{AskId, SessionId};
 use tiller_protocol::ledger::{Addition, Ledger};
+use tiller_protocol::mcp::McpServer;
 use tiller_protocol::state::State;
 
 use crate::cell::{self, Call};
@@ -62,8 +65,25 @@ pub struct Info {
     pub confinement: String,
     /// How many tokens the model can take, if that is known.
     pub context_window: Option<u64>,
+    /// The models that can be chosen.
+    pub models: Vec<ModelRow>,
+    /// Where plans are kept.
+    pub plans: PathBuf,
     /// What the user should know before anything else, e.g. that there is no key.
     pub advice: Vec<String>,
+}
+
+/// A model that can be chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelRow {
+    /// What people call it, in lower case.
+    pub name: String,
+    /// Its id, in lower case.
+    pub id: String,
+    /// What there is to say about it, in a few words.
+    pub detail: String,
+    /// How many tokens it can take, if that is known.
+    pub window: Option<u64>,
 }
 
 /// What the user has chosen.
@@ -94,6 +114,8 @@ pub enum Effect {
     EditInput(String),
     /// Let the user edit the plan that waits for approval.
     EditPlan(AskId, PathBuf),
+    /// Let the user edit a file.
+    EditFile(PathBuf),
     /// Draw everything anew.
     Redraw,
     /// Put the process to sleep.
@@ -133,6 +155,8 @@ pub struct App {
     pending: Pending,
     /// What the program itself asks or shows.
     overlay: Option<Overlay>,
+    /// Servers of the Model Context Protocol, by name.
+    servers: IndexMap<String, McpServer>,
     /// Where one can go back to.
     trail: rewind::Trail,
     /// What the session was asked about going back.
@@ -163,7 +187,6 @@ impl App {
         let look = Look { size, theme: Theme::new(options.palette), cwd: info.cwd.clone() };
         let mut input = Input::new(Arc::clone(&options.keys), history);
         input.set_vim(options.vim);
-        input.set_commands(command::candidates());
         input.resize(size.width);
         let pending = Pending::new(Arc::clone(&options.keys));
         let mut app = Self {
@@ -178,6 +201,7 @@ impl App {
             held: Vec::new(),
             pending,
             overlay: None,
+            servers: IndexMap::new(),
             trail: rewind::Trail::default(),
             awaited: None,
             last_key_at: None,
@@ -197,6 +221,7 @@ impl App {
             now: Duration::ZERO,
             info,
         };
+        app.renew_commands();
         app.begin(past);
         app
     }
@@ -316,10 +341,8 @@ impl App {
             Event::Rewind(report) => self.rewound(&report),
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
-            Event::HookStarted { .. }
-            | Event::CompactionStarted { .. }
-            | Event::CompactionEnded { .. }
-            | Event::Mcp(_) => {}
+            Event::Mcp(server) => self.server_changed(*server),
+            Event::HookStarted { .. } | Event::CompactionStarted { .. } | Event::CompactionEnded { .. } => {}
         }
         Vec::new()
     }
@@ -349,6 +372,9 @@ impl App {
         match reply {
             Reply::Files(files) => self.input.set_files(files.into()),
             Reply::Sessions(sessions) => return self.choose_session(sessions),
+            Reply::Styles(styles) => self.choose_style(&styles),
+            Reply::Style(style) => return self.set_style(style),
+            Reply::Memory(files) => self.choose_instructions(&files),
             Reply::Ran { command, output, code } => self.ran(&command, &output, code),
             Reply::Image { number, block: Ok(block) } => {
                 self.images.insert(number, block);

@@ -1,11 +1,13 @@
 //! Views of the program itself: one at a time, with all keys for itself until it is closed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 use tiller_protocol::entry::{Level, Queued};
 
+use super::mcp::Act;
 use super::queue::Change;
 use super::rewind::Offer;
 use super::{App, Effect, Exit};
@@ -30,6 +32,11 @@ pub(super) enum Subject {
     Queued(Vec<Queued>),
     Change(Box<Queued>),
     Rewind(Offer),
+    Model(Vec<String>),
+    Style(Vec<String>),
+    File(Vec<PathBuf>),
+    Servers(Vec<String>),
+    Server(String, Vec<Act>),
 }
 
 /// What stands on a page.
@@ -40,6 +47,8 @@ pub(super) enum Content {
     Text(String),
     /// What changes comes first.
     Both(Report, String),
+    /// What a server offers.
+    Server(String),
 }
 
 /// Makes lines of what is known now.
@@ -51,6 +60,7 @@ impl Content {
         match self {
             Self::Live(report) => report(app),
             Self::Text(text) => written(text),
+            Self::Server(name) => app.server_rows(name, columns),
             Self::Both(report, text) => {
                 let mut lines = report(app);
                 lines.push(Line::default());
@@ -189,6 +199,16 @@ impl App {
                 Some(palette) => self.set_palette(*palette),
                 None => Vec::new(),
             },
+            Subject::Model(names) => names.get(index).map(|name| self.set_model(name)).unwrap_or_default(),
+            Subject::Style(mut names) if index < names.len() => {
+                vec![Effect::Ask(Request::Style(names.swap_remove(index)))]
+            }
+            Subject::File(mut paths) if index < paths.len() => {
+                vec![Effect::EditFile(paths.swap_remove(index))]
+            }
+            Subject::Style(_) | Subject::File(_) => Vec::new(),
+            Subject::Servers(names) => self.choose_act(names.get(index)),
+            Subject::Server(name, acts) => self.act_on_server(name, acts.get(index).copied()),
             Subject::Rewind(offer) => offer.order(index).map(Effect::Send).into_iter().collect(),
         }
     }

@@ -68,7 +68,7 @@ impl App {
 
     /// How full the context is, in percent.
     pub(super) fn context_share(&self) -> Option<u64> {
-        let window = self.info.context_window.filter(|window| *window > 0)?;
+        let window = self.context_window().filter(|window| *window > 0)?;
         let used = self.state.last_usage?.total();
         Some((used * 100 / window).min(100))
     }

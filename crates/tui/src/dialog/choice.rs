@@ -118,6 +118,12 @@ impl Choice {
         self
     }
 
+    /// The option that is marked.
+    #[must_use]
+    pub fn marked(&self) -> usize {
+        self.choices.marked()
+    }
+
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> ChoiceOutcome {
         match self.choices.handle(&key, &self.keys) {

@@ -6,6 +6,7 @@
 mod choice;
 mod choices;
 mod feedback;
+mod form;
 mod line;
 mod pending;
 mod permission;
@@ -13,6 +14,7 @@ mod permission;
 pub(crate) mod picture;
 mod plan;
 mod question;
+mod server;
 mod sheet;
 mod trust;
 
@@ -21,14 +23,17 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use tiller_protocol::ask::{Answer, Ask};
+use tiller_protocol::mcp::{ElicitationAsk, Wanted};
 
 pub use choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+pub use form::FormDialog;
 pub(crate) use line::{Form, Said};
 pub use pending::{Attention, Pending, PendingOutcome};
 pub use permission::Permission;
 pub(crate) use permission::change_in_words;
 pub use plan::{PlanApproval, PlanEntry};
 pub use question::Questions;
+pub use server::ServerQuestion;
 pub use sheet::Render;
 pub(crate) use sheet::{Scroll, title};
 pub use trust::{Trust, TrustOutcome, TrustQuestion};
@@ -60,6 +65,8 @@ enum Dialog {
     PlanEntry(PlanEntry),
     Plan(Box<PlanApproval>),
     Questions(Questions),
+    Form(Box<FormDialog>),
+    Server(Box<ServerQuestion>),
 }
 
 impl Dialog {
@@ -78,7 +85,16 @@ impl Dialog {
             }
             Ask::Question(ask) => Some(Self::Questions(Questions::new(ask, keys))),
             Ask::Plan(ask) => Some(Self::Plan(Box::new(PlanApproval::new(ask, keys)))),
-            Ask::Hook(_) | Ask::Elicitation(_) | Ask::Sampling(_) => None,
+            Ask::Elicitation(ElicitationAsk { server, message, wanted }) => Some(match wanted {
+                Wanted::Form { fields, .. } => {
+                    Self::Form(Box::new(FormDialog::new(&server, &message, fields, keys)))
+                }
+                Wanted::Visit { url, .. } => {
+                    Self::Server(Box::new(ServerQuestion::visit(&server, &message, &url, keys)))
+                }
+            }),
+            Ask::Sampling(ask) => Some(Self::Server(Box::new(ServerQuestion::sampling(ask, keys)))),
+            Ask::Hook(_) => None,
         }
     }
 
@@ -88,6 +104,8 @@ impl Dialog {
             Self::PlanEntry(dialog) => dialog.handle(key),
             Self::Plan(dialog) => dialog.handle(key),
             Self::Questions(dialog) => dialog.handle(key),
+            Self::Form(dialog) => dialog.handle(key),
+            Self::Server(dialog) => dialog.handle(key),
         }
     }
 
@@ -97,6 +115,8 @@ impl Dialog {
             Self::PlanEntry(dialog) => dialog.form(),
             Self::Plan(dialog) => dialog.form(),
             Self::Questions(dialog) => dialog.form(),
+            Self::Form(dialog) => dialog.form(),
+            Self::Server(dialog) => dialog.form(),
         }
     }
 
@@ -106,15 +126,18 @@ impl Dialog {
             Self::PlanEntry(dialog) => dialog.say(&said),
             Self::Plan(dialog) => dialog.say(said),
             Self::Questions(dialog) => dialog.say(said),
+            Self::Form(dialog) => dialog.say(said),
+            Self::Server(dialog) => dialog.say(&said),
         }
     }
 
     fn paste(&mut self, text: &str) {
         match self {
             Self::Permission(dialog) => dialog.paste(text),
-            Self::PlanEntry(_) => {}
+            Self::PlanEntry(_) | Self::Server(_) => {}
             Self::Plan(dialog) => dialog.paste(text),
             Self::Questions(dialog) => dialog.paste(text),
+            Self::Form(dialog) => dialog.paste(text),
         }
     }
 
@@ -124,6 +147,8 @@ impl Dialog {
             Self::PlanEntry(dialog) => dialog.view(columns, height, theme),
             Self::Plan(dialog) => dialog.view(columns, height, theme),
             Self::Questions(dialog) => dialog.view(columns, height, theme),
+            Self::Form(dialog) => dialog.view(columns, height, theme),
+            Self::Server(dialog) => dialog.view(columns, height, theme),
         }
     }
 }

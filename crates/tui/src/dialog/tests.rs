@@ -1,4 +1,5 @@
 mod hidden;
+mod servers;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use proptest::prelude::*;

@@ -147,10 +147,12 @@ impl Resume {
         lines.extend(window(&entries, self.marked, usize::from(height).saturating_sub(3)));
         let keys = |action| self.keys.hint(action);
         let other = if self.everywhere { "only here" } else { "everywhere" };
+        let has_others = self.sessions.iter().any(|session| session.elsewhere.is_some());
+        let other =
+            if has_others { format!(" · {} {other}", keys(Action::NextPart)) } else { String::new() };
         let hint = format!(
-            "{} choose · {} {other} · {} close",
+            "type to search · {} choose{other} · {} close",
             keys(Action::Accept),
-            keys(Action::NextPart),
             keys(Action::Cancel)
         );
         lines.push(Line::styled(hint, theme.dim));

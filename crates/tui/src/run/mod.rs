@@ -226,6 +226,13 @@ impl Runner {
                     self.terminal.resume(&mut self.app)?;
                     self.app.on_plan_edited(ask, edited);
                 }
+                Effect::EditFile(path) => {
+                    *keys = None;
+                    self.terminal.suspend()?;
+                    let edited = self.host.edit_file(path.clone()).await;
+                    self.terminal.resume(&mut self.app)?;
+                    self.app.on_file_edited(&path, edited);
+                }
                 Effect::Suspend => {
                     *keys = None;
                     self.terminal.suspend()?;

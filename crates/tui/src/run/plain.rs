@@ -186,6 +186,8 @@ impl Plain {
             match effect {
                 Effect::Send(command) => self.send(command).await,
                 Effect::Ask(request) => self.host.ask(request, self.replies.clone()),
+                // The editor and this program cannot both read the terminal's lines.
+                Effect::EditFile(path) => self.app.tell(Level::Info, &format!("It is in {}", path.display())),
                 Effect::EditInput(text) => self.app.on_edited(Ok(text)),
                 Effect::Exit(exit) => self.exit = Some(exit),
                 Effect::EditPlan(..)

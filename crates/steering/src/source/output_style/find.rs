@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::super::Style;
 
 /// The name of the usual way to answer, of which nothing is told.
-const DEFAULT: &str = "default";
+pub(super) const DEFAULT: &str = "default";
 /// Styles that come with Tiller.
 const BUILT_IN: [(&str, &str); 3] = [
     ("concise", include_str!("concise.md")),
@@ -63,10 +63,16 @@ pub fn find(name: &str, dirs: &[PathBuf]) -> Result<Option<Style>, StyleError> {
     }
 }
 
+/// The styles there are, with the file each comes from; those without one come with Tiller.
+#[must_use]
+pub fn all(dirs: &[PathBuf]) -> Vec<(String, Option<PathBuf>)> {
+    let own = std::iter::once(DEFAULT).chain(BUILT_IN.iter().map(|(name, _)| *name));
+    let files = dirs.iter().flat_map(|dir| styles_in(dir)).map(|(name, path)| (name, Some(path)));
+    own.map(|name| (name.to_owned(), None)).chain(files).collect()
+}
+
 fn known(dirs: &[PathBuf]) -> String {
-    let mut names = vec![DEFAULT.to_owned()];
-    names.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
-    names.extend(dirs.iter().flat_map(|dir| styles_in(dir)).map(|(name, _)| name));
+    let names: Vec<String> = all(dirs).into_iter().map(|(name, _)| name).collect();
     names.join(", ")
 }
 

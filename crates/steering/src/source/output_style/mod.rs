@@ -2,10 +2,10 @@
 
 mod find;
 
-use super::{Cx, Group, Observation, Source, SourceError};
+use super::{Cx, Group, Observation, Source, SourceError, Style};
 use crate::attachment::{OutputStyle, attach};
 
-pub use find::{StyleError, find};
+pub use find::{StyleError, all, find};
 
 pub(super) struct OutputStyles;
 
@@ -15,14 +15,23 @@ impl Source for OutputStyles {
     const KINDS: &'static [&'static str] = &["output_style"];
 
     async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
-        let Some(style) = cx.facts.style.as_ref().filter(|_| cx.facts.prompt.is_some()) else {
-            return Ok(Observation::nothing());
-        };
         let told = cx.facts.past.last("output_style")["style"].as_str();
+        let style = match &cx.facts.style {
+            _ if cx.facts.prompt.is_none() => return Ok(Observation::nothing()),
+            Some(style) => style.clone(),
+            // Whoever was told a style has to be told that it holds no more.
+            None if told.is_some_and(|told| told != find::DEFAULT) => usual(),
+            None => return Ok(Observation::nothing()),
+        };
         let guidelines = (told != Some(style.name.as_str())).then(|| style.guidelines.clone());
         let style = OutputStyle { style: style.name.clone(), guidelines };
         Ok(attach(&style, Self::LABEL, "outputStyle is set").into())
     }
+}
+
+/// The usual way to answer, for whom another one was told before.
+fn usual() -> Style {
+    Style { name: find::DEFAULT.to_owned(), guidelines: include_str!("usual.md").trim().to_owned() }
 }
 
 #[cfg(test)]
@@ -31,8 +40,8 @@ mod tests {
 
     use serde_json::json;
 
+    use super::super::Facts;
     use super::super::trial::{Trial, observed};
-    use super::super::{Facts, Style};
     use super::*;
     use crate::past::Story;
 
@@ -49,6 +58,10 @@ mod tests {
         assert!(!short.contains("Be brief.") && short.contains("\"concise\""), "{short}");
         let other = Facts { past: Arc::new(told("other").past), ..facts.clone() };
         assert!(text(observed(&OutputStyles, &other).await).contains("Be brief."));
+        let back = Facts { style: None, past: Arc::new(told("concise").past), ..facts.clone() };
+        assert!(text(observed(&OutputStyles, &back).await).contains("usual way"));
+        let since = Facts { style: None, past: Arc::new(told("default").past), ..facts.clone() };
+        assert_eq!(observed(&OutputStyles, &since).await, Observation::nothing());
         for quiet in [Facts { prompt: None, ..facts.clone() }, Facts { style: None, ..facts }] {
             assert_eq!(observed(&OutputStyles, &quiet).await, Observation::nothing());
         }

@@ -1,10 +1,12 @@
 //! Slash commands: a table, from which completion and help are made.
 
+mod choose;
 mod report;
 mod run;
 
 use std::sync::Arc;
 
+use super::{App, mcp};
 use crate::menu::Candidate;
 pub(super) use report::{agents as agents_at_work, session_rules};
 pub(super) use run::{AGENTS, PERMISSIONS, Verb};
@@ -21,10 +23,22 @@ pub(super) struct Row {
 pub(super) const TABLE: &[Row] = &[
     row("help", "", "What one can do here: commands and keys", Verb::Help),
     row("clear", "", "Begin anew with an empty conversation", Verb::Clear),
-    row("resume", "", "Go on with another session of this project", Verb::Resume),
+    row("resume", "[words]", "Go on with another session of this project", Verb::Resume),
     row("rewind", "", "Back to before an earlier prompt: conversation, files or both", Verb::Rewind),
-    row("plan", "[what]", "Plan mode: look, think, change nothing", Verb::Plan),
-    row("model", "[name]", "The model, or another one from now on", Verb::Model),
+    row(
+        "plan",
+        "[what | open]",
+        "Plan mode, what to plan; in plan mode, the plan; open it in $EDITOR",
+        Verb::Plan,
+    ),
+    row(
+        "delegate",
+        "",
+        "Let the agent hand out all work and only read itself; again to end that",
+        Verb::Delegate,
+    ),
+    row("model", "[name]", "Another model from now on", Verb::Model),
+    row("output-style", "[name]", "How answers shall be", Verb::OutputStyle),
     row("context", "", "What fills the context", Verb::Context),
     row("cost", "", "What the session has cost", Verb::Cost),
     row("steering", "", "What Tiller itself has told the model", Verb::Steering),
@@ -33,11 +47,22 @@ pub(super) const TABLE: &[Row] = &[
     row("agents", "", "Sub-agents at work", Verb::Agents),
     row("permissions", "", "What is allowed, asked and refused, and by which file", Verb::Permissions),
     row("hooks", "", "The hooks that count", Verb::Hooks),
-    row("config", "", "The settings that count, and where they come from", Verb::Config),
-    row("memory", "", "How the agent's instructions are kept", Verb::Memory),
+    row(
+        "config",
+        "[key [value]]",
+        "Settings and where they come from; one of them; a new value",
+        Verb::Config,
+    ),
+    row("mcp", "", "Servers: where each stands, what it offers, start, stop, sign in", Verb::Mcp),
+    row("memory", "", "The files with instructions for the agent, to edit them", Verb::Memory),
     row("init", "", "Let the agent write instructions for this project", Verb::Init),
-    row("export", "[file]", "Write the session to a page", Verb::Export),
-    row("status", "", "This session: id, model, mode, confinement", Verb::Status),
+    row(
+        "export",
+        "[file]",
+        "Write the session to a page (.html), as text (.md) or as its log (.jsonl)",
+        Verb::Export,
+    ),
+    row("status", "", "This session: id, model, mode, confinement, cost", Verb::Status),
     row("doctor", "", "How Tiller stands on this machine", Verb::Doctor),
     row("theme", "[name]", "Colours: dark, light or none", Verb::Theme),
     row("vim", "", "Vim keys on or off", Verb::Vim),
@@ -48,15 +73,28 @@ const fn row(name: &'static str, hint: &'static str, help: &'static str, verb: V
     Row { name, hint, help, verb }
 }
 
-/// The commands for the menu of the input.
-pub(super) fn candidates() -> Arc<[Candidate]> {
+impl App {
+    /// Lets menu and help follow what commands there are.
+    pub(super) fn renew_commands(&mut self) {
+        let commands = self.commands();
+        self.input.set_commands(commands);
+    }
+
+    /// All commands: those of the table, then prompts of servers.
+    fn commands(&self) -> Arc<[Candidate]> {
+        own().chain(mcp::candidates(self.servers.values())).collect()
+    }
+}
+
+/// The commands of the table for menu and help.
+fn own() -> impl Iterator<Item = Candidate> {
     let candidate = |row: &Row| Candidate {
         text: row.name.to_owned(),
         hint: row.hint.to_owned(),
         help: row.help.to_owned(),
         source: String::new(),
     };
-    TABLE.iter().map(candidate).collect()
+    TABLE.iter().map(candidate)
 }
 
 /// The command that a text is, and what follows its name.

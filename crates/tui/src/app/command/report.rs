@@ -6,12 +6,12 @@ use super::super::{App, status};
 use crate::cell::{amount, dollars, elapsed};
 use crate::dialog::change_in_words;
 use crate::panel::ContextUse;
-use crate::text::{clean, fit};
+use crate::text::{clean, fit, wrap};
 
 /// What fills the context, as a bar by part.
 pub(super) fn context(app: &App) -> Vec<Line<'static>> {
     let counted = app.state.last_usage.map(|usage| usage.total());
-    let used = ContextUse::of(app.ledger.sent(), app.info.context_window, counted);
+    let used = ContextUse::of(app.ledger.sent(), app.context_window(), counted);
     used.view(app.look.size.width, u16::MAX, &app.look.theme).lines
 }
 
@@ -36,7 +36,7 @@ pub(super) fn cost(app: &App) -> Vec<Line<'static>> {
             dollars(part.usd),
         )));
     }
-    rows.into_iter().flat_map(|row| crate::text::wrap(&row, app.look.size.width, 4)).collect()
+    rows.into_iter().flat_map(|row| wrap(&row, app.look.size.width, 4)).collect()
 }
 
 /// Sub-agents at work.
@@ -45,6 +45,14 @@ pub(in crate::app) fn agents(app: &App) -> Vec<Line<'static>> {
         return vec![Line::styled("No sub-agent is at work.", app.look.theme.dim)];
     }
     app.agent_tree(u16::MAX)
+}
+
+/// The todo list.
+pub(super) fn todos(app: &App) -> Vec<Line<'static>> {
+    if app.state.todos.is_empty() {
+        return vec![Line::styled("The todo list is empty.", app.look.theme.dim)];
+    }
+    crate::cell::todos(&app.state.todos, usize::MAX, &app.look.paper())
 }
 
 /// What was allowed or refused for this session alone.
@@ -57,7 +65,7 @@ pub(in crate::app) fn session_rules(app: &App) -> Vec<Line<'static>> {
         rows.push(Line::raw("For this session:"));
         rows.extend(updates.iter().map(|update| Line::raw(format!("  {}", change_in_words(update)))));
     }
-    rows.into_iter().flat_map(|row| crate::text::wrap(&row, app.look.size.width, 4)).collect()
+    rows.into_iter().flat_map(|row| wrap(&row, app.look.size.width, 4)).collect()
 }
 
 /// What runs in the background, and what did.
@@ -77,6 +85,12 @@ pub(super) fn tasks(app: &App) -> Vec<Line<'static>> {
 pub(super) fn status(app: &App) -> Vec<Line<'static>> {
     let theme = &app.look.theme;
     let (mode, _) = status::mode(app.state.mode, theme);
+    let context = match (app.state.last_usage, app.context_window()) {
+        (Some(usage), Some(window)) => format!("{} of {} tokens", amount(usage.total()), amount(window)),
+        (Some(usage), None) => format!("{} tokens", amount(usage.total())),
+        (None, _) => "nothing was sent yet".to_owned(),
+    };
+    let unpriced = if app.state.spent.unpriced { " and what has no known price" } else { "" };
     let rows = [
         ("session", app.info.id.to_string()),
         ("version", app.info.version.clone()),
@@ -84,9 +98,24 @@ pub(super) fn status(app: &App) -> Vec<Line<'static>> {
         ("model", app.model().to_owned()),
         ("mode", format!("{} ({mode})", app.state.mode)),
         ("commands", app.info.confinement.clone()),
+        ("context", context),
+        ("steering", format!("{:.1}% of what is sent", app.ledger.share().fraction() * 100.0)),
+        ("cost", format!("{}{unpriced}", dollars(app.state.spent.usd))),
+        ("background", format!("{} running", app.live.running_tasks())),
+        ("servers", servers(app)),
     ];
     let row = |(name, value): (&str, String)| {
-        Line::from(vec![Span::styled(format!("{name:<10}"), theme.dim), Span::raw(value)])
+        Line::from(vec![
+            Span::styled(format!("{name:<12}"), theme.dim),
+            Span::raw(clean(&value).into_owned()),
+        ])
     };
-    rows.into_iter().map(row).collect()
+    rows.into_iter().flat_map(|entry| wrap(&row(entry), app.look.size.width, 12)).collect()
+}
+
+fn servers(app: &App) -> String {
+    let one =
+        |server: &tiller_protocol::mcp::McpServer| format!("{} {}", server.name, server.state.describe());
+    let all: Vec<String> = app.servers.values().map(one).collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }

@@ -8,10 +8,8 @@ use tiller_protocol::mode::Mode;
 
 use super::super::{App, Effect, Exit};
 use super::{TABLE, report};
-use crate::cell;
 use crate::host::Request;
 use crate::panel::{Help, Panel, Steering};
-use crate::theme::Palette;
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +19,9 @@ pub(in crate::app) enum Verb {
     Resume,
     Rewind,
     Plan,
+    Delegate,
     Model,
+    OutputStyle,
     Context,
     Cost,
     Steering,
@@ -31,6 +31,7 @@ pub(in crate::app) enum Verb {
     Permissions,
     Hooks,
     Config,
+    Mcp,
     Memory,
     Init,
     Export,
@@ -46,29 +47,32 @@ pub(in crate::app) const AGENTS: &str = "Agents";
 pub(in crate::app) const PERMISSIONS: &str = "Permissions";
 
 const INIT: &str = include_str!("init.md");
-const MEMORY: &str = include_str!("memory.md");
 
 impl App {
     /// Runs a command of the table.
     pub(in crate::app) fn run_command(&mut self, name: &str, rest: &str) -> Vec<Effect> {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else { return Vec::new() };
         match row.verb {
-            Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), super::candidates()))),
+            Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), self.commands()))),
             Verb::Clear => self.quit(Exit::Cleared),
-            Verb::Resume => vec![Effect::Ask(Request::Sessions)],
+            Verb::Resume => vec![Effect::Ask(Request::Sessions(rest.to_owned()))],
             Verb::Rewind => self.choose_prompt(),
             Verb::Plan => self.plan(rest),
+            Verb::Delegate => self.delegate(),
             Verb::Model => self.choose_model(rest),
+            Verb::OutputStyle if rest.is_empty() => vec![Effect::Ask(Request::Styles)],
+            Verb::OutputStyle => vec![Effect::Ask(Request::Style(rest.to_owned()))],
             Verb::Context => self.open_report("Context", report::context),
             Verb::Cost => self.open_report("Cost", report::cost),
             Verb::Steering => self.steering(),
-            Verb::Todos => self.show_todos(),
+            Verb::Todos => self.open_report("Todo list", report::todos),
             Verb::Tasks => self.tasks(rest),
             Verb::Agents => self.reported(AGENTS, &["agents", "list"]),
             Verb::Permissions => self.reported(PERMISSIONS, &["permissions", "list"]),
             Verb::Hooks => self.reported("Hooks", &["hooks", "list"]),
-            Verb::Config => self.reported("Settings", &["config", "list"]),
-            Verb::Memory => self.say(MEMORY),
+            Verb::Config => self.config(rest),
+            Verb::Mcp => self.choose_server(),
+            Verb::Memory => vec![Effect::Ask(Request::Memory)],
             Verb::Init => vec![self.send(INIT.trim(), &[], Delivery::Queue)],
             Verb::Export => self.export(rest),
             Verb::Status => self.open_report("Status", report::status),
@@ -86,7 +90,13 @@ impl App {
         vec![Effect::Ask(Request::Report { title, words })]
     }
 
-    fn say(&mut self, text: &str) -> Vec<Effect> {
+    /// Lets another command of the program do something.
+    fn done_by(&mut self, words: &[&str], done: String) -> Vec<Effect> {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        vec![Effect::Ask(Request::Run { words, done })]
+    }
+
+    pub(super) fn say(&mut self, text: &str) -> Vec<Effect> {
         self.tell(Level::Info, text.trim());
         Vec::new()
     }
@@ -97,31 +107,33 @@ impl App {
     }
 
     fn plan(&mut self, what: &str) -> Vec<Effect> {
-        let mut effects = vec![Effect::Send(Command::SetMode(Mode::Plan))];
-        if !what.is_empty() {
-            effects.push(self.send(what, &[], Delivery::Steer));
+        let slug = self.state.plan_slug.clone();
+        match (what, slug) {
+            ("open", Some(slug)) => {
+                vec![Effect::EditFile(self.info.plans.join(format!("{slug}.md")))]
+            }
+            ("open", None) => self.say("There is no plan yet; /plan WHAT lets the agent make one."),
+            ("", Some(slug)) if self.state.mode == Mode::Plan => {
+                self.reported("The plan", &["plans", "show", &slug])
+            }
+            ("", _) => vec![Effect::Send(Command::SetMode(Mode::Plan))],
+            (what, _) => {
+                vec![Effect::Send(Command::SetMode(Mode::Plan)), self.send(what, &[], Delivery::Steer)]
+            }
         }
-        effects
     }
 
-    fn choose_model(&mut self, name: &str) -> Vec<Effect> {
-        if name.is_empty() {
-            let text = format!(
-                "The model is {}. /model NAME takes another one: sonnet, opus, haiku, fable, opusplan, or a full id.",
-                self.model()
-            );
-            return self.say(&text);
-        }
-        name.clone_into(&mut self.info.model);
-        self.tell(Level::Info, &format!("The model is {name} from now on."));
-        vec![Effect::Send(Command::SetModel(name.to_owned()))]
-    }
-
-    fn show_todos(&mut self) -> Vec<Effect> {
-        if self.state.todos.is_empty() {
-            return self.say("The todo list is empty.");
-        }
-        self.open_report("Todo list", |app| cell::todos(&app.state.todos, usize::MAX, &app.look.paper()))
+    /// In delegate mode the agent hands work out and does none itself.
+    fn delegate(&mut self) -> Vec<Effect> {
+        let (mode, text) = match self.state.mode {
+            Mode::Delegate => (Mode::Default, "The agent works itself again."),
+            _ => (
+                Mode::Delegate,
+                "The agent hands work to sub-agents from now on, and itself only reads. /delegate again ends that.",
+            ),
+        };
+        self.tell(Level::Info, text);
+        vec![Effect::Send(Command::SetMode(mode))]
     }
 
     fn tasks(&mut self, rest: &str) -> Vec<Effect> {
@@ -139,18 +151,28 @@ impl App {
         self.open_report("Background tasks", report::tasks)
     }
 
+    /// All settings, one of them, or a new value for it.
+    fn config(&mut self, rest: &str) -> Vec<Effect> {
+        match rest.split_once(char::is_whitespace) {
+            _ if rest.is_empty() => self.reported("Settings", &["config", "list"]),
+            None => self.reported("Setting", &["config", "get", rest]),
+            Some((key, value)) => {
+                let (key, value) = (key.trim(), value.trim());
+                let done = format!("{key} is {value} in your settings; new sessions have it.");
+                self.done_by(&["config", "set", key, value, "--user"], done)
+            }
+        }
+    }
+
+    /// The session as a page, as text for people (`.md`, `.txt`), or as its log (`.jsonl`).
     fn export(&mut self, file: &str) -> Vec<Effect> {
         let id = self.info.id.to_string();
         let file = if file.is_empty() { format!("tiller-{id}.html") } else { file.to_owned() };
-        self.tell(Level::Info, &format!("The session is written to {file}"));
-        self.reported("Export", &["inspect", &id, "--html", &file])
-    }
-
-    fn theme(&mut self, name: &str) -> Vec<Effect> {
-        match Palette::named(name) {
-            Some(palette) => self.set_palette(palette),
-            None if name.is_empty() => self.choose_palette(),
-            None => self.say("There are the themes dark, light and no-color."),
+        let done = format!("The session is written to {file}");
+        match file.rsplit('.').next() {
+            Some("md" | "txt") => self.done_by(&["sessions", "export", &id, "--output", &file], done),
+            Some("jsonl") => self.done_by(&["sessions", "export", &id, "--json", "--output", &file], done),
+            _ => self.done_by(&["inspect", &id, "--html", &file], done),
         }
     }
 

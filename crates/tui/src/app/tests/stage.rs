@@ -15,7 +15,7 @@ use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_testkit::terminal::{LongRows, Terminal};
 
-use crate::app::{App, Effect, Info, Options};
+use crate::app::{App, Effect, Info, ModelRow, Options};
 use crate::screen::{Screen, Size, Wrapping};
 use crate::theme::Palette;
 
@@ -40,6 +40,13 @@ impl Stage {
             version: "1.2.3".to_owned(),
             confinement: "held by namespaces".to_owned(),
             context_window: Some(200_000),
+            models: vec![ModelRow {
+                name: "opus".to_owned(),
+                id: "claude-opus".to_owned(),
+                window: Some(1_000_000),
+                ..ModelRow::default()
+            }],
+            plans: "/home/plans".into(),
             advice: Vec::new(),
         };
         let options = Options { palette: Palette::Dark, ..Options::default() };

@@ -1,0 +1,214 @@
+//! Slash commands at a terminal, each with the real binary.
+
+use serde_json::json;
+use tiller_testkit::Reply;
+use tiller_testkit::terminal::{LongRows, Program};
+
+use crate::harness::{World, eventually};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say};
+
+/// Runs a command whose page or list is looked at and closed with Esc.
+fn look_at(program: &Program, command: &str, shown: &[&str]) {
+    say(program, command);
+    shown.iter().for_each(|part| program.until_shown(part));
+    program.type_in(ESC);
+    program.until_shown(READY);
+}
+
+#[test]
+fn every_view_opens_and_closes() {
+    let world = World::new().file("AGENTS.md", "Be kind.\n");
+    world.server.reply(Reply::text("Hello."));
+    let program = begin(&world, &[]);
+    say(&program, "hello");
+    program.until_shown("● Hello.");
+    for (command, shown) in [
+        ("/help", &["/output-style", "esc close"][..]),
+        ("/context", &["── Context", "system prompt", "free", "The provider counted"]),
+        ("/cost", &["── Cost", "claude-sonnet-5-5:"]),
+        ("/steering", &["what Tiller added", "% of what is sent"]),
+        ("/status", &["── Status", "session", "claude-sonnet-5-5", "asks before changes"]),
+        ("/todos", &["The todo list is empty."]),
+        ("/tasks", &["Nothing runs in the background."]),
+        ("/agents", &["No sub-agent is at work.", "Explore"]),
+        ("/permissions", &["── Permissions", "Mode: asks before changes"]),
+        ("/hooks", &["── Hooks"]),
+        ("/config", &["── Settings"]),
+        ("/config model", &["── Setting "]),
+        ("/doctor", &["── Doctor"]),
+        ("/mcp", &["── Servers", "No server of the Model Context Protocol is configured."]),
+        ("/memory", &["AGENTS.md", "1 line", "new: for you, in all projects"]),
+        ("/model", &["Which model?", "opusplan"]),
+        ("/output-style", &["How shall answers be?", "concise", "comes with Tiller"]),
+        ("/theme", &["Which colours?", "light"]),
+        ("/rewind", &["Go back to before which prompt?"]),
+    ] {
+        look_at(&program, command, shown);
+    }
+    leave(program);
+    assert_eq!(world.server.messages().len(), 1, "none of this is for the model");
+}
+
+#[test]
+fn an_unknown_model_is_refused_and_a_known_one_is_asked() {
+    let world = World::new();
+    world.server.replies([Reply::text("Sonnet."), Reply::text("Opus.")]);
+    let program = begin(&world, &[]);
+    say(&program, "/model bogus");
+    program.until_shown("There is no model bogus. Known are: sonnet, opus");
+    say(&program, "first");
+    program.until_shown("● Sonnet.");
+    say(&program, "/model");
+    program.until_shown("Which model? Now it is claude-sonnet-5-5");
+    program.type_in("2");
+    program.until_shown("The model is claude-opus-5-5 from now on.");
+    say(&program, "second");
+    program.until_shown("● Opus.");
+    let asked: Vec<String> =
+        world.server.messages().iter().map(|one| one.body()["model"].to_string()).collect();
+    assert_eq!(asked, ["\"claude-sonnet-5-5\"", "\"claude-opus-5-5\""]);
+    leave(program);
+    world.server.assert_clean();
+}
+
+// STEER-46
+#[test]
+fn an_output_style_is_told_kept_and_taken_back() {
+    let world = World::new().file(".tiller/output-styles/pirate.md", "Say arr.\n");
+    world.server.replies([Reply::text("Arr."), Reply::text("Yes.")]);
+    let program = begin(&world, &[]);
+    say(&program, "/output-style nosuch");
+    program.until_shown("there is no output style named \"nosuch\"");
+    say(&program, "/output-style pirate");
+    program.until_shown("The output style is pirate from your next message on.");
+    say(&program, "hello");
+    program.until_shown("● Arr.");
+    let request = world.server.messages()[0].body()["messages"].to_string();
+    assert!(request.contains("Say arr."), "{request}");
+    eventually("the style is kept", || {
+        let settings = fs_err::read_to_string(world.config_dir().join("settings.json")).unwrap_or_default();
+        settings.contains("pirate")
+    });
+    say(&program, "/output-style default");
+    program.until_shown("The output style is default");
+    say(&program, "again");
+    program.until_shown("● Yes.");
+    let request = world.server.messages()[1].body()["messages"].to_string();
+    assert!(request.contains("usual way"), "{request}");
+    leave(program);
+    world.server.assert_clean();
+}
+
+// A hostile model: in delegate mode it tries to write by itself.
+#[test]
+fn in_delegate_mode_the_agent_changes_nothing_itself() {
+    let world = World::new();
+    let file = world.path("made");
+    world.server.replies([
+        Reply::new().tool("Write", json!({"file_path": file, "content": "x"})),
+        Reply::text("It is refused."),
+    ]);
+    let program = begin(&world, &[]);
+    say(&program, "/delegate");
+    program.until_shown("delegates");
+    say(&program, "write it");
+    program.until_shown("● It is refused.");
+    assert!(!file.exists());
+    say(&program, "/delegate");
+    program.until_shown("asks before changes");
+    leave(program);
+}
+
+fn with_editor(world: &World, args: &[&str]) -> Program {
+    let mut command = world.command(args);
+    command.env("TERM", "xterm-256color").env("EDITOR", world.path("edit.sh"));
+    let program = Program::start(&command, 80, 30, LongRows::Wrap);
+    program.until_shown(READY);
+    program
+}
+
+const APPENDS: &str = "#!/bin/sh\necho 'Added by hand.' >> \"$1\"\n";
+
+#[test]
+fn the_plan_is_opened_in_the_users_editor() {
+    let world = World::new().program("edit.sh", APPENDS);
+    planner(&world);
+    let program = with_editor(&world, &["--permission-mode", "plan"]);
+    say(&program, "/plan open");
+    program.until_shown("There is no plan yet");
+    say(&program, "plan it");
+    program.until_shown("No, keep planning");
+    program.type_in(ESC);
+    program.until_shown(READY);
+    say(&program, "/plan open");
+    program.until_shown("has 4 lines now.");
+    look_at(&program, "/plan", &["── The plan", "Touch a file.", "Added by hand."]);
+    leave(program);
+}
+
+#[test]
+fn instructions_are_edited() {
+    let world = World::new().program("edit.sh", APPENDS).file("AGENTS.md", "Be kind.\n");
+    let program = with_editor(&world, &[]);
+    say(&program, "/memory");
+    program.until_shown("which file do you want to edit?");
+    program.type_in("1");
+    program.until_shown("AGENTS.md has 2 lines now.");
+    assert_eq!(world.read("AGENTS.md"), "Be kind.\nAdded by hand.\n");
+    leave(program);
+}
+
+#[test]
+fn sessions_are_searched_and_one_is_continued() {
+    let world = World::new();
+    for (prompt, said) in [("paint the fence", "It is green."), ("mend the roof", "It is tight.")] {
+        world.server.reply(Reply::text(said));
+        world.run(&["-p", prompt]).ok();
+    }
+    let program = begin(&world, &[]);
+    say(&program, "/resume");
+    program.until_shown("Go on with a session (2 here)");
+    program.until("each says more than its title", |terminal| terminal.text().matches(" kB · ").count() == 2);
+    program.type_in("fence");
+    program.until_shown("Go on with a session (1 here)");
+    program.type_in(ESC);
+    program.until_shown(READY);
+    // What was answered is found, too.
+    say(&program, "/resume tight");
+    program.until_shown("assistant: It is tight.");
+    program.until_shown("(1 here)");
+    program.type_in(ENTER);
+    program.until_shown("> mend the roof");
+    program.until_shown(READY);
+    leave(program);
+}
+
+#[test]
+fn a_session_is_exported_as_page_text_and_log() {
+    let world = World::new();
+    world.server.reply(Reply::text("An answer."));
+    let program = begin(&world, &[]);
+    say(&program, "a question");
+    program.until_shown("● An answer.");
+    for (file, beginning) in [("s.html", "<!doctype html>"), ("s.md", "#"), ("s.jsonl", "{")] {
+        say(&program, &format!("/export {file}"));
+        program.until_shown(&format!("The session is written to {file}"));
+        let text = world.read(file).to_lowercase();
+        assert!(text.starts_with(beginning) && text.contains("an answer."), "{file}: {text:.200}");
+    }
+    say(&program, "/export no/such/place.md");
+    program.until_shown("no/such/place.md");
+    leave(program);
+}
+
+#[test]
+fn a_setting_is_changed() {
+    let world = World::new();
+    let program = begin(&world, &[]);
+    say(&program, "/config model opus");
+    program.until_shown("model is opus in your settings");
+    assert!(fs_err::read_to_string(world.config_dir().join("settings.json")).unwrap().contains("opus"));
+    say(&program, "/config nosuch 1");
+    program.until_shown("nosuch");
+    leave(program);
+}

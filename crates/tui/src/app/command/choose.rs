@@ -1,0 +1,120 @@
+//! Commands that let the user choose: a model, an output style, a file of instructions, colours.
+
+use std::path::PathBuf;
+
+use tiller_protocol::command::{Command, OutputStyle};
+use tiller_protocol::entry::Level;
+
+use super::super::overlay::{Overlay, Subject};
+use super::super::{App, Effect, ModelRow};
+use crate::dialog::ChoiceOption;
+use crate::host::{InstructionRow, Request, StyleRow};
+use crate::theme::Palette;
+
+/// What asks for a longer window than usual.
+const LONG_CONTEXT: &str = "[1m]";
+
+impl App {
+    /// The model that a name means; what follows it is no part of the name.
+    fn known_model(&self, name: &str) -> Option<&ModelRow> {
+        let lower = name.to_ascii_lowercase();
+        let plain = lower.strip_suffix(LONG_CONTEXT).unwrap_or(&lower);
+        self.info.models.iter().find(|row| row.name == plain || row.id == plain)
+    }
+
+    /// How many tokens the model that is asked now can take.
+    pub(in crate::app) fn context_window(&self) -> Option<u64> {
+        self.known_model(self.model()).and_then(|row| row.window).or(self.info.context_window)
+    }
+
+    pub(super) fn choose_model(&mut self, name: &str) -> Vec<Effect> {
+        if name.is_empty() {
+            return self.offer_models();
+        }
+        if self.known_model(name).is_none() {
+            let known: Vec<&str> = self.info.models.iter().map(|row| row.name.as_str()).collect();
+            let text = format!(
+                "There is no model {name}. Known are: {}. For another one, start with --model or set \"model\" in the \
+                 settings.",
+                known.join(", ")
+            );
+            self.tell(Level::Warning, &text);
+            return Vec::new();
+        }
+        self.set_model(name)
+    }
+
+    fn offer_models(&mut self) -> Vec<Effect> {
+        let option = |row: &ModelRow| ChoiceOption { label: row.name.clone(), detail: row.detail.clone() };
+        let options = self.info.models.iter().map(option).collect();
+        let current = self.info.models.iter().position(|row| row.id == self.model()).unwrap_or(0);
+        let choice =
+            self.choice(&format!("Which model? Now it is {}", self.model()), options).marking(current);
+        let names = self.info.models.iter().map(|row| row.name.clone()).collect();
+        self.overlay = Some(Overlay::Choice(choice, Subject::Model(names)));
+        Vec::new()
+    }
+
+    pub(in crate::app) fn set_model(&mut self, name: &str) -> Vec<Effect> {
+        let id = self.known_model(name).map_or(name, |row| &row.id).to_owned();
+        self.tell(Level::Info, &format!("The model is {id} from now on."));
+        self.info.model = id;
+        vec![Effect::Send(Command::SetModel(name.to_owned()))]
+    }
+
+    pub(in crate::app) fn choose_style(&mut self, styles: &[StyleRow]) {
+        let option =
+            |style: &StyleRow| ChoiceOption { label: style.name.clone(), detail: style.source.clone() };
+        let current = styles.iter().position(|style| style.is_current).unwrap_or(0);
+        let choice =
+            self.choice("How shall answers be?", styles.iter().map(option).collect()).marking(current);
+        let names = styles.iter().map(|style| style.name.clone()).collect();
+        self.overlay = Some(Overlay::Choice(choice, Subject::Style(names)));
+    }
+
+    /// A style was found: it holds for this session and for new ones.
+    pub(in crate::app) fn set_style(&mut self, style: OutputStyle) -> Vec<Effect> {
+        self.tell(Level::Info, &format!("The output style is {} from your next message on.", style.name));
+        let keep = Request::Keep { key: "outputStyle".to_owned(), value: style.name.clone() };
+        vec![Effect::Send(Command::SetOutputStyle(style)), Effect::Ask(keep)]
+    }
+
+    pub(in crate::app) fn choose_instructions(&mut self, files: &[InstructionRow]) {
+        let paper = self.look.paper();
+        let option = |file: &InstructionRow| ChoiceOption {
+            label: paper.path(&file.path.to_string_lossy()),
+            detail: file.detail.clone(),
+        };
+        let options = files.iter().map(option).collect();
+        let choice = self.choice("Instructions for the agent: which file do you want to edit?", options);
+        let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
+        self.overlay = Some(Overlay::Choice(choice, Subject::File(paths)));
+    }
+
+    /// A file was edited.
+    pub fn on_file_edited(&mut self, path: &std::path::Path, edited: Result<String, String>) {
+        let shown = self.look.paper().path(&path.to_string_lossy());
+        match edited {
+            Ok(text) => {
+                let lines = text.lines().count();
+                self.tell(Level::Info, &format!("{shown} has {lines} lines now."));
+            }
+            Err(problem) => self.tell(Level::Error, &problem),
+        }
+    }
+
+    pub(super) fn theme(&mut self, name: &str) -> Vec<Effect> {
+        match Palette::named(name) {
+            Some(palette) => self.set_palette(palette),
+            None if name.is_empty() => self.choose_palette(),
+            None => {
+                let names: Vec<&str> = Palette::ALL.iter().map(|palette| palette.name()).collect();
+                self.tell(
+                    Level::Warning,
+                    &format!("There is no theme {name}. Known are: {}.", names.join(", ")),
+                );
+                Vec::new()
+            }
+        }
+    }
+}

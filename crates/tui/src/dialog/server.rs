@@ -1,0 +1,107 @@
+//! Questions of servers of the Model Context Protocol that need a yes or a no.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use ratatui::text::Line;
+use tiller_protocol::ask::{Answer, Then};
+use tiller_protocol::mcp::SamplingAsk;
+
+use super::Outcome;
+use super::choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
+use super::line::{Form, Said};
+use crate::keys::Keymap;
+use crate::text::{paragraphs, visible, visible_line};
+use crate::theme::Theme;
+use crate::view::View;
+
+/// A question with a yes and a no.
+#[derive(Debug)]
+pub struct ServerQuestion {
+    choice: Choice,
+    yes: Answer,
+}
+
+impl ServerQuestion {
+    /// A server wants the user to visit a page.
+    #[must_use]
+    pub fn visit(server: &str, message: &str, url: &str, keys: Arc<Keymap>) -> Self {
+        let (message, url) = (visible(message).into_owned(), visible_line(url));
+        let body = Arc::new(move |columns: u16, theme: &Theme| {
+            let mut lines = paragraphs(&message, columns, theme.text);
+            lines.push(Line::default());
+            lines.extend(paragraphs(&url, columns, theme.accent));
+            lines.push(Line::default());
+            lines.extend(paragraphs(
+                "What you enter there, neither Tiller nor the model sees.",
+                columns,
+                theme.dim,
+            ));
+            lines
+        });
+        let title = format!("{} asks you to visit a page", visible_line(server));
+        let options = vec![ChoiceOption::plain("I have done it"), ChoiceOption::plain("No")];
+        let choice = Choice::new(title, body, options, keys).in_tone(Tone::Warning);
+        Self { choice, yes: Answer::Elicitation { content: None } }
+    }
+
+    /// A server wants to ask the model.
+    #[must_use]
+    pub fn sampling(ask: SamplingAsk, keys: Arc<Keymap>) -> Self {
+        let title = format!("{} wants to ask the model", visible_line(&ask.server));
+        let body = Arc::new(move |columns: u16, theme: &Theme| sampling_rows(&ask, columns, theme));
+        let options = vec![
+            ChoiceOption { label: "Yes, this once".to_owned(), detail: "at your expense".to_owned() },
+            ChoiceOption::plain("No"),
+        ];
+        let choice = Choice::new(title, body, options, keys).in_tone(Tone::Warning);
+        Self { choice, yes: Answer::Allow { updated_input: None, updates: Vec::new() } }
+    }
+
+    /// Takes a key.
+    pub fn handle(&mut self, key: KeyEvent) -> Outcome {
+        let outcome = self.choice.handle(key);
+        self.settled(outcome)
+    }
+
+    /// What a line can answer.
+    pub(super) fn form(&self) -> Form {
+        Form { yes: Some(0), no: Some(Said::one(1)), ..self.choice.form() }
+    }
+
+    /// Takes the answer of a line.
+    pub(super) fn say(&self, said: &Said) -> Outcome {
+        self.settled(self.choice.say(said))
+    }
+
+    fn settled(&self, outcome: ChoiceOutcome) -> Outcome {
+        match outcome {
+            ChoiceOutcome::Handled => Outcome::Handled,
+            ChoiceOutcome::Ignored => Outcome::Ignored,
+            ChoiceOutcome::Chosen(0) => Outcome::Answered(self.yes.clone()),
+            ChoiceOutcome::Chosen(_) | ChoiceOutcome::Cancelled => {
+                Outcome::Answered(Answer::Refuse { feedback: None, then: Then::GoOn })
+            }
+        }
+    }
+
+    /// The question.
+    #[must_use]
+    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+        self.choice.view(columns, height, theme)
+    }
+}
+
+fn sampling_rows(ask: &SamplingAsk, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let said = ask.messages.iter().map(|message| (message.role.as_str(), message.text.as_str()));
+    let all = ask.system.as_deref().map(|system| ("system", system)).into_iter().chain(said);
+    let mut lines = Vec::new();
+    for (role, text) in all {
+        lines.push(Line::styled(visible_line(role), theme.strong));
+        lines.extend(paragraphs(&visible(text), columns, theme.text));
+        lines.push(Line::default());
+    }
+    let limits = format!("{} would answer with at most {} tokens.", visible_line(&ask.model), ask.max_tokens);
+    lines.extend(paragraphs(&limits, columns, theme.dim));
+    lines
+}
