@@ -53,6 +53,7 @@ mod stream_input;
 mod telemetry;
 mod terminal;
 mod terminal_commands;
+mod terminal_dialogs;
 mod terminal_plain;
 mod terminal_rewind;
 mod terminal_scrollback;

@@ -133,10 +133,10 @@ const APPENDS: &str = "#!/bin/sh\necho 'Added by hand.' >> \"$1\"\n";
 fn the_plan_is_opened_in_the_users_editor() {
     let world = World::new().program("edit.sh", APPENDS);
     planner(&world);
-    let program = with_editor(&world, &["--permission-mode", "plan"]);
+    let program = with_editor(&world, &[]);
     say(&program, "/plan open");
     program.until_shown("There is no plan yet");
-    say(&program, "plan it");
+    say(&program, "/plan make it so");
     program.until_shown("No, keep planning");
     program.type_in(ESC);
     program.until_shown(READY);

@@ -144,7 +144,7 @@ impl Keeper {
             let now = store.take(&roots)?.id;
             let diff = store.diff(&now, &to)?;
             let mut room = COMPARED_IN_ALL;
-            let files = diff.summary().into_iter().flat_map(|change| differences(store, change, &mut room));
+            let files = diff.summary().into_iter().flat_map(|change| differences(store, &change, &mut room));
             Ok(Preview { files: files.collect(), unknown: diff.unknown })
         };
         self.with_store(compare).await
@@ -175,7 +175,7 @@ impl Keeper {
 }
 
 /// What happens to the files of a change, with their texts as long as there is room for them.
-fn differences(store: &mut Store, change: Summary, room: &mut usize) -> Vec<FileDifference> {
+fn differences(store: &mut Store, change: &Summary, room: &mut usize) -> Vec<FileDifference> {
     let mut texts = None;
     if matches!(change.kind, Kind::Added | Kind::Removed | Kind::Modified) {
         let most = COMPARED.min(*room as u64);
@@ -183,7 +183,7 @@ fn differences(store: &mut Store, change: Summary, room: &mut usize) -> Vec<File
         texts = both.filter(|(before, after)| before.len() + after.len() <= *room);
         *room -= texts.as_ref().map_or(0, |(before, after)| before.len() + after.len());
     }
-    let mut files = named(&change);
+    let mut files = named(change);
     if let [only] = files.as_mut_slice() {
         only.texts = texts;
     }

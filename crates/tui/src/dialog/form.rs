@@ -35,7 +35,7 @@ pub struct FormDialog {
 /// How the field on the screen is filled in.
 #[derive(Debug)]
 enum Control {
-    Text(Feedback),
+    Text(Box<Feedback>),
     /// One of these values; nothing leaves the field empty.
     One(Choices, Vec<(String, Option<Value>)>),
     /// Any of these values; the last entry goes on.
@@ -51,7 +51,7 @@ impl Control {
                     Some(other) => other.to_string(),
                     None => String::new(),
                 };
-                Self::Text(Feedback::new(&question(field), &text, keys))
+                Self::Text(Box::new(Feedback::new(&question(field), &text, keys)))
             }
             FieldKind::Flag => {
                 let values =

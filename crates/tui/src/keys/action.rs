@@ -119,7 +119,7 @@ actions! {
         EditPlan "edit-plan" ["e", "ctrl+g"] "Open the plan in $EDITOR";
     }
     Global {
-        Interrupt "interrupt" ["esc"] "Stop the agent; text and queue stay";
+        Interrupt "interrupt" ["esc"] "Close what is open, then stop the agent; pressed twice while it rests: back to an earlier prompt";
         CycleMode "cycle-mode" ["shift+tab"] "Next permission mode";
         Background "background" ["ctrl+b"] "Let the running command go on in the background";
         ExpandOutput "expand-output" ["ctrl+o"] "Show output in full, or fold it";

@@ -23,8 +23,8 @@ impl Source for OutputStyles {
             None if told.is_some_and(|told| told != find::DEFAULT) => usual(),
             None => return Ok(Observation::nothing()),
         };
-        let guidelines = (told != Some(style.name.as_str())).then(|| style.guidelines.clone());
-        let style = OutputStyle { style: style.name.clone(), guidelines };
+        let guidelines = (told != Some(style.name.as_str())).then_some(style.guidelines);
+        let style = OutputStyle { style: style.name, guidelines };
         Ok(attach(&style, Self::LABEL, "outputStyle is set").into())
     }
 }

@@ -96,8 +96,11 @@ impl App {
         let shown = self.look.paper().path(&path.to_string_lossy());
         match edited {
             Ok(text) => {
-                let lines = text.lines().count();
-                self.tell(Level::Info, &format!("{shown} has {lines} lines now."));
+                let lines = match text.lines().count() {
+                    1 => "1 line".to_owned(),
+                    count => format!("{count} lines"),
+                };
+                self.tell(Level::Info, &format!("{shown} has {lines} now."));
             }
             Err(problem) => self.tell(Level::Error, &problem),
         }

@@ -1,0 +1,180 @@
+//! Questions at a terminal, answered by keys: permission, plans, choices.
+
+use serde_json::json;
+use tiller_testkit::Reply;
+use tiller_testkit::terminal::{LongRows, Program};
+
+use crate::harness::{World, result_text};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say};
+
+const DOWN: &str = "\x1b[B";
+const RIGHT: &str = "\x1b[C";
+
+fn bash(command: &str) -> Reply {
+    Reply::new().tool("Bash", json!({"command": command}))
+}
+
+/// The last request, with the result of its last call.
+fn last_result(world: &World) -> String {
+    let request = world.server.messages().pop().unwrap().body().clone();
+    let call = request.to_string();
+    let id =
+        call.rsplit("\"tool_use_id\":\"").next().and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+    result_text(&request, &id)
+}
+
+// RULE-04: the rule is general, its scope is chosen, and it holds from then on.
+#[test]
+fn a_rule_is_kept_where_the_user_wants_it() {
+    let world = World::new();
+    world
+        .server
+        .replies([bash("git init -q one && git -C one commit --allow-empty -q -m x"), Reply::text("Done.")]);
+    let program = begin(&world, &[]);
+    say(&program, "make a repository");
+    program.until_shown("2. Yes, and from now on");
+    program.type_in(DOWN);
+    program.until_shown("› 2. Yes, and from now on");
+    program.until_shown("only me");
+    program.type_in(RIGHT);
+    program.until("another scope is shown", |terminal| !terminal.text().contains("only me"));
+    program.type_in(ENTER);
+    program.until_shown("● Done.");
+    let settings = [world.path(".tiller/settings.json"), world.config_dir().join("settings.json")];
+    let written = settings.iter().filter_map(|path| fs_err::read_to_string(path).ok()).collect::<String>();
+    assert!(written.contains("Bash(git"), "{written}");
+    leave(program);
+}
+
+#[test]
+fn a_refusal_with_words_lets_the_agent_go_on() {
+    let world = World::new();
+    world.server.replies([bash("touch made"), Reply::text("As you wish.")]);
+    let program = begin(&world, &[]);
+    say(&program, "make it");
+    program.until_shown("No, and say what to do instead");
+    let choice = if program.text().contains("4. No, and say") { "4" } else { "3" };
+    program.type_in(choice);
+    program.until_shown("What should be done instead?");
+    program.type_in("use a directory");
+    program.until_shown("› use a directory");
+    program.type_in(ENTER);
+    program.until_shown("● As you wish.");
+    assert!(last_result(&world).contains("use a directory"));
+    assert!(!world.path("made").exists());
+    leave(program);
+}
+
+// Several questions wait in a row and are counted.
+#[test]
+fn questions_queue_up() {
+    let world = World::new();
+    let both = Reply::new()
+        .tool("Bash", json!({"command": "touch first"}))
+        .tool("Bash", json!({"command": "touch second"}));
+    world.server.replies([both, Reply::text("Both are made.")]);
+    let program = begin(&world, &[]);
+    say(&program, "make two");
+    program.until_shown("touch first");
+    program.until_shown("Yes, this once");
+    program.type_in("1");
+    program.until("the second is asked about", |terminal| {
+        let text = terminal.text();
+        text.contains("$ touch second") && !text.contains("the next question")
+    });
+    program.type_in("1");
+    program.until_shown("● Both are made.");
+    assert!(world.path("first").exists() && world.path("second").exists());
+    leave(program);
+}
+
+fn plan(world: &World) -> Program {
+    planner(world);
+    let mut command = world.command(&["--permission-mode", "plan"]);
+    command.env("TERM", "xterm-256color").env("EDITOR", world.path("edit.sh"));
+    let program = Program::start(&command, 80, 30, LongRows::Wrap);
+    program.until_shown(READY);
+    say(&program, "plan it");
+    program.until_shown("Touch a file.");
+    program.until_shown("No, keep planning");
+    program
+}
+
+const EDITS: &str = "#!/bin/sh\necho 'And stop.' >> \"$1\"\n";
+
+// PLAN-17: what was edited is what gets approved; each edit is confirmed then.
+#[test]
+fn a_plan_is_edited_before_it_is_approved() {
+    let world = World::new().program("edit.sh", EDITS);
+    let program = plan(&world);
+    program.type_in("e");
+    program.until_shown("And stop.");
+    program.type_in("2");
+    program.until_shown("Yes, this once");
+    program.type_in("1");
+    program.until_shown("● It is carried out.");
+    program.until_shown("asks before changes");
+    assert!(world.server.messages()[2].body().to_string().contains("And stop."), "the model hears of it");
+    leave(program);
+}
+
+// PLAN-18: with words the planning goes on.
+#[test]
+fn a_plan_is_sent_back_with_words() {
+    let world = World::new().program("edit.sh", EDITS);
+    let program = plan(&world);
+    program.type_in("3");
+    program.until_shown("What should be different?");
+    program.type_in("smaller steps");
+    program.until_shown("› smaller steps");
+    program.type_in(ENTER);
+    program.until_shown("PLAN MODE");
+    program.until("the model was told", |_| world.server.messages().len() >= 3);
+    assert!(world.server.messages()[2].body().to_string().contains("smaller steps"));
+    program.until_shown("● It is carried out.");
+    assert!(!world.path("carried-out.txt").exists(), "it is planning still");
+    leave(program);
+}
+
+#[test]
+fn questions_are_answered_by_keys() {
+    let world = World::new();
+    let option = |label: &str| json!({"label": label, "description": format!("{label} it is")});
+    let questions = json!({"questions": [
+        {"question": "Which colour?", "header": "Colour", "options": [option("Red"), option("Blue")]},
+        {"question": "Which sizes?", "header": "Size", "multiSelect": true,
+         "options": [option("Small"), option("Large")]},
+    ]});
+    world.server.replies([Reply::new().tool("AskUserQuestion", questions), Reply::text("Understood.")]);
+    let program = begin(&world, &[]);
+    say(&program, "paint");
+    program.until_shown("Which colour?");
+    program.type_in("2");
+    program.until_shown("Which sizes?");
+    program.type_in(" ");
+    program.type_in(DOWN);
+    program.type_in(" ");
+    program.until("both are checked", |terminal| terminal.text().matches("[x]").count() == 2);
+    program.type_in("\t");
+    program.until_shown("Blue");
+    program.type_in(ENTER);
+    program.until_shown("● Understood.");
+    let told = last_result(&world);
+    assert!(told.contains("Blue") && told.contains("Small") && told.contains("Large"), "{told}");
+    assert!(!told.contains("Red"), "{told}");
+    leave(program);
+}
+
+#[test]
+fn esc_refuses_a_question_and_only_then_stops() {
+    let world = World::new();
+    world.server.replies([bash("touch made")]);
+    let program = begin(&world, &[]);
+    say(&program, "make it");
+    program.until_shown("Yes, this once");
+    program.type_in(ESC);
+    program.until_shown("You refused");
+    program.until_shown(READY);
+    leave(program);
+    assert_eq!(world.server.messages().len(), 1);
+}
