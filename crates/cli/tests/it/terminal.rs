@@ -63,6 +63,12 @@ pub(crate) fn say(program: &Program, text: &str) {
     program.type_in(ENTER);
 }
 
+/// Waits until something was said and the turn is over.
+pub(crate) fn until_done(program: &Program, said: &str) {
+    program.until_shown(said);
+    program.until_shown(READY);
+}
+
 // TERM-01 TERM-02
 #[test]
 fn a_prompt_is_answered_and_the_terminal_is_given_back() {

@@ -5,7 +5,7 @@ use tiller_testkit::Reply;
 use tiller_testkit::terminal::{LongRows, Program};
 
 use crate::harness::{World, eventually};
-use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say, until_done};
 
 /// Runs a command whose page or list is looked at and closed with Esc.
 fn look_at(program: &Program, command: &str, shown: &[&str]) {
@@ -21,7 +21,7 @@ fn every_view_opens_and_closes() {
     world.server.reply(Reply::text("Hello."));
     let program = begin(&world, &[]);
     say(&program, "hello");
-    program.until_shown("● Hello.");
+    until_done(&program, "● Hello.");
     for (command, shown) in [
         ("/help", &["/output-style", "esc close"][..]),
         ("/context", &["── Context", "system prompt", "free", "The provider counted"]),
@@ -57,13 +57,13 @@ fn an_unknown_model_is_refused_and_a_known_one_is_asked() {
     say(&program, "/model bogus");
     program.until_shown("There is no model bogus. Known are: sonnet, opus");
     say(&program, "first");
-    program.until_shown("● Sonnet.");
+    until_done(&program, "● Sonnet.");
     say(&program, "/model");
     program.until_shown("Which model? Now it is claude-sonnet-5-5");
     program.type_in("2");
     program.until_shown("The model is claude-opus-5-5 from now on.");
     say(&program, "second");
-    program.until_shown("● Opus.");
+    until_done(&program, "● Opus.");
     let asked: Vec<String> =
         world.server.messages().iter().map(|one| one.body()["model"].to_string()).collect();
     assert_eq!(asked, ["\"claude-sonnet-5-5\"", "\"claude-opus-5-5\""]);
@@ -82,7 +82,7 @@ fn an_output_style_is_told_kept_and_taken_back() {
     say(&program, "/output-style pirate");
     program.until_shown("The output style is pirate from your next message on.");
     say(&program, "hello");
-    program.until_shown("● Arr.");
+    until_done(&program, "● Arr.");
     let request = world.server.messages()[0].body()["messages"].to_string();
     assert!(request.contains("Say arr."), "{request}");
     eventually("the style is kept", || {
@@ -92,7 +92,7 @@ fn an_output_style_is_told_kept_and_taken_back() {
     say(&program, "/output-style default");
     program.until_shown("The output style is default");
     say(&program, "again");
-    program.until_shown("● Yes.");
+    until_done(&program, "● Yes.");
     let request = world.server.messages()[1].body()["messages"].to_string();
     assert!(request.contains("usual way"), "{request}");
     leave(program);
@@ -112,7 +112,7 @@ fn in_delegate_mode_the_agent_changes_nothing_itself() {
     say(&program, "/delegate");
     program.until_shown("delegates");
     say(&program, "write it");
-    program.until_shown("● It is refused.");
+    until_done(&program, "● It is refused.");
     assert!(!file.exists());
     say(&program, "/delegate");
     program.until_shown("asks before changes");
@@ -189,7 +189,7 @@ fn a_session_is_exported_as_page_text_and_log() {
     world.server.reply(Reply::text("An answer."));
     let program = begin(&world, &[]);
     say(&program, "a question");
-    program.until_shown("● An answer.");
+    until_done(&program, "● An answer.");
     for (file, beginning) in [("s.html", "<!doctype html>"), ("s.md", "#"), ("s.jsonl", "{")] {
         say(&program, &format!("/export {file}"));
         program.until_shown(&format!("The session is written to {file}"));

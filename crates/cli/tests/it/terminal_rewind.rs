@@ -5,7 +5,7 @@ use tiller_testkit::Reply;
 use tiller_testkit::terminal::Program;
 
 use crate::harness::{World, eventually};
-use crate::terminal::{ENTER, ESC, begin, leave, say};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, say, until_done};
 
 const UP: &str = "\x1b[A";
 const LIST: &str = "Go back to before which prompt?";
@@ -20,10 +20,9 @@ fn two_prompts(world: &World) -> Program {
     step(world, "printf 'one\\n2\\nthree\\n' > file; rm new", "Changed.");
     let program = begin(world, &["--permission-mode", "bypassPermissions"]);
     say(&program, "make it");
-    program.until_shown("● Made.");
+    until_done(&program, "● Made.");
     say(&program, "change it");
-    program.until_shown("● Changed.");
-    program.until_shown("What shall be done?");
+    until_done(&program, "● Changed.");
     program
 }
 
@@ -66,7 +65,7 @@ fn esc_twice_goes_back_with_the_files_and_the_step_is_undone() {
     program.type_in(" otherwise");
     program.until_shown("› change it otherwise");
     program.type_in(ENTER);
-    program.until_shown("● As you like it.");
+    until_done(&program, "● As you like it.");
     let request = world.server.messages().pop().unwrap().body()["messages"].to_string();
     assert!(request.contains("change it otherwise") && request.contains("Made."), "{request}");
     assert!(!request.contains("Changed."), "{request}");
@@ -118,6 +117,6 @@ fn without_snapshots_only_the_conversation_is_offered() {
     program.until_shown("1. The conversation");
     assert!(!program.text().contains("2. "), "{}", program.text());
     program.type_in(ESC);
-    program.until_shown("What shall be done?");
+    program.until_shown(READY);
     leave(program);
 }

@@ -14,6 +14,7 @@ use super::{App, Effect, Exit};
 use crate::cell::content_text;
 use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said};
 use crate::host::Request;
+use crate::keys::{Action, Context};
 use crate::panel::{Page, Panel, PanelOutcome, Resume, SessionRow};
 use crate::text::{clean, fit, paragraphs};
 use crate::theme::{Palette, Theme};
@@ -88,6 +89,9 @@ impl App {
     }
 
     pub(super) fn press_in_overlay(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if let Some(effects) = self.press_through(key) {
+            return effects;
+        }
         let effects = match &mut self.overlay {
             Some(Overlay::Choice(choice, _)) => {
                 let outcome = choice.handle(key);
@@ -111,6 +115,19 @@ impl App {
             self.pending.shield();
         }
         effects
+    }
+
+    /// Keys that mean the same while something is only read: the mode goes on, which closes it, and the screen is drawn anew.
+    fn press_through(&mut self, key: KeyEvent) -> Option<Vec<Effect>> {
+        let is_read = matches!(self.overlay, Some(Overlay::Page(..) | Overlay::Panel(Panel::Help(_))));
+        match self.keys.action(Context::Global, &key).filter(|_| is_read)? {
+            action @ (Action::Redraw | Action::Suspend) => Some(self.act(action)),
+            Action::CycleMode => {
+                self.overlay = None;
+                Some(self.act(Action::CycleMode))
+            }
+            _ => None,
+        }
     }
 
     /// What a line can answer to the view that is open.

@@ -38,6 +38,10 @@ impl App {
     }
 
     fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let recalls = self.keys.action(Context::Input, &key) == Some(Action::Up);
+        if recalls && let Some(effects) = self.recall_queued() {
+            return effects;
+        }
         match self.input.handle(key) {
             Outcome::Ignored => match self.keys.action(Context::Global, &key) {
                 Some(action) => self.act(action),
@@ -72,7 +76,7 @@ impl App {
         if begins { vec![Effect::Ask(Request::Files)] } else { Vec::new() }
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Interrupt => self.escape(),
             Action::CycleMode => vec![Effect::Send(Command::CycleMode)],

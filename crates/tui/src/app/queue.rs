@@ -49,17 +49,19 @@ fn row(queued: &Queued, working: bool, paper: &Paper<'_>) -> Line<'static> {
 pub(super) enum Change {
     Edit,
     Redeliver,
+    Last,
     Drop,
 }
 
 impl Change {
-    pub(super) const ALL: [Self; 3] = [Self::Edit, Self::Redeliver, Self::Drop];
+    pub(super) const ALL: [Self; 4] = [Self::Edit, Self::Redeliver, Self::Last, Self::Drop];
 
     pub(super) fn label(self, queued: &Queued) -> &'static str {
         match (self, queued.delivery) {
             (Self::Edit, _) => "Edit it",
             (Self::Redeliver, Delivery::Steer) => "Deliver it after the turn",
             (Self::Redeliver, Delivery::Queue) => "Deliver it after the running step",
+            (Self::Last, _) => "Put it behind the others",
             (Self::Drop, _) => "Drop it",
         }
     }
@@ -77,6 +79,12 @@ impl App {
         Vec::new()
     }
 
+    /// Takes the last thing that waits back into the input.
+    pub(super) fn recall_queued(&mut self) -> Option<Vec<Effect>> {
+        let last = self.state.queue.back().filter(|_| self.input.is_empty()).cloned()?;
+        Some(self.change_queued(&last, Change::Edit))
+    }
+
     pub(super) fn change_queued(&mut self, queued: &Queued, change: Change) -> Vec<Effect> {
         let command = match (change, queued.delivery) {
             (Change::Edit, _) => {
@@ -86,6 +94,8 @@ impl App {
             }
             (Change::Redeliver, Delivery::Steer) => Command::Redeliver(queued.id, Delivery::Queue),
             (Change::Redeliver, Delivery::Queue) => Command::Redeliver(queued.id, Delivery::Steer),
+            // What is delivered anew comes last.
+            (Change::Last, delivery) => Command::Redeliver(queued.id, delivery),
             (Change::Drop, _) => Command::Dequeue(queued.id),
         };
         vec![Effect::Send(command)]

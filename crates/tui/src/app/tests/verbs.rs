@@ -61,12 +61,29 @@ fn what_is_queued_can_be_edited_promoted_and_dropped() {
     ctrl_q(&mut stage);
     stage.write("2");
     assert!(stage.shown().contains("Deliver it after the running step"));
-    stage.write("3");
+    stage.write("4");
     assert_eq!(stage.sent(), [format!("Dequeue({second:?})")]);
+    ctrl_q(&mut stage);
+    stage.write("13");
+    assert_eq!(stage.sent(), [format!("Redeliver({first:?}, Queue)")], "it comes last then");
     ctrl_q(&mut stage);
     stage.write("11");
     assert_eq!(stage.sent(), [format!("Dequeue({first:?})")]);
     assert_eq!(stage.app.input.text(), "first");
+}
+
+// VERB-01: what waits is at hand.
+#[test]
+fn up_in_an_empty_input_takes_back_what_waits() {
+    let mut stage = Stage::new(80, 20);
+    stage.begin_turn("work");
+    stage.queue(1, "first", Delivery::Queue);
+    let second = stage.queue(2, "second", Delivery::Steer);
+    stage.press(KeyCode::Up);
+    assert_eq!(stage.sent(), [format!("Dequeue({second:?})")]);
+    assert_eq!(stage.app.input.text(), "second");
+    stage.press(KeyCode::Up);
+    assert_eq!(stage.sent(), [""; 0], "the input is not empty any more");
 }
 
 // VERB-02

@@ -53,6 +53,16 @@ fn esc_closes_what_is_open_before_it_stops() {
     assert_eq!(stage.sent(), ["Interrupt"]);
 }
 
+// PERM-13: the mode key works while help is open, and closes it.
+#[test]
+fn the_mode_goes_on_while_help_is_open() {
+    let mut stage = Stage::new(80, 30);
+    run(&mut stage, "/help");
+    stage.press(KeyCode::BackTab);
+    assert_eq!(stage.sent(), ["CycleMode"]);
+    assert!(stage.shown().contains("What shall be done?"), "{}", stage.shown());
+}
+
 #[test]
 fn questions_behind_a_view_are_counted_and_need_a_look() {
     let mut stage = Stage::new(80, 30);
