@@ -1,8 +1,8 @@
 //! Slash commands at a terminal, each with the real binary.
 
 use serde_json::json;
-use tiller_testkit::Reply;
 use tiller_testkit::terminal::{LongRows, Program};
+use tiller_testkit::{Matcher, Reply};
 
 use crate::harness::{World, eventually};
 use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say, until_done};
@@ -211,4 +211,35 @@ fn a_setting_is_changed() {
     say(&program, "/config nosuch 1");
     program.until_shown("nosuch");
     leave(program);
+}
+
+// RECALL-03 SESS-13
+#[test]
+fn a_conversation_is_folded_looked_at_and_unfolded() {
+    let world = World::new();
+    let summaries =
+        world.server.conversation(Matcher::last_user_contains("Write a summary of the session below"));
+    summaries.reply(Reply::text("The port is 4711."));
+    world.server.replies([Reply::text("An old answer."), Reply::text("A new answer.")]);
+    let program = begin(&world, &[]);
+    say(&program, "the port is 4711");
+    until_done(&program, "● An old answer.");
+    say(&program, "/compact mind the port");
+    until_done(&program, "The conversation was folded");
+    program.until_shown("became a summary");
+    look_at(
+        &program,
+        "/context",
+        &["Folded by you", "wanted of the summary: mind the port", "The port is 4711."],
+    );
+    say(&program, "/compact undo");
+    until_done(&program, "The compaction was undone");
+    say(&program, "go on");
+    until_done(&program, "● A new answer.");
+    let request = world.server.messages().pop().unwrap().body()["messages"].to_string();
+    assert!(request.contains("An old answer."), "{request}");
+    say(&program, "/compact undo");
+    program.until_shown("nothing to undo");
+    leave(program);
+    world.server.assert_clean();
 }

@@ -165,7 +165,7 @@ fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {
             })
         }
         RewindTarget::Undo => {
-            let step = outline.steps.last()?;
+            let step = outline.last_step()?;
             Some(Way {
                 prompt: None,
                 abandoned: step.rewound.conversation.as_ref().map(|_| outline.returning(step)),

@@ -122,6 +122,12 @@ impl Outline {
         step.before.iter().copied().chain([since]).collect()
     }
 
+    /// The last step back; that a fold was taken back is none.
+    #[must_use]
+    pub fn last_step(&self) -> Option<&Step> {
+        self.steps.iter().rfind(|step| step.rewound.unfolded.is_none())
+    }
+
     /// Every snapshot that the log refers to.
     pub fn snapshots(&self) -> impl Iterator<Item = SnapshotId> {
         self.snapshots_since(Timestamp::MIN)

@@ -100,7 +100,7 @@ impl Rewind {
     /// # Errors
     /// When there was none, files cannot be brought back, or the log cannot be written.
     pub fn undo(mut self, store: &mut Store) -> Result<Undone, RewindError> {
-        let step = self.outline.steps.last().cloned().ok_or(RewindError::NothingToUndo)?;
+        let step = self.outline.last_step().cloned().ok_or(RewindError::NothingToUndo)?;
         let restored = match &step.rewound.files {
             Some(files) => Some((files.undo.clone(), store.restore(&files.undo)?)),
             None => None,

@@ -22,6 +22,7 @@ impl App {
     pub(super) fn fold(&mut self, entry: &Entry) {
         self.state.apply(entry);
         self.trail.apply(entry);
+        self.follow_fold(entry);
         if let Some(addition) = self.ledger.apply(entry) {
             self.additions.push_back(addition);
             if self.additions.len() > ADDITIONS {
@@ -60,6 +61,7 @@ impl App {
                 self.close_answers();
                 self.tell(Level::Info, "What was written above is discarded; the model is asked again.");
             }
+            Body::Compacted(compacted) => self.show_fold(compacted),
             Body::Rewound(rewound) => self.stepped_back(rewound),
             Body::TurnEnded(end) => return self.turn_ended(end),
             _ => {}

@@ -124,9 +124,12 @@ impl App {
                 format!("Asks again in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
             return vec![Line::default(), line(text, theme.warning)];
         }
+        let folding =
+            self.live.folding.map(|tokens| format!("Folding {} tokens into a summary", amount(tokens)));
         let doing = match (self.live.stopping, self.is_asking(), self.live.running.is_empty()) {
             (true, _, _) => "Stopping",
             (_, true, _) => "Waiting for you",
+            _ if folding.is_some() => folding.as_deref().unwrap_or_default(),
             (_, _, false) => "Running",
             _ if self.live.blocks.is_empty() => "Waiting for the model",
             _ => "Writing",

@@ -68,6 +68,8 @@ pub(crate) struct Live {
     pub(crate) turn: Option<Turn>,
     pub(crate) retry: Option<Retry>,
     pub(crate) stopping: bool,
+    /// The conversation is being folded; how many tokens a request took before.
+    pub(crate) folding: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 mod asks;
 mod command;
 mod conversation;
+mod fold;
 mod frame;
 mod live;
 mod look;
@@ -22,6 +23,7 @@ use indexmap::IndexMap;
 use ratatui::text::Line;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
+use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{CallResult, Entry, Level};
 use tiller_protocol::id::{AskId, SessionId};
 use tiller_protocol::ledger::{Addition, Ledger};
@@ -157,6 +159,8 @@ pub struct App {
     overlay: Option<Overlay>,
     /// Servers of the Model Context Protocol, by name.
     servers: IndexMap<String, McpServer>,
+    /// What of the conversation was folded last.
+    fold: Option<Compacted>,
     /// Where one can go back to.
     trail: rewind::Trail,
     /// What the session was asked about going back.
@@ -202,6 +206,7 @@ impl App {
             pending,
             overlay: None,
             servers: IndexMap::new(),
+            fold: None,
             trail: rewind::Trail::default(),
             awaited: None,
             last_key_at: None,
@@ -342,7 +347,10 @@ impl App {
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
             Event::Mcp(server) => self.server_changed(*server),
-            Event::HookStarted { .. } | Event::CompactionStarted { .. } | Event::CompactionEnded { .. } => {}
+            Event::CompactionStarted { tokens, .. } => self.live.folding = Some(tokens),
+            // Why it was not folded, a notice says.
+            Event::CompactionEnded { .. } => self.live.folding = None,
+            Event::HookStarted { .. } => {}
         }
         Vec::new()
     }

@@ -59,7 +59,7 @@ impl Trail {
                 commands: 0,
             }),
             Body::Rewound(rewound) => {
-                self.stepped = true;
+                self.stepped |= rewound.unfolded.is_none();
                 if let Some(back) = &rewound.conversation {
                     self.abandoned.clone_from(&back.abandoned);
                 }
@@ -298,6 +298,10 @@ impl App {
 
     /// A step back in the transcript.
     pub(super) fn stepped_back(&mut self, rewound: &Rewound) {
+        // That a fold was taken back, a notice says.
+        if rewound.unfolded.is_some() {
+            return;
+        }
         let what = match (&rewound.conversation, &rewound.files) {
             (Some(_), Some(_)) => "conversation and files",
             (Some(_), None) => "the conversation",

@@ -5,10 +5,8 @@ use ratatui::text::{Line, Span};
 use tiller_protocol::ledger::{Sent, tokens};
 
 use crate::cell::amount;
-use crate::dialog::title;
 use crate::text::{fit_line, width};
 use crate::theme::Theme;
-use crate::view::View;
 
 /// How the parts look in the bar, told apart even without colours.
 const FILLS: [&str; 5] = ["█", "▓", "▒", "░", "▚"];
@@ -58,9 +56,9 @@ impl ContextUse {
 
     /// A bar, and a line for each part.
     #[must_use]
-    pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
+    pub fn lines(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let all = self.window.unwrap_or(0).max(self.estimated()).max(1);
-        let mut lines = vec![title("Context", columns, theme.accent), self.bar(columns, all, theme)];
+        let mut lines = vec![self.bar(columns, all, theme)];
         let names = self.parts.iter().map(|part| width(&part.name)).max().unwrap_or(0).max(width("free"));
         let row = |fill: &'static str, style: Style, name: &str, tokens: u64| {
             let share = percent(tokens, all);
@@ -78,8 +76,7 @@ impl ContextUse {
                 format!("The provider counted {} tokens last; the parts are estimates.", amount(counted));
             lines.push(Line::styled(text, theme.dim));
         }
-        lines.truncate(height.into());
-        View::of(lines.into_iter().map(|line| fit_line(line, columns.into())).collect())
+        lines.into_iter().map(|line| fit_line(line, columns.into())).collect()
     }
 
     /// Every part that is there at all gets at least one column.

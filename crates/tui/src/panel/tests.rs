@@ -51,10 +51,11 @@ fn the_context_is_a_bar_of_its_parts() {
         window: Some(200_000),
         counted: Some(57_912),
     };
-    insta::assert_snapshot!(pictures(14, |c, h, theme| context.view(c, h, theme)));
-    fits_everywhere(|c, h, theme| context.view(c, h, theme));
+    let page = Page::new("Context", Arc::new(Keymap::default()));
+    insta::assert_snapshot!(pictures(14, |c, h, theme| page.view(context.lines(c, theme), c, h, theme)));
+    fits_everywhere(|c, h, theme| page.view(context.lines(c, theme), c, h, theme));
     let unknown = ContextUse { parts: Vec::new(), window: None, counted: None };
-    fits_everywhere(|c, h, theme| unknown.view(c, h, theme));
+    fits_everywhere(|c, h, theme| page.view(unknown.lines(c, theme), c, h, theme));
 }
 
 fn added(ledger: &mut Ledger, seq: u64, kind: &str, text: &str) -> Addition {

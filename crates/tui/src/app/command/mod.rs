@@ -23,6 +23,7 @@ pub(super) struct Row {
 pub(super) const TABLE: &[Row] = &[
     row("help", "", "What one can do here: commands and keys", Verb::Help),
     row("clear", "", "Begin anew with an empty conversation", Verb::Clear),
+    row("compact", "[wish | undo]", "Fold the conversation into a summary; take that back", Verb::Compact),
     row("resume", "[words]", "Go on with another session of this project", Verb::Resume),
     row("rewind", "", "Back to before an earlier prompt: conversation, files or both", Verb::Rewind),
     row(

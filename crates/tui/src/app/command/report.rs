@@ -12,7 +12,9 @@ use crate::text::{clean, fit, wrap};
 pub(super) fn context(app: &App) -> Vec<Line<'static>> {
     let counted = app.state.last_usage.map(|usage| usage.total());
     let used = ContextUse::of(app.ledger.sent(), app.context_window(), counted);
-    used.view(app.look.size.width, u16::MAX, &app.look.theme).lines
+    let mut lines = used.lines(app.look.size.width, &app.look.theme);
+    lines.extend(app.fold_rows());
+    lines
 }
 
 /// What the session has cost, by model.

@@ -16,6 +16,7 @@ use crate::panel::{Help, Panel, Steering};
 pub(in crate::app) enum Verb {
     Help,
     Clear,
+    Compact,
     Resume,
     Rewind,
     Plan,
@@ -55,6 +56,7 @@ impl App {
         match row.verb {
             Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), self.commands()))),
             Verb::Clear => self.quit(Exit::Cleared),
+            Verb::Compact => self.compact(rest),
             Verb::Resume => vec![Effect::Ask(Request::Sessions(rest.to_owned()))],
             Verb::Rewind => self.choose_prompt(),
             Verb::Plan => self.plan(rest),

@@ -4,7 +4,8 @@ use crossterm::event::KeyCode;
 use serde_json::json;
 use tiller_protocol::ask::{Ask, PermissionAsk};
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::Outcome;
+use tiller_protocol::compaction::{Compacted, Trigger};
+use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::rewind::{
     FileDifference, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget,
@@ -170,4 +171,45 @@ fn esc_twice_opens_the_list_of_prompts() {
     assert!(stage.shown().contains("before which prompt"), "{}", stage.shown());
     stage.press(KeyCode::Esc);
     assert_eq!(stage.app.input.text(), "x");
+}
+
+fn fold() -> Body {
+    Body::Compacted(Box::new(Compacted {
+        trigger: Trigger::Manual,
+        pre_tokens: 118_000,
+        post_tokens: 14_000,
+        folded_messages: 42,
+        summary: "The parser was made faster.\nThe tests pass.".to_owned(),
+        instructions: Some("mind the port".to_owned()),
+        carried: 5,
+        left_out: 1,
+        restored: vec!["file /work/src/parse.rs".to_owned()],
+        ..Compacted::default()
+    }))
+}
+
+// RECALL-03: what was kept and dropped is seen, at once and later.
+#[test]
+fn a_fold_says_what_was_kept_and_dropped() {
+    let mut stage = Stage::new(80, 34);
+    run(&mut stage, "/compact mind the port");
+    assert_eq!(stage.sent(), ["Compact { instructions: Some(\"mind the port\") }"]);
+    stage.event(Event::TurnStarted);
+    stage.event(Event::CompactionStarted { trigger: Trigger::Manual, tokens: 118_000 });
+    assert!(stage.shown().contains("Folding 118k tokens into a summary"), "{}", stage.shown());
+    stage.append(fold());
+    stage.event(Event::CompactionEnded { failure: None });
+    stage.end_turn(Outcome::Success);
+    run(&mut stage, "/context");
+    insta::assert_snapshot!(stage.shown());
+    stage.press(KeyCode::Esc);
+    run(&mut stage, "/compact undo");
+    assert_eq!(stage.sent(), ["UndoCompaction"]);
+}
+
+#[test]
+fn a_fold_on_a_narrow_terminal() {
+    let mut stage = Stage::new(40, 24);
+    stage.append(fold());
+    insta::assert_snapshot!(stage.shown());
 }
