@@ -1,14 +1,14 @@
 //! `tiller agents`: which agents work can be delegated to.
 
-use anyhow::Context;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
-use tiller_config::{AgentDefinition, Agents, Places, ProjectTrust, Sources};
+use tiller_config::AgentDefinition;
 use tiller_protocol::env::Env;
 
-use crate::args::{self, Args};
+use crate::args;
 use crate::complain;
 use crate::exit::Exit;
+use crate::extensions;
 use crate::scope::Scope;
 use crate::text::{hanging, print};
 
@@ -49,38 +49,16 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         }
     };
     let Action::List { json, scope } = command.action;
-    let agents = found(scope.request().sources, ProjectTrust::Full, env);
+    let extensions = extensions::found(scope.request().sources, env);
+    let agents = &extensions.agents;
     if json {
         let problems = agents.problems.iter().map(ToString::to_string).collect();
         print(&serde_json::to_string_pretty(&Listing { agents: &agents.definitions, problems })?)?;
     } else {
-        told(&agents);
+        agents.problems.iter().for_each(|problem| complain(&format!("warning: {problem}")));
         agents.definitions.iter().try_for_each(|agent| print(&described(agent)))?;
     }
     Ok(Exit::Success)
-}
-
-/// The agents of a run: those of the files that count, and those of `--agents`.
-pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Vec<AgentDefinition>> {
-    let sources = args.setting_sources.unwrap_or_default();
-    let sources = if args.no_project_settings { sources.without_project() } else { sources };
-    // As with settings, whoever starts a headless run has chosen the directory.
-    let mut agents = found(sources, args.at_terminal.unwrap_or(ProjectTrust::Full), env);
-    if let Some(given) = &args.agents {
-        agents.add_given(&serde_json::from_str(given).context("--agents is not JSON")?);
-    }
-    told(&agents);
-    Ok(agents.definitions)
-}
-
-fn found(sources: Sources, trust: ProjectTrust, env: &Env) -> Agents {
-    tiller_config::agents(&Places::of(env), sources, trust)
-}
-
-fn told(agents: &Agents) {
-    for problem in &agents.problems {
-        complain(&format!("warning: {problem}"));
-    }
 }
 
 fn described(agent: &AgentDefinition) -> String {

@@ -116,6 +116,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
 
+    /// A folder with a plugin, for this run; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugin_dir: Vec<PathBuf>,
+
     /// How many levels of sub-agents there may be; 0 for none
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=5))]
     pub(crate) agent_depth: Option<u32>,

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod doctor;
 mod exit;
+mod extensions;
 mod headless;
 mod hooks;
 mod inspect;

@@ -6,7 +6,7 @@ use clap::Args;
 use tiller_config::{CommandLine, Permissions, Places, ProjectTrust, Resolved, Settings, Sources};
 use tiller_protocol::env::Env;
 
-use crate::complain;
+use crate::{complain, extensions};
 
 /// The options that say so. They mean what they mean for a session.
 #[derive(Clone, Debug, Default, Args)]
@@ -47,10 +47,12 @@ impl Scope {
 
     /// The settings that count. As in a headless run, those of the project do.
     pub(crate) fn load(&self, env: &Env) -> anyhow::Result<Resolved> {
-        let settings = Resolved::load(&Places::of(env), &self.request(), env, ProjectTrust::Full)?;
+        let request = self.request();
+        let mut settings = Resolved::load(&Places::of(env), &request, env, ProjectTrust::Full)?;
         for warning in &settings.warnings {
             complain(&format!("warning: {warning}"));
         }
+        extensions::add_hooks(&mut settings, &extensions::found(request.sources, env));
         Ok(settings)
     }
 }

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tiller_config::{AgentDefinition, config_dir, tool_concurrency};
-use tiller_engine::{AgentLimits, CompactionChoice, Limits, PromptChoice, Setup, Start, store};
+use tiller_config::{AgentDefinition, Recipe, config_dir, tool_concurrency};
+use tiller_engine::{AgentLimits, CompactionChoice, Limits, PromptChoice, Setup, Start, skill_lines, store};
 use tiller_model::name::{Names, Provider, asks_for_long_context};
 use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 use tiller_steering::compaction::Percent;
-use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry};
+use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry, Skill as SkillTool, SkillLine, Tool};
 
 use crate::args::{Args, InputFormat};
+use crate::extensions::Offered;
 use crate::headless::{SessionFacts, Terms};
 use crate::inspect::find::find;
-use crate::{settings, steering};
+use crate::{extensions, settings, steering};
 
 /// What a headless run is made of.
 pub(crate) struct Parts {
@@ -34,16 +35,23 @@ const LONG_WINDOW: u64 = 1_000_000;
 pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let prompt = prompt_choice(args, env)?;
     let config_dir = config_dir(env);
-    let settings = settings::load(args, env)?;
+    let mut settings = settings::load(args, env)?;
+    let extensions = extensions::load(args, env)?;
+    extensions::add_hooks(&mut settings, &extensions);
     let names = Names::new(Provider::FirstParty, env);
     let model_setting = Some(settings.model.value.clone());
     let main_model = names.main_model(model_setting.as_deref());
     let fallback_model = settings::fallback_model(&settings, &names, &main_model)?;
     let rules = settings::rules(&settings)?;
     let limits = limits(args, env);
-    let agents = crate::agents::load(args, env)?;
+    let readable = extensions::readable(&extensions);
+    let steering = steering::choice(args, &settings, &extensions.styles.all);
+    let recipes = permitted(extensions.recipes.all.clone(), &rules);
+    let style = steering.style.as_ref().map(|style| style.name.as_str());
+    let offered = Arc::new(Offered::new(&extensions, &recipes, style));
+    let agents = extensions.agents.definitions;
     let interactive = interactive(args)?;
-    let registry = tools(args, &rules, agent_lines(&agents, &limits))?;
+    let registry = tools(args, &rules, agent_lines(&agents, &limits), skill_lines(&recipes))?;
     // What nobody can answer is not offered.
     let registry = registry.filtered(|name| interactive || !ONLY_WITH_USER.contains(&name));
     let catalog = Catalog::shipped()?;
@@ -62,6 +70,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         model: main_model,
         tools: registry.names().into_iter().map(str::to_owned).collect(),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
+        offered: Arc::clone(&offered),
         api_key_source: if env.var("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },
         betas: args.betas.clone(),
         catalog,
@@ -77,6 +86,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         names: names.clone(),
         model_setting: model_setting.clone(),
         env: env.clone(),
+        offered,
         agents: agents.iter().map(|agent| (agent.name.clone(), agent.when_to_use.clone())).collect(),
     };
     let setup = Setup {
@@ -101,12 +111,14 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         user_context: true,
         limits,
         agents,
+        recipes,
+        readable,
         streaming_tools: settings.streaming_tool_execution.value,
         stream_events: args.include_partial_messages || args.at_terminal.is_some(),
         thinking: Thinking::ModelDefault,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
-        steering: steering::choice(args, &settings, env, &config_dir),
+        steering,
         compaction: CompactionChoice {
             automatic: settings.auto_compact_enabled.value,
             threshold: Percent::new(settings.auto_compact_threshold_pct.value),
@@ -163,9 +175,29 @@ fn agent_lines(agents: &[AgentDefinition], limits: &Limits) -> Vec<AgentLine> {
     tiller_engine::agent_lines(agents)
 }
 
+/// The recipes, of which the model cannot open those that a rule such as `Skill(name)` denies.
+fn permitted(mut recipes: Vec<Recipe>, rules: &Rules) -> Vec<Recipe> {
+    let denied = |name: &str| {
+        let means = |rule: &&tiller_policy::Rule| {
+            rule.tool == SkillTool::NAME && rule.content.as_deref() == Some(name)
+        };
+        rules.deny.iter().any(|rule| means(&rule))
+    };
+    for recipe in &mut recipes {
+        recipe.for_model &= !denied(&recipe.name);
+    }
+    recipes
+}
+
 /// The tools on offer: those asked for, without those taken away.
-fn tools(args: &Args, rules: &Rules, agents: Vec<AgentLine>) -> anyhow::Result<Registry> {
+fn tools(
+    args: &Args,
+    rules: &Rules,
+    agents: Vec<AgentLine>,
+    skills: Vec<SkillLine>,
+) -> anyhow::Result<Registry> {
     let all = tiller_tools::agent_tools(tiller_tools::built_in(), agents);
+    let all = tiller_tools::skill_tools(all, skills);
     let known = all.names();
     let wanted = match args.tools.as_deref() {
         None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),

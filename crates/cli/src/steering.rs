@@ -1,11 +1,9 @@
 //! What the settings say about steering.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tiller_config::{Resolved, Sourced};
+use tiller_config::{OutputStyle, Resolved, Sourced};
 use tiller_engine::{LanguageChoice, SteeringChoice, doubt_about_server};
-use tiller_protocol::env::Env;
 use tiller_steering::attachment::catalog::mutable;
 use tiller_steering::source::{Style, find_style};
 
@@ -13,7 +11,7 @@ use crate::args::{Args, InputFormat};
 use crate::complain;
 
 /// What the user has chosen. What cannot be had is said on standard error.
-pub(crate) fn choice(args: &Args, settings: &Resolved, env: &Env, config_dir: &Path) -> SteeringChoice {
+pub(crate) fn choice(args: &Args, settings: &Resolved, styles: &[OutputStyle]) -> SteeringChoice {
     let mut mute = std::collections::BTreeSet::new();
     for Sourced { value, origin } in &settings.steering.mute {
         let (muted, problems) = mutable([value.as_str()]);
@@ -24,7 +22,7 @@ pub(crate) fn choice(args: &Args, settings: &Resolved, env: &Env, config_dir: &P
     }
     SteeringChoice {
         mute,
-        style: style(settings, env, config_dir),
+        style: style(settings, styles),
         ultra_memory: settings.ultra_memory_file.value.clone(),
         session_memory: settings.session_memory.value,
         languages: languages(settings),
@@ -48,20 +46,13 @@ fn languages(settings: &Resolved) -> LanguageChoice {
     }
 }
 
-fn style(settings: &Resolved, env: &Env, config_dir: &Path) -> Option<Style> {
+fn style(settings: &Resolved, styles: &[OutputStyle]) -> Option<Style> {
     let Sourced { value, origin } = &settings.output_style;
-    match find_style(value, &style_dirs(env, config_dir)) {
+    match find_style(value, styles) {
         Ok(style) => style,
         Err(error) => {
             complain(&format!("warning: {origin}: outputStyle: {error}"));
             None
         }
     }
-}
-
-/// Where styles are looked for: the project before the user.
-pub(crate) fn style_dirs(env: &Env, config_dir: &Path) -> Vec<PathBuf> {
-    let dirs =
-        [env.cwd.join(".tiller"), env.cwd.join(".claude"), config_dir.to_owned(), env.home.join(".claude")];
-    dirs.into_iter().map(|dir| dir.join("output-styles")).collect()
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tiller_protocol::env::Env;
 
 use crate::decode::Dialect;
+use crate::extension::folder::Folder;
 use crate::origin::Layer;
 use crate::request::{ProjectTrust, Sources};
 
@@ -97,8 +98,8 @@ impl Places {
         files
     }
 
-    /// The directories that may hold agents, lowest first.
-    pub(crate) fn agent_dirs(&self, sources: Sources, trust: ProjectTrust) -> Vec<(Layer, PathBuf)> {
+    /// The folders of a kind of definitions, such as `agents`, lowest first. Those of a project need trust.
+    pub(crate) fn folders(&self, kind: &str, sources: Sources, trust: ProjectTrust) -> Vec<Folder> {
         let of_project = sources.project && trust == ProjectTrust::Full;
         let levels = [
             (sources.user, Layer::User, self.foreign_dir.clone()),
@@ -106,14 +107,15 @@ impl Places {
             (of_project, Layer::Project, self.project.join(".claude")),
             (of_project, Layer::Project, self.project.join(".tiller")),
         ];
-        let mut dirs: Vec<(Layer, PathBuf)> = Vec::new();
+        let mut folders: Vec<Folder> = Vec::new();
         for (_, layer, dir) in levels.into_iter().filter(|(wanted, ..)| *wanted) {
-            let dir = dir.join("agents");
-            // As with settings, a directory in two roles has the first one.
-            if dirs.iter().all(|(_, known)| *known != dir) {
-                dirs.push((layer, dir));
+            let dir = dir.join(kind);
+            // As with settings, a folder in two roles has the first one.
+            if folders.iter().all(|known| known.dir != dir) {
+                let within = (layer == Layer::Project).then(|| (self.project.clone(), "project"));
+                folders.push(Folder { layer, dir, within, plugin: None });
             }
         }
-        dirs
+        folders
     }
 }

@@ -39,6 +39,18 @@ pub enum SettingsError {
         /// What is wrong.
         problem: String,
     },
+    /// What was to be added is no plugin.
+    #[error("this is no plugin that could be added: {0}")]
+    NoPlugin(String),
+    /// There is a plugin of that name.
+    #[error("there is a plugin named {0} already; `--replace` puts the new one in its place")]
+    PluginExists(String),
+    /// A link in a plugin cannot be copied.
+    #[error("{} leads out of the plugin, or to a folder; replace the link by what it leads to", .0.display())]
+    PluginLeadsOut(PathBuf),
+    /// A plugin would fill the disk.
+    #[error("{} has more than 10,000 files or 100 MiB; a plugin is smaller", .0.display())]
+    PluginTooLarge(PathBuf),
     /// A list was to be changed, but the file has something else in that place.
     #[error("{}: {key} is not what Tiller writes there; correct the file first", .file.display())]
     Occupied {

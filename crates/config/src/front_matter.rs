@@ -115,6 +115,9 @@ fn line_by_line(source: &str) -> Option<Map<String, Value>> {
 fn value(lines: &[&str]) -> Value {
     let (first, further) = lines.split_first().unwrap_or((&"", &[]));
     let items: Option<Vec<&str>> = further.iter().map(|line| line.strip_prefix("- ")).collect();
+    if let (Some(list), []) = (inline_list(first), further) {
+        return list;
+    }
     match items {
         Some(items) if first.is_empty() && !items.is_empty() => {
             items.into_iter().map(|item| Value::from(unquoted(item.trim()))).collect()
@@ -127,6 +130,14 @@ fn value(lines: &[&str]) -> Value {
             unquoted(text.trim()).replace("\\n", "\n").into()
         }
     }
+}
+
+/// `[a, b]` is a list, also beside fields that are no YAML.
+fn inline_list(text: &str) -> Option<Value> {
+    let looks_like_one = text.starts_with('[') && text.ends_with(']');
+    let options = serde_saphyr::options! { with_snippet: false };
+    let read = || serde_saphyr::from_str_with_options::<Vec<String>>(text, options).ok();
+    looks_like_one.then(read).flatten().map(Value::from)
 }
 
 fn unquoted(text: &str) -> &str {
@@ -160,10 +171,11 @@ mod tests {
     #[test]
     fn fields_that_are_no_yaml_are_read_line_by_line() {
         let text = "---\nname: x\ndescription: Use it when: a \"b\" comes.\\nExample: user: \"hi\"\ntools:\n  - Read\n  - 'Grep'\n\
-            # remark\nmodel: 'opus'\nnote: |\n  one: two: three\n  four\nempty:\n---\nbody";
+            # remark\nmodel: 'opus'\nnote: |\n  one: two: three\n  four\nempty:\nlist: [a, 'b']\nhint: [a] [b]\n---\nbody";
         let expected = json!({
             "name": "x", "description": "Use it when: a \"b\" comes.\nExample: user: \"hi\"", "tools": ["Read", "Grep"],
             "model": "opus", "note": "one: two: three\nfour", "empty": null,
+            "list": ["a", "b"], "hint": "[a] [b]",
         });
         assert_eq!(parsed(text), (expected, "body"));
     }

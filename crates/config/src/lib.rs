@@ -10,15 +10,19 @@ mod definition;
 mod dirs;
 mod document;
 mod error;
+mod extension;
 mod front_matter;
 mod key;
 mod load;
 mod origin;
+mod plugin;
 mod recent;
+mod recipe;
 mod reference;
 mod request;
 mod resolve;
 mod row;
+mod style;
 mod trust;
 mod write;
 
@@ -30,9 +34,12 @@ pub use definition::{
 };
 pub use dirs::{Places, Target, config_dir};
 pub use error::{Problem, SettingsError};
+pub use extension::Extensions;
 pub use key::{Key, keys, schema};
 pub use origin::{Layer, Origin, Place, Sourced};
+pub use plugin::{Occupied, Plugin, Plugins, add_plugin, remove_plugin};
 pub use recent::{Feature, note_use};
+pub use recipe::{Meaning, Recipe, Recipes, find_recipe};
 pub use reference::reference;
 pub use request::{CommandLine, ProjectTrust, Sources};
 pub use resolve::{
@@ -40,6 +47,7 @@ pub use resolve::{
     ResolvedWeb,
 };
 pub use row::Row;
+pub use style::{OutputStyle, OutputStyles};
 pub use trust::{
     Concern, Danger, TrustQuestion, distrust, is_trusted, trust, trusted_directories, untrusted,
 };

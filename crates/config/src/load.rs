@@ -25,6 +25,8 @@ pub(crate) struct Said {
 pub(crate) struct Layers {
     pub(crate) said: Vec<Said>,
     pub(crate) warnings: Vec<Problem>,
+    /// Keys that the managed file keeps to itself.
+    pub(crate) locked: Vec<&'static Key>,
 }
 
 /// Deny and ask rules only ever take away: nobody may lock them.
@@ -60,6 +62,7 @@ impl Layers {
         }
         layers.add_known(request.flags.clone(), Layer::CommandLine, &locked)?;
         layers.said.extend(policy.map(|settings| Said { origin: managed, settings }));
+        layers.locked = locked;
         Ok(layers)
     }
 

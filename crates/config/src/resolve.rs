@@ -16,6 +16,7 @@ use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
 use crate::load::{Layers, Said};
 use crate::origin::{Layer, Origin, Sourced};
+use crate::plugin::Plugin;
 use crate::request::{CommandLine, ProjectTrust};
 
 /// The settings of a run. Lists hold what all layers say, lowest layer first; other values are those of the highest
@@ -64,6 +65,9 @@ pub struct Resolved {
     /// What had to be left out.
     #[serde(skip)]
     pub warnings: Vec<Problem>,
+    /// Whether the managed file keeps hooks to itself.
+    #[serde(skip)]
+    pub hooks_are_locked: bool,
 }
 
 /// Rules, mode and directories.
@@ -152,7 +156,7 @@ impl Resolved {
         env: &Env,
         trust: ProjectTrust,
     ) -> Result<Self, SettingsError> {
-        let Layers { said, warnings } = Layers::read(places, request, env, trust)?;
+        let Layers { said, warnings, locked } = Layers::read(places, request, env, trust)?;
         let stack = Stack(&said);
         let absolute = |path: &String| absolute(path, &env.home, &env.cwd);
         Ok(Self {
@@ -198,7 +202,23 @@ impl Resolved {
                 status_line: stack.highest(|s| s.terminal.status_line.clone().map(Some), None),
             },
             warnings,
+            hooks_are_locked: locked.iter().any(|key| key.name == "hooks"),
         })
+    }
+
+    /// Adds the hooks of plugins behind all others, unless a policy keeps hooks to itself.
+    pub fn add_hooks_of(&mut self, plugins: &[Plugin]) {
+        for plugin in plugins.iter().filter(|plugin| !plugin.hooks.is_empty()) {
+            if self.hooks_are_locked {
+                let text = "the managed settings lock hooks; those of the plugin do not run".to_owned();
+                let (origin, key) = (plugin.origin.clone(), "hooks".to_owned());
+                self.warnings.push(Problem { origin, place: None, key, text });
+                continue;
+            }
+            for (event, groups) in &plugin.hooks {
+                self.hooks.entry(*event).or_default().extend(groups.iter().cloned());
+            }
+        }
     }
 }
 

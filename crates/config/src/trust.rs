@@ -6,11 +6,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tiller_protocol::env::Env;
 
-use crate::agent::{AgentDefinition, agents};
+use crate::agent::AgentDefinition;
+use crate::definition::HookGroup;
 use crate::dirs::Places;
 use crate::error::SettingsError;
+use crate::extension::Extensions;
 use crate::key::{Key, keys};
-use crate::origin::{Layer, Origin};
+use crate::origin::{Layer, Origin, Sourced};
+use crate::plugin::Plugin;
+use crate::recipe::Recipe;
 use crate::request::{CommandLine, ProjectTrust, Sources};
 use crate::resolve::Resolved;
 use crate::row::Row;
@@ -56,7 +60,7 @@ impl TrustQuestion {
     /// When the settings, or the file of trusted directories, cannot be read.
     pub fn of(places: &Places, request: &CommandLine, env: &Env) -> Result<Option<Self>, SettingsError> {
         let mut rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
-        rows.extend(agents_of_project(places, request.sources));
+        rows.extend(extensions_of_project(places, request.sources));
         if is_trusted(&places.config_dir, &places.project, &rows)? {
             return Ok(None);
         }
@@ -78,7 +82,10 @@ impl Concern {
     fn new(row: Row) -> Self {
         let key = keys().iter().find(|key| is_about(&row, key));
         let danger = match row.key.split('.').next() {
-            Some("agents" | "hooks" | "env" | "diagnostics" | "languageServers" | "terminal") => Danger::Runs,
+            Some(
+                "agents" | "commands" | "skills" | "plugins" | "hooks" | "env" | "diagnostics"
+                | "languageServers" | "terminal",
+            ) => Danger::Runs,
             _ => Danger::Loosens,
         };
         Self { danger, meaning: key.map(|key| key.meaning.clone()).unwrap_or_default(), row }
@@ -92,21 +99,59 @@ pub fn untrusted(resolved: &Resolved) -> Vec<Row> {
     of_project.filter(needs_trust).collect()
 }
 
-/// The agents that come with the project.
-fn agents_of_project(places: &Places, sources: Sources) -> Vec<Row> {
-    let found = agents(places, sources, ProjectTrust::Full).definitions.into_iter();
-    found.filter(|agent| agent.origin.is_of_project()).map(agent_row).collect()
+/// What of the project would extend Tiller.
+fn extensions_of_project(places: &Places, sources: Sources) -> Vec<Row> {
+    let found = Extensions::load(places, sources, ProjectTrust::Full, &[]);
+    let agents = found.agents.definitions.into_iter().filter(|agent| agent.origin.is_of_project());
+    let recipes = found.recipes.all.into_iter().filter(|recipe| recipe.origin.is_of_project());
+    let plugins = found.plugins.all.into_iter().filter(|plugin| plugin.origin.is_of_project());
+    agents
+        .map(agent_row)
+        .chain(recipes.map(recipe_row))
+        .chain(plugins.flat_map(|plugin| plugin_rows(&plugin)))
+        .collect()
 }
 
-/// An agent is shown by name and description. The digest stands for the rest: trust ends when any of it changes.
 fn agent_row(agent: AgentDefinition) -> Row {
     let (key, origin) = (format!("agents.{}", agent.name), agent.origin.clone());
     // The same wherever the project lies.
     let agent = AgentDefinition { origin: Origin::layer(Layer::Project), ..agent };
+    described(key, &agent.when_to_use, &agent, origin)
+}
+
+fn recipe_row(recipe: Recipe) -> Row {
+    let (key, origin) = (format!("{}s.{}", recipe.kind(), recipe.name), recipe.origin.clone());
+    let recipe = Recipe { origin: Origin::layer(Layer::Project), folder: None, ..recipe };
+    described(key, &recipe.description, &recipe, origin)
+}
+
+/// What is shown by name and description. The digest stands for the rest: trust ends when any of it changes.
+fn described(key: String, description: &str, definition: &impl Serialize, origin: Origin) -> Row {
     // Only maps with odd keys could fail, and there are none.
-    let definition = serde_json::to_value(&agent).unwrap_or_default().to_string();
+    let definition = serde_json::to_value(definition).unwrap_or_default().to_string();
     let digest = blake3::hash(definition.as_bytes()).to_hex();
-    Row { key, value: json!({"description": agent.when_to_use, "digest": digest.as_str()}), origin }
+    Row { key, value: json!({"description": description, "digest": digest.as_str()}), origin }
+}
+
+/// Hooks and servers of a plugin are shown as they are.
+fn plugin_rows(plugin: &Plugin) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (event, groups) in &plugin.hooks {
+        let key = format!("plugins.{}.hooks.{}", plugin.name, event.name());
+        let row = |group: &Sourced<HookGroup>| Row {
+            key: key.clone(),
+            value: serde_json::to_value(&group.value).unwrap_or_default(),
+            origin: group.origin.clone(),
+        };
+        rows.extend(groups.iter().map(row));
+    }
+    let servers = plugin.mcp_servers.iter().map(|(name, server)| Row {
+        key: format!("plugins.{}.mcpServers.{name}", plugin.name),
+        value: server.clone(),
+        origin: plugin.origin.clone(),
+    });
+    rows.extend(servers);
+    rows
 }
 
 fn needs_trust(row: &Row) -> bool {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tiller_model::{Completion, Model, ModelError, Request, Thinking, cost};
 use tiller_policy::{Permit, Reason, Release};
 use tiller_protocol::block::{RawBlock, ToolUse};
+use tiller_protocol::effect::SkillUse;
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 use tiller_sandbox::Confinement;
@@ -22,6 +23,7 @@ use crate::agent::Delegation;
 use crate::executor::{Line, News};
 use crate::leave::WayOut;
 use crate::recall::Past;
+use crate::recipe::skill_for_model;
 use crate::services::Services;
 
 /// The provider's search tool.
@@ -115,6 +117,13 @@ impl Host for CallHost {
         };
         let delegation = Delegation { agents, call: self.call.id.clone(), services, cancel };
         delegation.run(order).boxed()
+    }
+
+    fn open_skill(&self, name: &str, arguments: &str) -> Result<SkillUse, String> {
+        let mut skills = self.services.recipes.iter().filter(|recipe| recipe.is_skill() && recipe.for_model);
+        let skill = skills.find(|recipe| recipe.name == name);
+        let skill = skill.ok_or_else(|| format!("There is no skill named {name} here."))?;
+        Ok(skill_for_model(skill, arguments))
     }
 
     fn agent(&self, id: &str, wait: Duration) -> BoxFuture<'static, Option<AgentState>> {

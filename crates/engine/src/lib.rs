@@ -22,6 +22,7 @@ mod partial;
 pub mod plan;
 pub mod policy;
 mod recall;
+mod recipe;
 mod services;
 mod session;
 mod sight;
@@ -38,4 +39,5 @@ pub use hook::{
 };
 pub use journal::VERSION;
 pub use language::{LanguageChoice, doubt_about_server};
+pub use recipe::skill_lines;
 pub use session::{CompactionChoice, PromptChoice, Session, Setup, Start, SteeringChoice};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tiller_config::Recipe;
 use tiller_language::Languages;
 use tiller_model::Model;
 use tiller_protocol::ask::Asker;
@@ -40,6 +41,8 @@ pub(crate) struct Services {
     /// Levels above this agent.
     pub(crate) depth: u32,
     pub(crate) registry: Registry,
+    /// Skills and slash commands.
+    pub(crate) recipes: Arc<[Recipe]>,
     pub(crate) shells: Arc<Shells>,
     pub(crate) confiner: Arc<Confiner>,
     /// Keeps what calls may change; nobody does in a session that is not kept.

@@ -35,6 +35,8 @@ pub enum Command {
     Redeliver(EntryId, Delivery),
     /// Let work be delegated to these agents, too: `{name: {description, prompt, ...}}`. Only before the first message.
     AddAgents(Value),
+    /// Let the model open these skills only. Only before the first message.
+    LimitSkills(Vec<String>),
     /// Change the permission mode.
     SetMode(Mode),
     /// Go on to the next permission mode: what the mode key does.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tiller_policy::Permit;
-use tiller_protocol::effect::Todo;
+use tiller_protocol::effect::{SkillUse, Todo};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
@@ -101,6 +101,14 @@ pub trait Host: Send + Sync {
     ) -> BoxFuture<'static, Result<Delegated, String>> {
         let (kind, _) = (order.kind, cancel);
         Box::pin(async move { Err(format!("There is no agent of type {kind} here.")) })
+    }
+
+    /// A skill with what it is to be applied to in its places. The error is a text for the model.
+    ///
+    /// # Errors
+    /// When there is no such skill.
+    fn open_skill(&self, name: &str, _arguments: &str) -> Result<SkillUse, String> {
+        Err(format!("There is no skill named {name} here."))
     }
 
     /// What has become of a background agent, once it has ended or the time to wait is over.

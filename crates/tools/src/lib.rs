@@ -40,6 +40,7 @@ mod bound;
 mod kill_shell;
 mod recall;
 mod shells;
+mod skill;
 mod task;
 mod task_output;
 pub mod todo_file;
@@ -74,6 +75,7 @@ pub use bound::bound;
 pub use kill_shell::{KillShell, KillShellInput};
 pub use recall::{Recall, RecallInput};
 pub use shells::{ShellError, ShellInfo, ShellState, Shells};
+pub use skill::{Skill, SkillInput, SkillLine};
 pub use task::{AgentLine, Task, TaskInput};
 pub use task_output::{TaskOutput, TaskOutputInput};
 pub use todo_write::{TodoWrite, TodoWriteInput};
@@ -108,6 +110,12 @@ pub fn plan_tools(registry: Registry) -> Registry {
 #[must_use]
 pub fn agent_tools(registry: Registry, agents: Vec<AgentLine>) -> Registry {
     if agents.is_empty() { registry } else { registry.with(Task::new(agents)).with(TaskOutput) }
+}
+
+/// Adds the tool that opens skills, if there are any.
+#[must_use]
+pub fn skill_tools(registry: Registry, skills: Vec<SkillLine>) -> Registry {
+    if skills.is_empty() { registry } else { registry.with(Skill::new(skills)) }
 }
 
 /// Tools that are of no use where nobody can be asked. A plan can be handed over without an answer.

@@ -110,6 +110,8 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         user_context: true,
         limits: Limits { concurrency: tiller_config::tool_concurrency(&env), ..Limits::default() },
         agents: Vec::new(),
+        recipes: Vec::new(),
+        readable: Vec::new(),
         streaming_tools: true,
         stream_events: true,
         thinking: Thinking::ModelDefault,

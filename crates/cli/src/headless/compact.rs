@@ -3,6 +3,20 @@
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Command;
 
+/// What hosts are told of it.
+pub(super) struct Offer {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) argument_hint: &'static str,
+}
+
+/// What hosts are told of `/compact`.
+pub(super) const OFFER: Offer = Offer {
+    name: "compact",
+    description: "Fold the conversation into a summary; 'undo' takes that back",
+    argument_hint: "[what matters | undo]",
+};
+
 /// The command that a prompt stands for, if it stands for one.
 pub(super) fn command(content: &[RawBlock]) -> Option<Command> {
     let [only] = content else { return None };

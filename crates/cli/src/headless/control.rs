@@ -1,6 +1,7 @@
 //! The control protocol of the JSON stream: requests by the host, and questions to it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use super::compact;
 use super::consult::{self, EditedPlan, Pending, Yes};
 use super::initialize::initialize;
 use super::tally::Tally;
+use crate::extensions::Offered;
 
 /// What the host may do, settled when the run starts.
 pub(crate) struct Terms {
@@ -32,6 +34,8 @@ pub(crate) struct Terms {
     pub(crate) model_setting: Option<String>,
     /// Gives ids to messages that have none.
     pub(crate) env: Env,
+    /// What else extends the session.
+    pub(crate) offered: Arc<Offered>,
     /// The agents that work can be delegated to: names, and when to use them.
     pub(crate) agents: Vec<(String, String)>,
 }
@@ -245,7 +249,7 @@ impl Control {
             "initialize" => {
                 let known = request["supportedDialogKinds"].as_array();
                 self.lets_out = known.is_some_and(|kinds| kinds.iter().any(|kind| kind == LEAVE_SANDBOX));
-                initialize(request, tally, &mut self.terms.agents)
+                initialize(request, tally, &mut self.terms)
             }
             "interrupt" => Ok(self.interrupt(tally)),
             "set_permission_mode" => self.set_mode(request),

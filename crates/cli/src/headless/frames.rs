@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tiller_model::Catalog;
@@ -11,8 +12,10 @@ use tiller_protocol::id::SessionId;
 use tiller_protocol::state::ModelSpent;
 use uuid::Uuid;
 
+use super::compact;
 use super::tally::Tally;
 use crate::args::PROTOCOL_LEVEL;
+use crate::extensions::Offered;
 
 /// SDKs read lines of at most one mebibyte; structured output beyond this is left out of a frame.
 const MAX_DETAIL: usize = 256 * 1024;
@@ -25,6 +28,7 @@ pub(crate) struct SessionFacts {
     pub(crate) model: String,
     pub(crate) tools: Vec<String>,
     pub(crate) agents: Vec<String>,
+    pub(crate) offered: Arc<Offered>,
     pub(crate) api_key_source: &'static str,
     pub(crate) betas: Vec<String>,
     pub(crate) catalog: Catalog,
@@ -62,12 +66,20 @@ impl Frames {
     /// The first message of each turn.
     pub(crate) fn init(&self, tally: &Tally) -> Value {
         let model = tally.state.model.as_deref().unwrap_or(&self.facts.model);
+        let offered = &self.facts.offered;
+        let own = compact::OFFER.name;
+        let commands = offered.commands().map(|command| command.name.as_str());
+        let commands: Vec<&str> = std::iter::once(own).chain(commands).collect();
+        let skills: Vec<&str> = offered.skills().map(|skill| skill.name.as_str()).collect();
+        let plugins: Vec<Value> =
+            offered.plugins.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
         json!({
             "type": "system", "subtype": "init", "session_id": self.session, "uuid": self.uuid(),
             "cwd": self.facts.cwd, "model": model, "tools": self.facts.tools, "mcp_servers": [],
-            "permissionMode": tally.state.mode, "slash_commands": ["compact"], "agents": self.facts.agents, "skills": [], "plugins": [],
+            "permissionMode": tally.state.mode, "slash_commands": commands, "agents": self.facts.agents,
+            "skills": skills, "plugins": plugins,
             "apiKeySource": self.facts.api_key_source, "claude_code_version": PROTOCOL_LEVEL,
-            "tiller_version": tiller_engine::VERSION, "output_style": "default", "betas": self.facts.betas,
+            "tiller_version": tiller_engine::VERSION, "output_style": offered.style, "betas": self.facts.betas,
             "capabilities": ["interrupt_receipt_v1"],
         })
     }

@@ -6,25 +6,21 @@ use tiller_engine::matcher_problem;
 use tiller_protocol::command::Command;
 use tiller_protocol::hook::HostHooks;
 
+use super::compact;
+use super::control::Terms;
 use super::tally::Tally;
 use crate::args::PROTOCOL_LEVEL;
+use crate::extensions::OfferedRecipe;
 
 /// What a host may ask for and Tiller does not have. Leaving it out would change what the session does, so it is refused.
-const UNAVAILABLE: [&str; 7] = [
-    "skills",
-    "plugins",
-    "sdkMcpServers",
-    "sdkMcpServerConfigs",
-    "jsonSchema",
-    "toolAliases",
-    "planModeInstructions",
-];
+const UNAVAILABLE: [&str; 6] =
+    ["plugins", "sdkMcpServers", "sdkMcpServerConfigs", "jsonSchema", "toolAliases", "planModeInstructions"];
 
 /// What the request leads to: the answer and a change of the system prompt, or why it is refused.
 pub(super) fn initialize(
     request: &Value,
     tally: &Tally,
-    on_offer: &mut Vec<(String, String)>,
+    terms: &mut Terms,
 ) -> Result<(Value, Vec<Command>), String> {
     let unavailable: Vec<&str> = UNAVAILABLE.into_iter().filter(|name| is_given(&request[*name])).collect();
     if !unavailable.is_empty() {
@@ -42,11 +38,28 @@ pub(super) fn initialize(
     if !given.is_empty() && tally.turns > 0 {
         return Err("agents can be added only before the first message".to_owned());
     }
+    let skills = skills(&request["skills"], tally)?;
+    let on_offer = &mut terms.agents;
     on_offer.retain(|(name, _)| given.iter().all(|agent| agent.name != *name));
     let agents = (!given.is_empty()).then(|| Command::AddAgents(request["agents"].clone()));
     on_offer.extend(given.into_iter().map(|agent| (agent.name, agent.when_to_use)));
     let hooks = (!hooks.is_empty()).then_some(Command::AddHooks(hooks));
-    Ok((answer(tally, on_offer), prompt.into_iter().chain(agents).chain(hooks).collect()))
+    Ok((answer(tally, terms), prompt.into_iter().chain(agents).chain(skills).chain(hooks).collect()))
+}
+
+/// Which skills the host lets the model open: `"all"`, or a list of names.
+fn skills(given: &Value, tally: &Tally) -> Result<Option<Command>, String> {
+    let named = match given {
+        Value::Null => return Ok(None),
+        Value::String(all) if all == "all" => return Ok(None),
+        Value::Array(names) => names.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    };
+    let named: Vec<String> = named.ok_or("skills has to be \"all\" or a list of names")?;
+    if tally.turns > 0 {
+        return Err("skills can be chosen only before the first message".to_owned());
+    }
+    Ok(Some(Command::LimitSkills(named)))
 }
 
 /// The host's agents by name. One that cannot be used is an error: the host relies on it.
@@ -127,13 +140,18 @@ fn joined(parts: &Value) -> Option<String> {
     Some(parts?.join("\n\n"))
 }
 
-fn answer(tally: &Tally, agents: &[(String, String)]) -> Value {
+fn answer(tally: &Tally, terms: &Terms) -> Value {
+    let Terms { agents, offered, .. } = terms;
     let agents: Vec<Value> =
         agents.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
+    let described = |name: &str, description: &str, hint: &str| json!({"name": name, "description": description, "argumentHint": hint});
+    let command =
+        |command: &OfferedRecipe| described(&command.name, &command.description, &command.argument_hint);
+    let own = described(compact::OFFER.name, compact::OFFER.description, compact::OFFER.argument_hint);
+    let commands: Vec<Value> = std::iter::once(own).chain(offered.commands().map(command)).collect();
     json!({
-        "commands": [
-            {"name": "compact", "description": "Fold the conversation into a summary; 'undo' takes that back", "argumentHint": "[what matters | undo]"},
-        ], "agents": agents, "output_style": "default", "available_output_styles": ["default"],
+        "commands": commands, "agents": agents, "output_style": offered.style,
+        "available_output_styles": offered.styles,
         "models": [{"value": "default", "displayName": "Default", "description": "The configured model"}],
         "account": {}, "claude_code_version": PROTOCOL_LEVEL, "pid": std::process::id(),
         "current_permission_mode": tally.state.mode, "hooks_applied": true, "hook_on_failure_supported": true,

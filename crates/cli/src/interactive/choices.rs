@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use tiller_config::config_dir;
+use tiller_config::{Sources, config_dir};
 use tiller_engine::store::{self, Head, LogFile};
 use tiller_model::name::Names;
 use tiller_model::{Catalog, ModelInfo};
@@ -16,8 +16,8 @@ use tiller_tui::app::ModelRow;
 use tiller_tui::host::{InstructionRow, StyleRow};
 use tiller_tui::panel::SessionRow;
 
+use crate::extensions;
 use crate::inspect::size;
-use crate::steering::style_dirs;
 
 /// Short names of models.
 const ALIASES: [&str; 5] = ["sonnet", "opus", "haiku", "fable", "opusplan"];
@@ -103,24 +103,22 @@ pub(super) fn models(catalog: &Catalog, names: &Names, current: &str) -> Vec<Mod
 
 /// The output styles there are.
 pub(super) fn styles(env: &Env, current: &str) -> Vec<StyleRow> {
-    let mut rows: Vec<StyleRow> = Vec::new();
-    // A file takes the place of what comes with Tiller, and an earlier file that of a later one.
-    let all = all_styles(&style_dirs(env, &config_dir(env))).into_iter();
-    let (own, files): (Vec<_>, Vec<_>) = all.partition(|(_, path)| path.is_none());
-    for (name, path) in files.into_iter().chain(own) {
-        if rows.iter().any(|row| row.name.eq_ignore_ascii_case(&name)) {
-            continue;
-        }
+    let row = |(name, path): (String, Option<PathBuf>)| {
         let source = path.map_or_else(|| "comes with Tiller".to_owned(), |path| path.display().to_string());
-        rows.push(StyleRow { is_current: name.eq_ignore_ascii_case(current), name, source });
-    }
+        StyleRow { is_current: name.eq_ignore_ascii_case(current), name, source }
+    };
+    let mut rows: Vec<StyleRow> = all_styles(&styles_in_files(env)).into_iter().map(row).collect();
     rows.sort_by_key(|row| (!row.name.eq_ignore_ascii_case(USUAL_STYLE), row.name.clone()));
     rows
 }
 
+fn styles_in_files(env: &Env) -> Vec<tiller_config::OutputStyle> {
+    extensions::found(Sources::default(), env).styles.all
+}
+
 /// The output style of a name.
 pub(super) fn style(env: &Env, name: &str) -> Result<OutputStyle, StyleError> {
-    Ok(match find_style(name, &style_dirs(env, &config_dir(env)))? {
+    Ok(match find_style(name, &styles_in_files(env))? {
         Some(style) => OutputStyle { name: style.name, guidelines: Some(style.guidelines) },
         None => OutputStyle { name: USUAL_STYLE.to_owned(), guidelines: None },
     })

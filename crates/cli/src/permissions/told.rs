@@ -132,5 +132,6 @@ pub(super) fn place(source: Source, file: Option<&Path>) -> String {
         (None, Source::Project) => "project settings".to_owned(),
         (None, Source::User) => "user settings".to_owned(),
         (None, Source::Session) => "session".to_owned(),
+        (None, Source::Turn) => "skill or command in use".to_owned(),
     }
 }

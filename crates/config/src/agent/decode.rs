@@ -3,22 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{AgentDefinition, Isolation};
-use crate::error::Problem;
-use crate::origin::{Origin, Place};
-
-/// A name is typed after `@agent-` and stands in lists.
-const LONGEST_NAME: usize = 64;
-
-/// Reads one definition and says what is wrong with it. What restricts the agent and is not understood makes it unusable;
-/// other such fields are left out.
-pub(super) struct Decoder<'a> {
-    pub(super) origin: &'a Origin,
-    /// The way to the definition, for those that do not stand in a file of their own.
-    pub(super) key: &'a str,
-    /// Where a field stands.
-    pub(super) place: &'a dyn Fn(&str) -> Option<Place>,
-    pub(super) problems: &'a mut Vec<Problem>,
-}
+use crate::extension::field::{Decoder, plain, wrong_name};
 
 /// Everything a definition may say, by names that are written in several ways.
 #[derive(Clone, Copy)]
@@ -38,10 +23,8 @@ enum Field {
 }
 
 impl Field {
-    /// `disallowedTools`, `disallowed-tools` and `disallowed_tools` are the same.
     fn named(name: &str) -> Option<Self> {
-        let letters: String = name.chars().filter(|letter| !matches!(letter, '-' | '_')).collect();
-        Some(match letters.to_ascii_lowercase().as_str() {
+        Some(match plain(name).as_str() {
             "name" => Self::Name,
             "description" => Self::Description,
             "prompt" => Self::Prompt,
@@ -62,7 +45,7 @@ impl Field {
 
 impl Decoder<'_> {
     /// A definition in a file: the text behind the fields is the prompt.
-    pub(super) fn file(
+    pub(super) fn agent(
         &mut self,
         default_name: &str,
         fields: &Map<String, Value>,
@@ -73,7 +56,7 @@ impl Decoder<'_> {
     }
 
     /// A definition that a host gives: the prompt is a field.
-    pub(super) fn given(&mut self, name: &str, definition: &Value) -> Option<AgentDefinition> {
+    pub(super) fn given_agent(&mut self, name: &str, definition: &Value) -> Option<AgentDefinition> {
         let Value::Object(fields) = definition else {
             return self
                 .unusable("", "is not an object such as {\"description\": \"...\", \"prompt\": \"...\"}");
@@ -139,21 +122,6 @@ impl Decoder<'_> {
         Some(())
     }
 
-    fn text(&mut self, name: &str, value: &Value) -> Option<String> {
-        match value {
-            Value::String(text) => Some(text.trim().to_owned()),
-            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-            _ => self.unusable(name, "is no text"),
-        }
-    }
-
-    fn yes_or_no(&mut self, name: &str, value: &Value) -> Option<bool> {
-        match value {
-            Value::Bool(said) => Some(*said),
-            _ => self.unusable(name, "is neither true nor false"),
-        }
-    }
-
     fn turns(&mut self, name: &str, value: &Value) -> Option<u32> {
         let turns = value.as_u64().and_then(|turns| u32::try_from(turns).ok()).filter(|&turns| turns > 0);
         turns.or_else(|| self.unusable(name, "is no whole number above 0"))
@@ -194,64 +162,4 @@ impl Decoder<'_> {
         });
         Some(tools.collect())
     }
-
-    /// A list, or names separated by commas.
-    fn names(&mut self, name: &str, value: &Value) -> Option<Vec<String>> {
-        let names: Option<Vec<String>> = match value {
-            Value::String(text) => Some(split_names(text)),
-            Value::Array(items) => {
-                items.iter().map(|item| item.as_str().map(str::trim).map(str::to_owned)).collect()
-            }
-            _ => None,
-        };
-        names
-            .or_else(|| self.unusable(name, "is neither a list of tools nor their names separated by commas"))
-    }
-
-    fn unusable<T>(&mut self, field: &str, reason: &str) -> Option<T> {
-        self.problem(field, &format!("{reason}; the agent is left out"));
-        None
-    }
-
-    fn problem(&mut self, field: &str, text: &str) {
-        let way = [self.key, field].into_iter().filter(|step| !step.is_empty());
-        self.problems.push(Problem {
-            origin: self.origin.clone(),
-            place: (self.place)(field),
-            key: way.collect::<Vec<_>>().join("."),
-            text: text.to_owned(),
-        });
-    }
-}
-
-fn wrong_name(name: &str) -> Option<String> {
-    let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
-    if name.is_empty() {
-        Some("is empty".to_owned())
-    } else if let Some(odd) = name.chars().find(|letter| !fits(*letter)) {
-        Some(format!("has the character {odd:?}; letters, digits, `-`, `_`, `:` and `.` are possible"))
-    } else if name.chars().count() > LONGEST_NAME {
-        Some(format!("has more than {LONGEST_NAME} characters"))
-    } else {
-        None
-    }
-}
-
-/// Splits at commas outside of parentheses.
-fn split_names(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let mut names = vec![String::new()];
-    for letter in text.chars() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        match names.last_mut() {
-            Some(_) if letter == ',' && depth == 0 => names.push(String::new()),
-            Some(name) => name.push(letter),
-            None => {}
-        }
-    }
-    names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

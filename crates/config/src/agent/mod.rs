@@ -3,7 +3,6 @@
 //! A file that cannot be used is told and left out; it never keeps a session from starting.
 
 mod decode;
-mod file;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +11,11 @@ use serde_json::Value;
 
 use crate::dirs::Places;
 use crate::error::Problem;
+use crate::extension::field::Decoder;
+use crate::extension::folder::{Folder, Layout, decode_text};
+use crate::extension::named::{Named, add_first, add_over};
 use crate::origin::{Layer, Origin, Place};
 use crate::request::{ProjectTrust, Sources};
-use decode::Decoder;
 
 /// The agents that come with Tiller, as files of the same form as everybody's.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -24,6 +25,8 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("statusline-setup", include_str!("built_in/statusline-setup.md")),
     ("tiller-guide", include_str!("built_in/tiller-guide.md")),
 ];
+
+const WHAT: &str = "agent";
 
 /// An agent that work can be delegated to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -103,12 +106,20 @@ pub struct Agents {
 #[must_use]
 pub fn agents(places: &Places, sources: Sources, trust: ProjectTrust) -> Agents {
     let mut agents = Agents::built_in();
-    for (layer, dir) in places.agent_dirs(sources, trust) {
-        let within = (layer == Layer::Project).then_some(places.project.as_path());
-        let found = file::read_dir(&dir, layer, within, &mut agents.problems);
-        found.into_iter().for_each(|definition| agents.add(definition));
+    for folder in places.folders("agents", sources, trust) {
+        agents.add_folder(&folder);
     }
     agents
+}
+
+impl Named for AgentDefinition {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
 }
 
 impl Agents {
@@ -118,10 +129,28 @@ impl Agents {
         let mut agents = Self::default();
         let origin = Origin::layer(Layer::Default);
         for (name, text) in BUILT_IN {
-            let read = file::decode(text, name, &origin, &mut agents.problems);
-            read.into_iter().for_each(|definition| agents.add(definition));
+            let read = decode_text(text, &origin, WHAT, &mut agents.problems, |decoder, parsed| {
+                decoder.agent(name, &parsed.fields, parsed.body)
+            });
+            agents.definitions.extend(read);
         }
         agents
+    }
+
+    /// Adds the agents of a folder; they count more than those before.
+    pub(crate) fn add_folder(&mut self, folder: &Folder) {
+        let mut found: Vec<AgentDefinition> = Vec::new();
+        for file in folder.read(Layout::Files, WHAT, &mut self.problems) {
+            let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+            let agent = file.decode(WHAT, &mut self.problems, |decoder, parsed| {
+                decoder.agent(&stem, &parsed.fields, parsed.body)
+            });
+            if let Some(agent) = agent {
+                let name = folder.qualified(&agent.name);
+                add_first(&mut found, AgentDefinition { name, ..agent }, &mut self.problems);
+            }
+        }
+        found.into_iter().for_each(|definition| add_over(&mut self.definitions, definition));
     }
 
     /// The agent of this name.
@@ -148,18 +177,16 @@ impl Agents {
         for (name, definition) in given {
             let key = format!("agents.{name}");
             let nowhere = |_: &str| None::<Place>;
-            let mut decoder =
-                Decoder { origin: &origin, key: &key, place: &nowhere, problems: &mut self.problems };
-            if let Some(definition) = decoder.given(name, definition) {
-                self.add(definition);
+            let mut decoder = Decoder {
+                origin: &origin,
+                what: WHAT,
+                key: &key,
+                place: &nowhere,
+                problems: &mut self.problems,
+            };
+            if let Some(definition) = decoder.given_agent(name, definition) {
+                add_over(&mut self.definitions, definition);
             }
-        }
-    }
-
-    fn add(&mut self, definition: AgentDefinition) {
-        match self.definitions.iter_mut().find(|known| known.name == definition.name) {
-            Some(known) => *known = definition,
-            None => self.definitions.push(definition),
         }
     }
 }

@@ -6,6 +6,7 @@ mod agents;
 mod change;
 mod concurrent;
 mod documentation;
+mod extensions;
 mod layers;
 mod recent;
 mod switches;

@@ -7,6 +7,7 @@ use tiller_protocol::id::EntryId;
 use tiller_steering::source::Style;
 use tiller_tools::todo_file;
 
+use super::invoke::Called;
 use super::{Aside, PromptChoice, Task};
 use crate::hook::Ending;
 use crate::next::Abort;
@@ -47,6 +48,7 @@ impl Task {
                 self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
             Some(Command::AddAgents(given)) => self.add_agents(&given)?,
+            Some(Command::LimitSkills(names)) => self.limit_skills(&names),
             Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),
             Some(Command::Mcp { server, .. }) => {
                 self.journal.tell(Event::Rejected(format!("there is no MCP server named {server}")));
@@ -75,7 +77,12 @@ impl Task {
     fn queue(&mut self, input: UserInput) -> Result<(), StoreError> {
         self.queue_held = false;
         let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
-        let queued = Queued { id, delivery: input.delivery, content: input.content };
+        // What is called for begins a turn of its own.
+        let delivery = match self.called(&input.content) {
+            Called::Nothing => input.delivery,
+            Called::Recipe(..) | Called::Unknown(_) => Delivery::Queue,
+        };
+        let queued = Queued { id, delivery, content: input.content };
         self.append(Body::Queued(queued))?;
         Ok(())
     }
@@ -143,8 +150,8 @@ impl Task {
                 | Effect::ChangeDir { .. }
                 | Effect::Snapshot { .. }
                 | Effect::PlanKept(_)
-                | Effect::PlanApproved { .. }
-                | Effect::SkillUsed(_) => {}
+                | Effect::PlanApproved { .. } => {}
+                Effect::SkillUsed(used) => self.grant(&used.allow, &used.deny),
             }
         }
     }

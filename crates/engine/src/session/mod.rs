@@ -7,6 +7,7 @@ mod epoch;
 mod hooks;
 mod host_agents;
 mod host_hooks;
+mod invoke;
 mod open;
 mod permissions;
 mod plan;
@@ -25,7 +26,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tiller_config::{AgentDefinition, HookEvent, HookGroup, Places, Sourced};
+use tiller_config::{AgentDefinition, HookEvent, HookGroup, Places, Recipe, Sourced};
 use tiller_model::name::Names;
 use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
@@ -113,6 +114,10 @@ pub struct Setup {
     pub limits: Limits,
     /// The agents that work can be delegated to.
     pub agents: Vec<AgentDefinition>,
+    /// Skills and slash commands.
+    pub recipes: Vec<Recipe>,
+    /// Folders of the user's outside of the working directories that may be read: those of skills and plugins.
+    pub readable: Vec<PathBuf>,
     /// Whether calls start while the model is still writing.
     pub streaming_tools: bool,
     /// Whether the front end wants the model's raw streaming events; each one wakes it up.

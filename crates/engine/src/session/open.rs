@@ -94,9 +94,11 @@ impl Task {
         // What the log says of mode and permissions is followed from where it ended.
         let was = opening.history.state.mode;
         let mailbox = Mailbox::of(&resolved(&setup.config_dir), &resolved(&setup.env.cwd));
+        let mut readable = vec![resolved(&opening.paths.dir), mailbox.dir().to_owned()];
+        readable.extend(setup.readable.iter().map(|dir| resolved(dir)));
         let context = Context {
             bypass_available: setup.bypass_available,
-            readable: vec![resolved(&opening.paths.dir), mailbox.dir().to_owned()],
+            readable,
             offline: setup.offline,
             holding: setup.sandbox.holding(),
             ..context(&setup.env, &setup.additional_dirs, setup.rules, was)
@@ -146,6 +148,7 @@ impl Task {
             archive: archive.clone(),
             depth: 0,
             registry: setup.registry,
+            recipes: setup.recipes.into(),
             shells: Arc::new(Shells::new(setup.env.clone())),
             keeper: setup
                 .persist

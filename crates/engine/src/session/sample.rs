@@ -108,6 +108,9 @@ impl Task {
 
     /// The model is chosen afresh for each step, from the mode at this moment.
     pub(super) fn model_for_step(&self) -> String {
+        if let Some(model) = &self.turn.model {
+            return model.clone();
+        }
         let (mode, lead) = (self.services.policy.now().mode, self.lead.borrow());
         self.fixed.names.for_step(StepChoice {
             setting: lead.setting.as_deref(),
@@ -117,7 +120,7 @@ impl Task {
         })
     }
 
-    fn new_attempt(&self, model: &str) -> Attempt {
+    pub(super) fn new_attempt(&self, model: &str) -> Attempt {
         Attempt {
             model: model.to_owned(),
             executor: self.new_executor(),

@@ -177,7 +177,7 @@ fn nearest_existing(dir: &Path) -> PathBuf {
     dir.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(dir).to_owned()
 }
 
-async fn sleep_until(deadline: Option<Instant>) {
+pub(super) async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::Task;
 use super::compaction::Tracking;
 use super::hooks::Admission;
+use super::invoke::Called;
 use super::sample::Sampled;
 use crate::budget::{Reached, Reservation};
 use crate::executor::HandedOver;
@@ -54,6 +55,8 @@ pub(super) struct Turn {
     pub(super) tracking: Option<Tracking>,
     /// The conversation was folded because the provider would not take it as it was.
     pub(super) forced_room: bool,
+    /// The model that a recipe names for this turn.
+    pub(super) model: Option<String>,
     /// What is set aside for the request that is being made.
     pub(super) reservation: Option<Reservation>,
 }
@@ -94,6 +97,7 @@ impl Task {
         if outcome == Outcome::Interrupted {
             self.append(Body::User(hidden(INTERRUPTED)))?;
         }
+        self.end_grants();
         self.keep_what_came_of_it().await?;
         let steps = self.turn.steps;
         self.turn.reservation = None;
@@ -126,12 +130,25 @@ impl Task {
             Admission::Admitted(content, context) => (content, context),
             Admission::Refused { reason, .. } => return Ok((Outcome::HookStopped { message: reason }, None)),
         };
+        let called = match origin {
+            Origin::Harness => Called::Nothing,
+            Origin::Typed | Origin::Queued => self.called(&content),
+        };
+        if let Called::Unknown(problem) = called {
+            return self.refuse_unknown(id, problem);
+        }
         let is_blank = content.iter().all(RawBlock::is_blank_text);
-        let text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
+        let mut text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
         self.append_as(id, Body::User(UserMessage { content, origin }))?;
         self.attach(context)?;
         if is_blank {
             return Ok(nothing_to_do());
+        }
+        if let Called::Recipe(recipe, arguments) = called {
+            match self.follow_recipe(&recipe, &arguments).await? {
+                Ok(own_words) => text = own_words,
+                Err(end) => return Ok(end),
+            }
         }
         self.attach_to_prompt(text, origin).await?;
         self.steps().await
@@ -310,6 +327,6 @@ fn nothing_to_do() -> End {
 }
 
 /// A message of Tiller's own in the user's role.
-fn hidden(text: &str) -> UserMessage {
+pub(super) fn hidden(text: &str) -> UserMessage {
     UserMessage { content: vec![RawBlock::text(text)], origin: Origin::Harness }
 }

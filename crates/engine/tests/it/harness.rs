@@ -219,6 +219,8 @@ impl Lab {
             user_context: false,
             limits: Limits::default(),
             agents: Vec::new(),
+            recipes: Vec::new(),
+            readable: Vec::new(),
             streaming_tools: true,
             stream_events: true,
             thinking: Thinking::ModelDefault,

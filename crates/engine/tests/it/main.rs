@@ -25,6 +25,7 @@ mod plan_files;
 mod plan_reminders;
 mod prefix;
 mod prompt_rules;
+mod recipes;
 mod rewind;
 mod sessions;
 mod turn_hooks;

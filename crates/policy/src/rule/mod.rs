@@ -50,6 +50,8 @@ pub enum Source {
     User,
     /// This session only.
     Session,
+    /// A skill or command, as long as it is followed.
+    Turn,
 }
 
 /// A rule that cannot be understood.

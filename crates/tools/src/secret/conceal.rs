@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tiller_policy::{Access, Permit};
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::effect::SkillUse;
 use tiller_sandbox::Confinement;
 use tokio_util::sync::CancellationToken;
 
@@ -109,6 +110,10 @@ impl Host for ConcealingHost {
 
     fn recall(&self, order: RecallRequest) -> BoxFuture<'static, Result<Recalled, String>> {
         self.host.recall(order)
+    }
+
+    fn open_skill(&self, name: &str, arguments: &str) -> Result<SkillUse, String> {
+        self.host.open_skill(name, arguments)
     }
 
     fn stop_agent(&self, id: &str) -> bool {

@@ -1,0 +1,185 @@
+//! Slash commands and skills that the user calls for.
+
+use serde_json::json;
+use tiller_config::{Meaning, Recipe, find_recipe};
+use tiller_policy::{end_grants, grant};
+use tiller_protocol::block::{RawBlock, ToolUse};
+use tiller_protocol::command::Event;
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, CallResult, Dequeued, EndMarker, EndReason, Level, Outcome};
+use tiller_protocol::id::{CallId, EntryId};
+use tiller_tools::{Bash, Skill, Tool};
+use tokio::time::Instant;
+
+use super::sample::cause_of;
+use super::turn::{End, hidden};
+use super::{Role, Task};
+use crate::executor::{Order, STOP_GRACE, Stop};
+use crate::next::{Abort, aborted};
+use crate::recipe::{Invocation, Piece, expand, skill_lines, told_for_user, used};
+use crate::store::StoreError;
+
+/// What a prompt calls for.
+pub(super) enum Called {
+    /// Nothing: it is what it says.
+    Nothing,
+    /// This, with what follows its name.
+    Recipe(Box<Recipe>, String),
+    /// Something that does not exist, or is one of several.
+    Unknown(String),
+}
+
+/// A recipe with everything in its place.
+struct Filled {
+    text: String,
+    /// The same without what commands have said: what they print mentions nothing.
+    own_words: String,
+}
+
+impl Task {
+    /// What a prompt of the user calls for.
+    pub(super) fn called(&self, content: &[RawBlock]) -> Called {
+        let text = content.iter().find_map(RawBlock::as_text).unwrap_or_default();
+        let Some(call) = Invocation::parse(&text).filter(|_| matches!(self.role, Role::Main { .. })) else {
+            return Called::Nothing;
+        };
+        let name = call.name;
+        match find_recipe(&self.services.recipes, name) {
+            Meaning::Recipe(recipe) => Called::Recipe(Box::new(recipe.clone()), call.arguments.to_owned()),
+            Meaning::Ambiguous(one, other) => {
+                Called::Unknown(format!("/{name} may be /{} or /{}; say which", one.name, other.name))
+            }
+            Meaning::Nothing(_) if call.names_a_path() => Called::Nothing,
+            Meaning::Nothing(Some(close)) => {
+                Called::Unknown(format!("there is no command /{name}; did you mean /{close}?"))
+            }
+            Meaning::Nothing(None) => Called::Unknown(format!(
+                "there is no command /{name}; `tiller commands list` says which there are, and a blank before the slash \
+                 makes it plain text"
+            )),
+        }
+    }
+
+    /// Ends a turn that was to begin with something unknown. The model never hears of it.
+    pub(super) fn refuse_unknown(&mut self, id: EntryId, problem: String) -> Result<End, StoreError> {
+        self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
+        self.notice("unknown_command", Level::Warning, problem.clone())?;
+        let marker = EndMarker { tool_use: false, reason: EndReason::Error };
+        Ok((Outcome::Error { message: problem, status: None }, Some(marker)))
+    }
+
+    /// Puts a recipe before the model; returns the text in which mentions are looked for, or the end of the turn.
+    pub(super) async fn follow_recipe(
+        &mut self,
+        recipe: &Recipe,
+        arguments: &str,
+    ) -> Result<Result<String, End>, StoreError> {
+        self.grant(&recipe.allowed_tools, &recipe.disallowed_tools);
+        self.turn.model = recipe.model.as_deref().map(|model| self.fixed.names.resolve(model));
+        let filled = self.fill(recipe, arguments).await?;
+        if let Some(abort) = self.turn.abort {
+            return Ok(Err(aborted(abort, abort == Abort::ToolRejection)));
+        }
+        let told = told_for_user(recipe, arguments, &filled.text);
+        let told = self.services.secrets.mask(&told).into_owned();
+        self.append(Body::User(hidden(&told)))?;
+        if recipe.is_skill() {
+            self.append(Body::Effect(Effect::SkillUsed(used(recipe, told))))?;
+        }
+        Ok(Ok(filled.own_words))
+    }
+
+    async fn fill(&mut self, recipe: &Recipe, arguments: &str) -> Result<Filled, StoreError> {
+        let mut filled = Filled { text: String::new(), own_words: String::new() };
+        for piece in expand(recipe, arguments) {
+            match piece {
+                Piece::Text(text) => {
+                    filled.text.push_str(&text);
+                    filled.own_words.push_str(&text);
+                }
+                Piece::Command(_) if self.turn.abort.is_some() => {}
+                Piece::Command(command) => {
+                    let result = self.run_for_recipe(&command).await?;
+                    if result.is_error && self.turn.abort.is_none() {
+                        let text =
+                            format!("/{}: `{command}` did not succeed: {}", recipe.name, result.text());
+                        self.notice("recipe_command", Level::Warning, text)?;
+                    }
+                    filled.text.push_str(&result.text());
+                }
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Runs a command of a recipe as if the model had called for it: hooks, rules, questions and confinement are the same.
+    /// It is no part of the conversation; what it says is.
+    async fn run_for_recipe(&mut self, command: &str) -> Result<CallResult, StoreError> {
+        let id = CallId(format!("recipe_{}", self.fixed.env.fresh().simple()));
+        let call = ToolUse { id, name: Bash::NAME.to_owned(), input: json!({"command": command}) };
+        let order = Order::new(&self.services, call, None);
+        let mut attempt = self.new_attempt(&self.model_for_step());
+        attempt.executor.add(order);
+        let (token, mut deadline) = (self.turn.token.clone(), None);
+        loop {
+            if let Some(report) = attempt.executor.take_reports().pop() {
+                return Ok(report.result);
+            }
+            for order in attempt.executor.ready() {
+                self.journal.sync().await?;
+                attempt.executor.spawn(order, self.view(), &self.services);
+            }
+            if attempt.executor.is_cancelled() {
+                deadline.get_or_insert_with(|| Instant::now() + STOP_GRACE);
+            }
+            tokio::select! {
+                biased;
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                news = attempt.executor.next_news() => {
+                    if let Some((call, news)) = news {
+                        self.on_news(&mut attempt, &call, news)?;
+                    }
+                }
+                () = token.cancelled(), if !attempt.executor.is_cancelled() => {
+                    attempt.executor.cancel(Stop::new(cause_of(self.turn.abort.unwrap_or(Abort::Interrupted))));
+                }
+                () = super::settle::sleep_until(deadline), if deadline.is_some() => attempt.executor.give_up(),
+            }
+        }
+    }
+
+    /// Lets the model open some skills only, before it was told which there are.
+    pub(super) fn limit_skills(&mut self, names: &[String]) {
+        if self.epoch_checked {
+            let problem = "skills can be chosen only before the first message";
+            self.journal.tell(Event::Rejected(problem.to_owned()));
+            return;
+        }
+        let mut recipes = self.services.recipes.to_vec();
+        recipes.iter_mut().for_each(|recipe| recipe.for_model &= names.contains(&recipe.name));
+        let (lines, registry) = (skill_lines(&recipes), std::mem::take(&mut self.services.registry));
+        self.services.registry = match lines.is_empty() {
+            true => registry.filtered(|tool| tool != Skill::NAME),
+            false => registry.replacing(Skill::new(lines)),
+        };
+        self.services.recipes = recipes.into();
+    }
+
+    /// Lets rules of a recipe hold until the end of the turn. A sub-agent is held by the rules of the session alone.
+    pub(super) fn grant(&mut self, allow: &[String], deny: &[String]) {
+        let granted = grant(&self.services.policy.now(), allow, deny);
+        match granted {
+            Ok(granted) => self.decide_by(granted),
+            // Whoever has read the recipe has left out what is not understood.
+            Err(problem) => tracing::error!("what a recipe permits was not followed: {problem}"),
+        }
+    }
+
+    /// What recipes permit and forbid is over.
+    pub(super) fn end_grants(&mut self) {
+        if let Some(left) = end_grants(&self.services.policy.now()) {
+            self.decide_by(left);
+        }
+    }
+}
