@@ -131,7 +131,7 @@ impl Task {
             Admission::Refused { reason, .. } => return Ok((Outcome::HookStopped { message: reason }, None)),
         };
         let called = match origin {
-            Origin::Harness => Called::Nothing,
+            Origin::Harness | Origin::Summary => Called::Nothing,
             Origin::Typed | Origin::Queued => self.called(&content),
         };
         if let Called::Unknown(problem) = called {
