@@ -3,11 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::compaction::Compacted;
 use tiller_protocol::effect::{Effect, PlanVersion, Todo, TodoStatus};
 use tiller_protocol::entry::{Body, Delivery, Level, Queued};
 use tiller_protocol::rewind::Rewound;
 
+use super::compaction;
 use super::excerpt::short;
 use super::figures::counted;
 use super::report::{Event, EventKind, Mark};
@@ -39,7 +39,7 @@ pub(super) fn of(body: &Body, mark: Mark) -> Vec<Event> {
             let count = counted(gone.ids.len() as u64, "waiting message was", "waiting messages were");
             info(EventKind::Dequeued, format!("{count} dropped"))
         }
-        Body::Compacted(compacted) => info(EventKind::Compacted, folded(compacted)),
+        Body::Compacted(compacted) => info(EventKind::Compacted, compaction::told(compacted)),
         Body::Cleared(cleared) => {
             let count = counted(cleared.calls.len() as u64, "old result was", "old results were");
             info(EventKind::Cleared, format!("{count} cleared, about {} tokens", cleared.tokens))
@@ -80,18 +80,6 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
         | Effect::PlanApproved { .. } => return None,
     };
     Some(Event { mark, kind, subtype: None, level: Level::Info, text })
-}
-
-fn folded(compacted: &Compacted) -> String {
-    let messages = counted(compacted.folded_messages, "message", "messages");
-    let kept = compacted.kept.as_ref().map_or(0, |kept| kept.messages);
-    format!(
-        "compacted ({}): about {} tokens became {}; {messages} folded, {kept} kept, {} prompts carried over",
-        compacted.trigger.word(),
-        compacted.pre_tokens,
-        compacted.post_tokens,
-        compacted.carried,
-    )
 }
 
 fn went_back(rewound: &Rewound) -> String {

@@ -10,7 +10,9 @@ use tiller_engine::store::Damage;
 use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::id::{CallId, EntryId, SessionId};
 use tiller_protocol::ledger::{Ledger, Share};
+use tiller_protocol::rewind::Rewound;
 
+use super::compaction::Compaction;
 use super::report::{Facts, Mark, Report, SCHEMA, Step, Turn};
 use super::timeline::CACHE_MISS;
 use super::{beside, event, head, totals};
@@ -66,6 +68,7 @@ impl Fold {
             .chain(report.events.iter_mut().map(|event| &mut event.mark))
             .chain(report.side_requests.iter_mut().map(|request| &mut request.mark))
             .chain(report.epochs.iter_mut().map(|epoch| &mut epoch.mark))
+            .chain(report.compactions.iter_mut().map(|compaction| &mut compaction.mark))
             .chain(report.steering.additions.iter_mut().map(|addition| &mut addition.mark));
         for mark in marks {
             mark.turn = mark.turn.filter(|_| !after_the_last(&mark.turn));
@@ -132,6 +135,15 @@ impl Fold {
             Body::Epoch(epoch) => {
                 let mark = self.mark(entry);
                 self.report.epochs.push(head::of(epoch, mark));
+            }
+            Body::Compacted(compacted) => {
+                let compaction = Compaction::of(compacted, entry.id, self.mark(entry));
+                self.report.compactions.push(compaction);
+            }
+            Body::Rewound(Rewound { unfolded: Some(id), .. }) => {
+                for compaction in self.report.compactions.iter_mut().filter(|one| one.id == *id) {
+                    compaction.undone = true;
+                }
             }
             Body::Notice(notice) if notice.subtype == CACHE_MISS => {
                 if let Some(step) = self.step_mut() {

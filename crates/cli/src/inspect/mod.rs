@@ -1,6 +1,7 @@
 //! `tiller inspect`: what a session consisted of, from its log alone.
 
 mod beside;
+mod compaction;
 mod event;
 mod excerpt;
 mod figures;

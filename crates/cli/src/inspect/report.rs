@@ -10,6 +10,7 @@ use tiller_protocol::hook::HookEnd;
 use tiller_protocol::id::SessionId;
 use tiller_protocol::ledger::Source;
 
+use super::compaction::Compaction;
 use super::excerpt::Excerpt;
 
 /// The version of the document.
@@ -30,6 +31,7 @@ pub(super) struct Report {
     pub(super) events: Vec<Event>,
     pub(super) side_requests: Vec<SideRequest>,
     pub(super) epochs: Vec<EpochFacts>,
+    pub(super) compactions: Vec<Compaction>,
 }
 
 /// What the log says about the session as a whole.

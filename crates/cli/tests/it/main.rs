@@ -16,6 +16,7 @@ mod live;
 mod agents;
 mod agents_command;
 mod args;
+mod compaction;
 mod config;
 mod confinement;
 mod control;

@@ -432,7 +432,7 @@ fn a_difference_fails_and_is_shown() {
            but       There is no tool named Beam. Available tools: Read, Edit,
                      Write, NotebookEdit, Glob, Grep, Bash, BashOutput, KillShell,
                      WebFetch, WebSearch, TodoWrite, EnterPlanMode, ExitPlanMode,
-                     AskUserQuestion.
+                     AskUserQuestion, Recall.
            in        <project>/.tiller/settings.local.json
     2 of 5 examples come out otherwise
     "#);

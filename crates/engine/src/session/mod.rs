@@ -239,6 +239,8 @@ struct Fixed {
     betas: Vec<String>,
     steering: SteeringChoice,
     compaction: CompactionChoice,
+    /// Whether models may look up what was folded.
+    recall: bool,
     todo_file: Option<PathBuf>,
     inbox: Inbox,
     /// Where plans are kept.

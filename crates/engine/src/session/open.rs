@@ -22,7 +22,7 @@ use tiller_protocol::state::State;
 use tiller_steering::Conversation;
 use tiller_steering::compaction::Room;
 use tiller_steering::past::Past;
-use tiller_tools::{Shells, Vault, todo_file};
+use tiller_tools::{Recall, Shells, Tool, Vault, todo_file};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -203,6 +203,7 @@ impl Task {
             betas: setup.betas,
             steering,
             compaction: setup.compaction,
+            recall: services.registry.names().contains(&Recall::NAME),
             todo_file: todos,
             inbox: Inbox::open(mailbox, opening.id),
             plans: opening.plans,
@@ -220,7 +221,7 @@ impl Task {
         let History { state, conversation, past, room, epoch, damage, drop_thinking, slug } = opening.history;
         let folds = (state, conversation, past, room);
         let journal = Journal::new(setup.env, opening.id, folds, (archive, opening.writer), events);
-        let making_room = MakingRoom::new(fixed.compaction, &services.registry);
+        let making_room = MakingRoom::new(fixed.compaction, fixed.recall);
         let mut task = Self {
             fixed,
             paths: opening.paths,

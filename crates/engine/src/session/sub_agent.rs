@@ -14,7 +14,7 @@ use tiller_protocol::entry::{AgentOpened, Body, CallResult, Level, Notice, Opene
 use tiller_protocol::id::{AgentId, EntryId, SessionId};
 use tiller_protocol::state::Spent;
 use tiller_steering::compaction::Standing;
-use tiller_tools::todo_file;
+use tiller_tools::{Recall, Tool, todo_file};
 use tokio::sync::{mpsc, watch};
 
 use super::compaction::MakingRoom;
@@ -162,7 +162,7 @@ impl Template {
             _scratch: None,
             journal: Journal::new(env, self.session, folds, (archive.clone(), writer), self.events.clone())
                 .of_agent(info.id.clone()),
-            making_room: MakingRoom::new(fixed.compaction, &services.registry),
+            making_room: MakingRoom::new(fixed.compaction, fixed.recall && definition.allows(Recall::NAME)),
             services: Services { lead: lead_now, archive, ..services },
             pipeline,
             role: Role::Sub,

@@ -8,10 +8,11 @@ use tiller_model::{Catalog, anthropic};
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::compaction::{Compacted, Trigger};
 use tiller_protocol::entry::{Body, Outcome};
-use tiller_testkit::{ConversationHandle, Matcher, ModelServer, Reply};
+use tiller_protocol::rewind::{RewindAct, RewindOrder, RewindPart, RewindTarget};
+use tiller_testkit::{ConversationHandle, Gate, Matcher, ModelServer, Reply};
 use tiller_tools::{Recall, Registry};
 
-use crate::harness::{Lab, Watch, says};
+use crate::harness::{Lab, Watch, only_log, says};
 
 /// What every request for a summary says.
 pub(crate) const ASKED: &str = "Write a summary of the session below";
@@ -206,4 +207,109 @@ async fn a_resumed_session_knows_its_folds() {
     assert!(sent.contains("Short.") && sent.contains("A new answer."), "{sent}");
     assert!(!sent.contains("An old answer."), "{sent}");
     lab.server.assert_clean();
+}
+
+// RECALL-03 UNDO-02: going back crosses folds in both directions.
+#[tokio::test]
+async fn going_back_behind_a_fold_brings_back_what_was_folded() {
+    let lab = Lab::new();
+    summaries(&lab).reply(Reply::text("Short."));
+    lab.server.replies(["First.", "Second.", "Third.", "Fourth.", "Fifth."].map(Reply::text));
+    let mut watch = lab.turn(small(&lab, 200_000), "one").await;
+    watch.prompt("two").await;
+    watch.compact(None).await;
+    watch.prompt("three").await;
+    let second = watch
+        .entries()
+        .into_iter()
+        .filter(|entry| matches!(&entry.body, Body::User(message) if !message.is_hidden()));
+    let to = RewindTarget::Prompt(second.map(|entry| entry.id).nth(1).unwrap());
+    let order = |to| RewindOrder { to, part: RewindPart::Conversation, act: RewindAct::Carry };
+    watch.send(Command::Rewind(order(to))).await;
+    watch.until(|event| matches!(event, Event::Rewind(_))).await;
+    watch.prompt("two again").await;
+    let sent = last_messages(&lab.server).to_string();
+    assert!(sent.contains("First.") && sent.contains("two again"), "{sent}");
+    assert!(!sent.contains("Short.") && !sent.contains("Second.") && !sent.contains("Third."), "{sent}");
+    assert!(!tools(&lab.server).contains(&"Recall".to_owned()));
+    watch.send(Command::Rewind(order(RewindTarget::Undo))).await;
+    watch.until(|event| matches!(event, Event::Rewind(_))).await;
+    watch.prompt("four").await;
+    let sent = last_messages(&lab.server).to_string();
+    assert!(sent.contains("Short.") && sent.contains("Third.") && !sent.contains("two again"), "{sent}");
+    assert!(tools(&lab.server).contains(&"Recall".to_owned()));
+    lab.server.assert_clean();
+}
+
+// LOG-04 RECALL-01: a run that is killed in the middle of a fold has folded nothing.
+#[tokio::test]
+async fn half_a_fold_is_none() {
+    let lab = Lab::new();
+    summaries(&lab).reply(Reply::text("Short."));
+    lab.server.replies([Reply::text("An old answer."), Reply::text("A new answer.")]);
+    let mut watch = lab.turn(small(&lab, 200_000), "Begin.").await;
+    watch.compact(None).await;
+    watch.close().await;
+    let log = only_log(&lab.config_dir());
+    let text = fs_err::read_to_string(&log).unwrap();
+    let boundary = text.find("compact_boundary").unwrap();
+    for lines in [1, 2] {
+        let ends: Vec<usize> =
+            text[boundary..].match_indices('\n').map(|(at, _)| boundary + at + 1).collect();
+        fs_err::write(&log, &text[..ends[lines - 1]]).unwrap();
+        lab.server.reply(Reply::text("A new answer."));
+        let resumed = Setup { start: Start::Resume(watch.session.id), ..small(&lab, 200_000) };
+        let mut again = lab.turn(resumed, "Go on.").await;
+        let sent = last_messages(&lab.server).to_string();
+        assert!(sent.contains("An old answer.") && !sent.contains("Short."), "{lines}: {sent}");
+        assert!(again.notices().contains(&"compaction_undone".to_owned()));
+        again.close().await;
+    }
+}
+
+// RECALL-02: also where nothing is kept on disk.
+#[tokio::test]
+async fn a_session_that_is_not_kept_folds_and_recalls() {
+    let lab = Lab::new();
+    summaries(&lab).reply(Reply::text("Short."));
+    lab.server.replies([
+        Reply::text("The port is 4711."),
+        Reply::new().tool_with_id("c", "Recall", json!({"query": "port"})),
+        Reply::text("4711."),
+        Reply::text("Back."),
+    ]);
+    let mut watch = lab.turn(Setup { persist: false, ..small(&lab, 200_000) }, "Begin.").await;
+    watch.compact(None).await;
+    watch.prompt("Which port?").await;
+    let found = watch.result("c").text();
+    assert!(found.contains("The port is 4711."), "{found}");
+    let entry: u64 = found.split("[entry ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    lab.server.replies([
+        Reply::new().tool_with_id("e", "Recall", json!({"entry": entry, "offset": 4})),
+        Reply::text("Read."),
+    ]);
+    watch.prompt("Quote it.").await;
+    watch.prompt("Quote it once more.").await;
+    assert!(watch.result("e").text().contains("]\nport is 4711."), "{}", watch.result("e").text());
+}
+
+// SESS-20
+#[tokio::test]
+async fn the_log_grows_while_things_happen_and_records_what_became_void() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    lab.server.replies([
+        Reply::new().tool_with_id("a", "Probe", says("early")).gate(&gate).and_text("late"),
+        Reply::text("a lost beginning").cut(),
+        Reply::text("done"),
+    ]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_result("a").await;
+    let log = || fs_err::read_to_string(only_log(&lab.config_dir())).unwrap();
+    assert!(log().contains("early") && !log().contains("late"), "{}", log());
+    gate.open();
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert!(log().contains("a lost beginning") && log().contains("\"type\":\"orphaned\""), "{}", log());
+    assert!(!last_messages(&lab.server).to_string().contains("a lost beginning"));
 }

@@ -59,11 +59,16 @@ impl Measurements {
         own.next_back().map(|(_, _, value)| value.clone())
     }
 
+    /// All values of a field in this test.
+    pub(crate) fn all(field: &str) -> Vec<String> {
+        let measured = MEASURED.lock().unwrap();
+        let own = measured.iter().filter(|(thread, name, _)| *thread == current().id() && name == field);
+        own.map(|(_, _, value)| value.clone()).collect()
+    }
+
     /// The modes that the key led to in this test.
     fn targets() -> Vec<String> {
-        let measured = MEASURED.lock().unwrap();
-        let own = measured.iter().filter(|(thread, name, _)| *thread == current().id() && name == "to");
-        own.map(|(_, _, value)| value.clone()).collect()
+        Self::all("to")
     }
 }
 

@@ -129,7 +129,7 @@ async fn the_end_of_a_session_is_heard_once() {
     assert_eq!(reasons, ["other"]);
 }
 
-// HOOK-13, HOOK-10: beginning anew is the end of one session and the start of another, with nothing carried over.
+// HOOK-13, HOOK-10, SESS-05: beginning anew is the end of one session and the start of another, with nothing carried over.
 #[tokio::test]
 async fn clearing_ends_one_session_and_starts_another() {
     let lab = Lab::new();
@@ -153,6 +153,32 @@ async fn clearing_ends_one_session_and_starts_another() {
     assert_eq!(noted(&file)[1]["reason"], "clear");
     assert_eq!(told[2], (json!("SessionStart"), json!("clear")));
     lab.server.assert_clean();
+}
+
+// SESS-02 SESS-08: what hooks say stands at the end of what there is, which is nothing after clearing.
+#[tokio::test]
+async fn what_a_start_is_told_stands_at_the_end() {
+    let lab = Lab::new();
+    let says = |matcher: &str, text: &str| {
+        let hook = json!({"type": "command", "command": format!("echo {text}")});
+        json!({"matcher": matcher, "hooks": [hook]})
+    };
+    let hooked = json!({"SessionStart": [says("resume", "welcome-back"), says("clear", "fresh-start")]});
+    lab.server.replies([Reply::text("1"), Reply::text("2"), Reply::text("3")]);
+    let mut watch = lab.turn(with(&lab, hooked.clone()), "first words").await;
+    let id = watch.session.id;
+    watch.close().await;
+    lab.turn(Setup { start: Start::Resume(id), ..with(&lab, hooked.clone()) }, "go on").await;
+    let resumed = wire_text(&lab, 1);
+    let place = |words: &str| resumed.find(words).unwrap();
+    assert!(
+        place("first words") < place("welcome-back") && place("welcome-back") < place("go on"),
+        "{resumed}"
+    );
+    lab.turn(Setup { start: Start::Cleared, ..with(&lab, hooked) }, "anew").await;
+    let cleared = wire_text(&lab, 2);
+    assert!(cleared.find("fresh-start").unwrap() < cleared.find("anew").unwrap(), "{cleared}");
+    assert!(!cleared.contains("first words"));
 }
 
 // LOOP-39, LOOP-40, HOOK-12

@@ -130,11 +130,15 @@ impl Light {
     }
 }
 
+/// The files that a result shows. Effects of calls that ran beside others stand in entries of their own, so what the
+/// result says of itself counts as well.
 fn files(result: &CallResult) -> impl Iterator<Item = &Path> {
-    result.effects.iter().filter_map(|effect| match effect {
+    let seen = result.effects.iter().filter_map(|effect| match effect {
         Effect::FileSeen(seen) => Some(seen.path.as_path()),
         _ => None,
-    })
+    });
+    let told = [&result.detail["file"]["filePath"], &result.detail["filePath"]];
+    seen.chain(told.into_iter().filter_map(|path| path.as_str().map(Path::new)))
 }
 
 #[cfg(test)]
@@ -206,7 +210,7 @@ mod tests {
     proptest! {
         /// What is cleared is found once, and asking again clears nothing of it a second time.
         #[test]
-        fn it_is_repeatable(sizes in prop::collection::vec(0_usize..60_000, 0..30)) {
+        fn it_is_repeatable(sizes in prop::collection::vec(0_usize..9_000, 0..30)) {
             let story = sizes.iter().enumerate().fold(Story::default().prompt("go"), |story, (number, size)| {
                 story.read(&number.to_string(), "/p/a", &"x".repeat(*size))
             });

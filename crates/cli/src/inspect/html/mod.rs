@@ -2,6 +2,7 @@
 
 mod call;
 mod chart;
+mod compactions;
 mod markup;
 mod overview;
 mod permissions;

@@ -43,6 +43,7 @@ fn sections(report: &Report) -> Vec<(&'static str, &'static str)> {
         ("steering", "Steering", true),
         ("permissions", "Permissions", !report.decisions.is_empty()),
         ("hooks", "Hooks", !report.hooks.is_empty()),
+        ("compactions", "Compactions", !report.compactions.is_empty()),
         ("events", "Notices", !report.events.is_empty()),
         ("tools", "Tools", !report.totals.tools.is_empty()),
         ("head", "Prompt", !report.epochs.is_empty()),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::chart::composition;
+use super::compactions;
 use super::markup::{Attributes, Html};
 use super::overview::ratio;
 use super::permissions;
@@ -17,6 +18,9 @@ pub(super) fn sections(html: &mut Html, report: &Report) {
     }
     if !report.hooks.is_empty() {
         section(html, "hooks", "Hooks", |html| hooks(html, report));
+    }
+    if !report.compactions.is_empty() {
+        section(html, "compactions", "Compactions", |html| compactions::table_of(html, report));
     }
     if !report.events.is_empty() {
         section(html, "events", "Notices, repairs and changes", |html| events(html, report));

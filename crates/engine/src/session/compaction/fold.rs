@@ -69,7 +69,9 @@ impl Task {
         if self.turn.token.is_cancelled() {
             return Ok(Err(Unfolded::Stopped));
         }
-        if trigger == Trigger::Auto && fold.marker.post_tokens >= fold.marker.pre_tokens {
+        // Where the provider has refused the conversation, the estimate has proven wrong.
+        let is_due = trigger == Trigger::Manual || self.turn.forced_room;
+        if !is_due && fold.marker.post_tokens >= fold.marker.pre_tokens {
             let why = "what would take its place is as long as the conversation itself".to_owned();
             return Ok(Err(Unfolded::Failed(why)));
         }

@@ -13,7 +13,6 @@ use tiller_protocol::entry::{
     Body, EndMarker, EndReason, Epoch, Level, Origin, Outcome, TurnEnd, UserMessage,
 };
 use tiller_steering::compaction::{Automatic, Clearing, Fullness, Percent, Window};
-use tiller_tools::{Recall, Registry, Tool};
 use uuid::Uuid;
 
 use super::Task;
@@ -42,8 +41,8 @@ pub(super) struct MakingRoom {
     threshold: Percent,
     /// The user was told that the window is filling up.
     warned: bool,
-    /// What the provider says that its window holds, if that is less than expected.
-    limit: Option<u64>,
+    /// A model, and what its provider says that its window holds.
+    limit: Option<(String, u64)>,
     /// The user wants the conversation to be folded, perhaps with certain instructions.
     pub(super) wanted: Option<Option<String>>,
     /// The model may look up what was folded.
@@ -51,14 +50,15 @@ pub(super) struct MakingRoom {
 }
 
 impl MakingRoom {
-    pub(super) fn new(choice: CompactionChoice, tools: &Registry) -> Self {
+    /// As the user has chosen; `recall` says whether the model may look up what was folded.
+    pub(super) fn new(choice: CompactionChoice, recall: bool) -> Self {
         Self {
             automatic: Automatic::new(choice.automatic),
             threshold: choice.threshold,
             warned: false,
             limit: None,
             wanted: None,
-            recall: tools.names().contains(&Recall::NAME),
+            recall,
         }
     }
 }
@@ -115,9 +115,10 @@ impl Task {
 
     /// What the model of the next step can take.
     fn window(&self) -> Window {
-        let info = self.services.model.info(&self.model_for_step());
-        let tokens =
-            self.making_room.limit.map_or(info.context_window, |limit| limit.min(info.context_window));
+        let model = self.model_for_step();
+        let info = self.services.model.info(&model);
+        let told = self.making_room.limit.as_ref().filter(|(limited, _)| *limited == model);
+        let tokens = told.map_or(info.context_window, |(_, limit)| info.context_window.min(*limit));
         Window { tokens, max_output: u64::from(info.max_output) }
     }
 
@@ -190,7 +191,7 @@ impl Task {
     /// Folds the conversation because the provider would not take it. Says whether that worked.
     pub(super) async fn force_room(&mut self, error: Option<&ModelError>) -> Result<bool, StoreError> {
         if let Some(ModelError::PromptTooLong { limit: Some(limit), .. }) = error {
-            self.making_room.limit = Some(*limit);
+            self.making_room.limit = Some((self.model_for_step(), *limit));
         }
         if !self.making_room.automatic.is_wanted() || std::mem::replace(&mut self.turn.forced_room, true) {
             return Ok(false);
