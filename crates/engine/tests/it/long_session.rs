@@ -49,7 +49,7 @@ impl Scripted {
         if !contains(&request.messages[0], "never rename `parse_date`") {
             progress.wrong.push(format!("step {step} knows no rule"));
         }
-        if step % 25 == 0 {
+        if step.is_multiple_of(25) {
             progress.wrong.extend(unpaired(&request.messages).map(|call| format!("step {step}: {call}")));
         }
         let usage = Usage { input_tokens: tokens, output_tokens: 20, ..Usage::default() };
