@@ -31,6 +31,8 @@ pub(crate) struct OfferedRecipe {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) argument_hint: String,
+    /// What it is and who brings it, for people.
+    pub(crate) source: String,
     pub(crate) is_skill: bool,
     pub(crate) for_user: bool,
     pub(crate) for_model: bool,
@@ -42,6 +44,7 @@ impl Offered {
             name: recipe.name.clone(),
             description: recipe.description.clone(),
             argument_hint: recipe.argument_hint.clone().unwrap_or_default(),
+            source: format!("{} of {}", recipe.kind(), recipe.origin.layer),
             is_skill: recipe.is_skill(),
             for_user: recipe.for_user,
             for_model: recipe.for_model,

@@ -14,9 +14,10 @@ use tiller_steering::source::{StyleError, all_styles, find_style};
 use tiller_steering::user_context::instructions;
 use tiller_tui::app::ModelRow;
 use tiller_tui::host::{InstructionRow, StyleRow};
+use tiller_tui::menu::Candidate;
 use tiller_tui::panel::SessionRow;
 
-use crate::extensions;
+use crate::extensions::{self, Offered, OfferedRecipe};
 use crate::inspect::size;
 
 /// Short names of models.
@@ -84,7 +85,11 @@ pub(super) fn models(catalog: &Catalog, names: &Names, current: &str) -> Vec<Mod
             info.price(0).map(|price| format!(" · ${} in, ${} out per million", price.input, price.output));
         let lead = if name == info.id { String::new() } else { format!("{} · ", info.id) };
         let switch = if name == "opusplan" { "opus while planning · " } else { "" };
-        format!("{switch}{lead}{}k tokens{}", info.context_window / 1_000, price.unwrap_or_default())
+        let window = match info.context_window {
+            million if million % 1_000_000 == 0 => format!("{}M", million / 1_000_000),
+            other => format!("{}k", other / 1_000),
+        };
+        format!("{switch}{lead}{window} tokens{}", price.unwrap_or_default())
     };
     let row = |name: &str, info: &ModelInfo| ModelRow {
         name: name.to_ascii_lowercase(),
@@ -99,6 +104,17 @@ pub(super) fn models(catalog: &Catalog, names: &Names, current: &str) -> Vec<Mod
         rows.push(ModelRow { id: current.to_ascii_lowercase(), ..row(current, &catalog.info(current)) });
     }
     rows
+}
+
+/// Commands and skills that the user can call for.
+pub(super) fn commands(offered: &Offered) -> Vec<Candidate> {
+    let candidate = |recipe: &OfferedRecipe| Candidate {
+        text: recipe.name.clone(),
+        hint: recipe.argument_hint.clone(),
+        help: recipe.description.clone(),
+        source: recipe.source.clone(),
+    };
+    offered.commands().map(candidate).collect()
 }
 
 /// The output styles there are.

@@ -98,6 +98,7 @@ async fn work(
         context_window: Some(window),
         models,
         plans: config_dir.join("plans"),
+        commands: choices::commands(&facts.offered),
         advice: advice(args),
     };
     let start = tiller_tui::Start {

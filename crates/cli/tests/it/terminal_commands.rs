@@ -243,3 +243,25 @@ fn a_conversation_is_folded_looked_at_and_unfolded() {
     leave(program);
     world.server.assert_clean();
 }
+
+#[test]
+fn a_command_of_the_users_own_is_offered_and_followed() {
+    let world = World::new();
+    let commands = world.config_dir().join("commands");
+    fs_err::create_dir_all(&commands).unwrap();
+    let greet =
+        "---\ndescription: Greets somebody\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS, loudly.\n";
+    fs_err::write(commands.join("greet.md"), greet).unwrap();
+    world.server.reply(Reply::text("HELLO, ADA."));
+    let program = begin(&world, &[]);
+    program.type_in("/gree");
+    program.until_shown("Greets somebody (command of user)");
+    program.type_in("t Ada");
+    program.until_shown("› /greet Ada");
+    program.type_in(ENTER);
+    until_done(&program, "● HELLO, ADA.");
+    let request = world.server.messages()[0].body()["messages"].to_string();
+    assert!(request.contains("Say hello to Ada, loudly."), "{request}");
+    leave(program);
+    world.server.assert_clean();
+}

@@ -35,6 +35,7 @@ use crate::dialog::Pending;
 use crate::host::{Reply, Request};
 use crate::input::{Input, Past};
 use crate::keys::Keymap;
+use crate::menu::Candidate;
 use crate::screen::Size;
 use crate::theme::{Palette, Theme};
 use live::{Live, Retry, Turn};
@@ -71,6 +72,8 @@ pub struct Info {
     pub models: Vec<ModelRow>,
     /// Where plans are kept.
     pub plans: PathBuf,
+    /// Commands and skills of the user, the project and plugins, which the session carries out.
+    pub commands: Vec<Candidate>,
     /// What the user should know before anything else, e.g. that there is no key.
     pub advice: Vec<String>,
 }

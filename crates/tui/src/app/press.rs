@@ -195,11 +195,22 @@ impl App {
         if let Some((name, rest)) = super::command::recognise(&submission.text) {
             return self.run_command(name, rest);
         }
+        if self.is_for_session(&submission.text) {
+            return vec![self.call_for(&submission.text, &submission.images)];
+        }
         if let Some(unknown) = super::command::unknown(&submission.text) {
             self.tell(Level::Warning, &unknown);
             return Vec::new();
         }
         vec![self.send(&submission.text, &submission.images, delivery)]
+    }
+
+    /// Calls for something that the session carries out: its name comes first, then what belongs to it.
+    fn call_for(&mut self, text: &str, images: &[Image]) -> Effect {
+        let mut content = vec![RawBlock::text(text)];
+        content.extend(self.shell_notes.drain(..).map(|note| RawBlock::text(&note)));
+        content.extend(images.iter().filter_map(|image| self.images.remove(&image.number)));
+        Effect::Send(Command::Submit(UserInput { id: None, content, delivery: Delivery::Queue }))
     }
 
     /// Says something to the agent, with what belongs to it.

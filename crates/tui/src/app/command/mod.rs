@@ -81,9 +81,24 @@ impl App {
         self.input.set_commands(commands);
     }
 
-    /// All commands: those of the table, then prompts of servers.
+    /// All commands: those of the table, then those that the session carries out.
     fn commands(&self) -> Arc<[Candidate]> {
-        own().chain(mcp::candidates(self.servers.values())).collect()
+        let is_new = |command: &&Candidate| TABLE.iter().all(|row| row.name != command.text);
+        let others = self.info.commands.iter().filter(is_new).cloned();
+        own().chain(others).chain(mcp::candidates(self.servers.values())).collect()
+    }
+
+    /// Whether a text calls for something that the session carries out. What a plugin brings may be called by the part of
+    /// its name behind the colon.
+    pub(super) fn is_for_session(&self, text: &str) -> bool {
+        let Some((name, _)) = split(text) else { return false };
+        let is_called = |full: &str| {
+            full.eq_ignore_ascii_case(name)
+                || full.rsplit_once(':').is_some_and(|(_, short)| short.eq_ignore_ascii_case(name))
+        };
+        let prompts = self.servers.values().flat_map(|server| &server.prompts);
+        let mut names = self.info.commands.iter().map(|command| command.text.as_str());
+        names.any(is_called) || prompts.map(|prompt| prompt.name.as_str()).any(is_called)
     }
 }
 

@@ -16,6 +16,7 @@ use tiller_protocol::mode::Mode;
 use tiller_testkit::terminal::{LongRows, Terminal};
 
 use crate::app::{App, Effect, Info, ModelRow, Options};
+use crate::menu::Candidate;
 use crate::screen::{Screen, Size, Wrapping};
 use crate::theme::Palette;
 
@@ -47,6 +48,12 @@ impl Stage {
                 ..ModelRow::default()
             }],
             plans: "/home/plans".into(),
+            commands: vec![Candidate {
+                text: "tools:review".to_owned(),
+                hint: "<branch>".to_owned(),
+                help: "Look at a branch".to_owned(),
+                source: "plugin".to_owned(),
+            }],
             advice: Vec::new(),
         };
         let options = Options { palette: Palette::Dark, ..Options::default() };

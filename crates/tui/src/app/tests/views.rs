@@ -1,12 +1,13 @@
 //! Views of the program itself, and who gets Esc.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::json;
 use tiller_protocol::ask::{Ask, PermissionAsk};
 use tiller_protocol::command::Event;
 use tiller_protocol::compaction::{Compacted, Trigger};
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::id::{AskId, EntryId};
+use tiller_protocol::mcp::{McpPrompt, McpServer, McpState, McpTool, McpTransport};
 use tiller_protocol::rewind::{
     FileDifference, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget,
 };
@@ -81,6 +82,72 @@ fn questions_behind_a_view_are_counted_and_need_a_look() {
     stage.press(KeyCode::Esc);
     assert_eq!(stage.sent().len(), 1);
     assert!(stage.shown().contains("make 2"), "{}", stage.shown());
+}
+
+// What others bring is in the menu with its source, and the session gets it word for word.
+#[test]
+fn commands_of_others_are_offered_and_handed_on() {
+    let mut stage = Stage::new(80, 30);
+    stage.write("/rev");
+    let shown = stage.shown();
+    assert!(shown.contains("/tools:review <branch>  Look at a branch (plugin)"), "{shown}");
+    stage.key(KeyCode::Char('u'), KeyModifiers::CONTROL);
+    for (text, sent) in
+        [("/tools:review main", "Queue /tools:review main"), ("/review main", "Queue /review main")]
+    {
+        stage.app.on_paste(text);
+        stage.press(KeyCode::Enter);
+        assert_eq!(stage.sent(), [sent]);
+    }
+    stage.app.on_paste("/nosuch");
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.sent(), [""; 0]);
+    assert!(stage.shown().contains("There is no command /nosuch"), "{}", stage.shown());
+}
+
+#[test]
+fn servers_are_listed_and_told_what_to_do() {
+    let mut stage = Stage::new(80, 30);
+    let prompt =
+        McpPrompt { name: "mcp__wiki__ask".to_owned(), description: "Ask".to_owned(), arguments: Vec::new() };
+    let tool = McpTool {
+        name: "mcp__wiki__find".to_owned(),
+        description: "Find a page".to_owned(),
+        read_only: true,
+        destructive: false,
+    };
+    let server = |state| McpServer {
+        name: "wiki".to_owned(),
+        scope: "project".to_owned(),
+        transport: McpTransport::Stdio,
+        address: "wiki-server --stdio".to_owned(),
+        state,
+        identity: None,
+        tools: vec![tool.clone()],
+        prompts: vec![prompt.clone()],
+        resources: Vec::new(),
+    };
+    stage.event(Event::Mcp(Box::new(server(McpState::Starting))));
+    run(&mut stage, "/mcp");
+    assert!(stage.shown().contains("wiki  starting"), "{}", stage.shown());
+    // The list follows what happens.
+    stage.event(Event::Mcp(Box::new(server(McpState::Failed { why: "it ended at once".to_owned() }))));
+    insta::assert_snapshot!(stage.shown());
+    stage.press(KeyCode::Enter);
+    stage.write("1");
+    assert!(
+        stage.shown().contains("mcp__wiki__find  Find a page (changes nothing, it says)"),
+        "{}",
+        stage.shown()
+    );
+    stage.press(KeyCode::Esc);
+    run(&mut stage, "/mcp");
+    stage.press(KeyCode::Enter);
+    stage.write("2");
+    assert_eq!(stage.sent(), ["Mcp { server: \"wiki\", order: Reconnect }"]);
+    stage.app.on_paste("/mcp__wiki__ask");
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.sent(), ["Queue /mcp__wiki__ask"]);
 }
 
 #[test]
