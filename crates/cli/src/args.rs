@@ -23,15 +23,18 @@ Commands:
   tiller                 Work together at the terminal
   tiller -p PROMPT       Do one task and print the answer
   tiller agents list     See which agents work can be delegated to
+  tiller commands list   See which slash commands there are
   tiller config          Look at settings and change them
   tiller hooks           See which hooks there are, and try them out
   tiller inspect         See what a session consisted of: requests, calls, decisions, what was added
   tiller message         Leave notes for the sessions of this project, and read them
   tiller permissions     Ask what would be allowed and why; test rules
   tiller plans           See plans and how they changed
+  tiller plugin          Add plugins, list and remove them
   tiller sessions        List sessions; show, verify, export, search, compare and remove them
   tiller rewind          Go back to before a prompt: conversation, files, or both
   tiller sandbox run     Try how a command is confined
+  tiller skills list     See which skills there are
   tiller trust           Trust the settings of a project
   tiller help COMMAND    Print the options of a command
   tiller doctor          Say how Tiller stands on this machine; --network: what it connects to

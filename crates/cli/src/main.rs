@@ -15,6 +15,8 @@ mod logging;
 mod message;
 mod permissions;
 mod plans;
+mod plugin;
+mod recipes;
 mod rewind;
 mod sandbox;
 mod scope;
@@ -68,6 +70,8 @@ fn run() -> anyhow::Result<Exit> {
         Some("inspect") => return inspect::main(&words[1..], &env),
         Some("message") => return message::main(&words[1..], &env),
         Some("permissions") => return permissions::main(&words[1..], &env),
+        Some("commands" | "skills") => return recipes::main(&words[1..], &env),
+        Some("plugin") => return plugin::main(&words[1..], &env),
         Some("plans") => return plans::main(&words[1..], &env),
         Some("rewind") => return rewind::main(&words[1..], &env),
         Some("sessions") => return sessions::main(&words[1..], &env),

@@ -12,8 +12,8 @@ use crate::exit::Exit;
 use crate::text::{hanging, print};
 
 const AFTER_HELP: &str = "\
-Without options it prints what the settings of the project would run or loosen, and its agents,
-and remembers that you trust it. If any of this changes, trust has to be given anew.";
+Without options it prints what the settings of the project would run or loosen, its agents, skills,
+commands and plugins, and remembers that you trust it. If any of this changes, trust has to be given anew.";
 
 /// Trust the settings of a project.
 #[derive(Debug, Parser)]

@@ -15,12 +15,12 @@ use crate::origin::{Layer, Origin};
 pub(crate) enum Dialect {
     /// Ours: every key should be known.
     Own,
-    /// Another agent's, of which rules, hooks and variables count.
+    /// Another agent's, of which rules, hooks, variables and the output style count.
     Foreign,
 }
 
 /// What counts in files of other agents.
-const FOREIGN_KEYS: [&str; 3] = ["permissions", "hooks", "env"];
+const FOREIGN_KEYS: [&str; 4] = ["permissions", "hooks", "env", "outputStyle"];
 
 /// Keys whose loss would allow more than was meant.
 const RESTRICTIONS: [&str; 8] = [

@@ -144,10 +144,14 @@ fn answer(tally: &Tally, terms: &Terms) -> Value {
     let Terms { agents, offered, .. } = terms;
     let agents: Vec<Value> =
         agents.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
-    let described = |name: &str, description: &str, hint: &str| json!({"name": name, "description": description, "argumentHint": hint});
-    let command =
-        |command: &OfferedRecipe| described(&command.name, &command.description, &command.argument_hint);
-    let own = described(compact::OFFER.name, compact::OFFER.description, compact::OFFER.argument_hint);
+    let own = json!({
+        "name": compact::OFFER.name, "description": compact::OFFER.description,
+        "argumentHint": compact::OFFER.argument_hint,
+    });
+    let command = |command: &OfferedRecipe| {
+        let OfferedRecipe { name, description, argument_hint, source, .. } = command;
+        json!({"name": name, "description": description, "argumentHint": argument_hint, "source": source})
+    };
     let commands: Vec<Value> = std::iter::once(own).chain(offered.commands().map(command)).collect();
     json!({
         "commands": commands, "agents": agents, "output_style": offered.style,

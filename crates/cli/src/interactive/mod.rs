@@ -136,8 +136,8 @@ fn confinement() -> String {
 
 fn advice(args: &Args) -> Vec<String> {
     let restricted = args.at_terminal == Some(ProjectTrust::Restricted);
-    let advice = "This project is not trusted: its agents, and what its settings would run or loosen, are left \
-                  out; `tiller trust` changes that.";
+    let advice = "This project is not trusted: its agents, skills, commands and plugins, and what its settings would \
+                  run or loosen, are left out; `tiller trust` changes that.";
     restricted.then(|| advice.to_owned()).into_iter().collect()
 }
 

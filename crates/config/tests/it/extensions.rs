@@ -19,7 +19,8 @@ fn told(world: &World, extensions: &Extensions) -> Vec<String> {
 
 fn recipe(extensions: &Extensions, name: &str) -> Recipe {
     let found = extensions.recipes.all.iter().find(|recipe| recipe.name == name);
-    found.unwrap_or_else(|| panic!("no {name}: {:#?}", extensions.recipes.all)).clone()
+    assert!(found.is_some(), "no {name}: {:#?}", extensions.recipes.all);
+    found.unwrap().clone()
 }
 
 #[test]
