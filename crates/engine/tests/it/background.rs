@@ -10,6 +10,7 @@ use tiller_protocol::id::CallId;
 use tiller_testkit::Reply;
 use tiller_tools::shell_tools;
 
+use crate::compaction::{last_messages, small, summaries};
 use crate::harness::{Lab, Watch};
 
 fn setup(lab: &Lab) -> Setup {
@@ -44,6 +45,24 @@ async fn until_task(watch: &mut Watch, id: &str, state: TaskState) -> Background
         Some(Event::TaskChanged(task)) => task.clone(),
         other => panic!("{other:?}"),
     }
+}
+
+// SESS-16: what runs in the background is told again after the conversation was folded.
+#[tokio::test]
+async fn a_running_command_is_known_after_a_fold() {
+    let lab = Lab::new();
+    summaries(&lab).reply(Reply::text("A command was started."));
+    lab.server.replies([in_background(&waiting(0)), Reply::text("It runs."), Reply::text("Still.")]);
+    let base = small(&lab, 200_000);
+    let mut watch =
+        lab.turn(Setup { registry: shell_tools(base.registry.clone()), ..base }, "start it").await;
+    watch.compact(None).await;
+    assert_eq!(watch.folds()[0].restored, ["task_status bash_1"]);
+    watch.prompt("does it run?").await;
+    assert!(last_messages(&lab.server).to_string().contains("BashOutput with bash_id bash_1"));
+    let_go(&lab);
+    watch.close().await;
+    lab.server.assert_clean();
 }
 
 /// The attachments of a kind so far.

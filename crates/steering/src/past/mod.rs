@@ -27,6 +27,8 @@ pub struct Past {
     settled: u32,
     answer: Answer,
     told: BTreeMap<String, Told>,
+    /// Kinds that were told and are out of the model's sight, because the conversation was folded.
+    lost: BTreeSet<String>,
     /// The turn in which the todo list was last written.
     todo_write: Option<u32>,
     calls_since_prompt: u32,
@@ -163,6 +165,7 @@ impl Past {
                 self.texts.insert(&seen.path, &seen.fingerprint, text);
             }
         }
+        self.lost.remove(kind);
         let told = self.told.entry(kind.to_owned()).or_default();
         let last = if REMEMBERED.contains(&kind) { content.clone() } else { Value::Null };
         *told = Told { times: told.times + 1, turn, last };
@@ -172,7 +175,8 @@ impl Past {
     fn fold(&mut self) {
         self.instructions.clear();
         self.texts = Texts::default();
-        self.told.retain(|kind, _| !OUT_OF_SIGHT.contains(&kind.as_str()));
+        let lost = OUT_OF_SIGHT.into_iter().filter(|kind| self.told.remove(*kind).is_some());
+        self.lost.extend(lost.map(str::to_owned));
         self.plan = PlanPast::default();
     }
 
@@ -186,6 +190,12 @@ impl Past {
     #[must_use]
     pub fn turns_without(&self, kind: &str) -> u32 {
         self.turns_since(kind).unwrap_or_else(|| self.turns())
+    }
+
+    /// Whether a kind was told, and what it said was folded away since.
+    #[must_use]
+    pub fn has_lost(&self, kind: &str) -> bool {
+        self.lost.contains(kind)
     }
 
     /// How often a kind was told.

@@ -27,7 +27,7 @@ impl Story {
         self
     }
 
-    fn fold(mut self) -> Self {
+    pub(crate) fn fold(mut self) -> Self {
         self.push(Body::Compacted(Box::default()));
         self
     }
@@ -267,6 +267,9 @@ fn after_a_fold_the_present_may_be_told_anew_and_counts_go_on() {
     assert!(story.past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
     assert!(!past.has_told_instructions(Path::new("/p/sub/AGENTS.md")));
     assert_eq!((past.times("output_style"), past.last("output_style")), (0, &Value::Null));
+    assert!(
+        past.has_lost("output_style") && !past.has_lost("ultramemory") && !past.has_lost("todo_reminder")
+    );
     assert_eq!((past.plan_reminders(), past.turns_since_plan_reminder()), (0, None));
     assert_eq!(past.times("todo_reminder"), 1);
     assert_eq!(past.last("collab_notification")["newest"], "7");

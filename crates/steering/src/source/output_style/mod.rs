@@ -1,4 +1,5 @@
-//! `output_style`: how the user wants answers to be. Told with a prompt: in full when it is new, then by name.
+//! `output_style`: how the user wants answers to be. Told with a prompt: in full when it is new, then by name; and once
+//! more after the conversation was folded.
 
 mod find;
 
@@ -17,7 +18,9 @@ impl Source for OutputStyles {
     async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
         let told = cx.facts.past.last("output_style")["style"].as_str();
         let style = match &cx.facts.style {
-            _ if cx.facts.prompt.is_none() => return Ok(Observation::nothing()),
+            _ if cx.facts.prompt.is_none() && !cx.facts.past.has_lost(Self::LABEL) => {
+                return Ok(Observation::nothing());
+            }
             Some(style) => style.clone(),
             // Whoever was told a style has to be told that it holds no more.
             None if told.is_some_and(|told| told != find::DEFAULT) => usual(),
@@ -60,6 +63,8 @@ mod tests {
         assert!(text(observed(&OutputStyles, &other).await).contains("Be brief."));
         let back = Facts { style: None, past: Arc::new(told("concise").past), ..facts.clone() };
         assert!(text(observed(&OutputStyles, &back).await).contains("usual way"));
+        let folded = Facts { prompt: None, past: Arc::new(told("concise").fold().past), ..facts.clone() };
+        assert!(text(observed(&OutputStyles, &folded).await).contains("Be brief."));
         let since = Facts { style: None, past: Arc::new(told("default").past), ..facts.clone() };
         assert_eq!(observed(&OutputStyles, &since).await, Observation::nothing());
         for quiet in [Facts { prompt: None, ..facts.clone() }, Facts { style: None, ..facts }] {
