@@ -11,8 +11,8 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{
-    Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, gaps,
-    probe, spawn_confined, tidy_up,
+    Child, Confinement, Level, Network, Profile, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
+    Successor, gaps, probe, spawn_confined, tidy_up,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -129,11 +129,13 @@ impl Run {
             vars: &env.vars,
             stdin: Stdin::Pipe,
             spool: Spool { dir: PathBuf::new(), start: SpoolStart::Never },
+            extra: &[],
+            successor: Successor::Unknown,
         };
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
-        let mut child = spawn_confined(&permit, &spec, &confinement)?;
+        let mut child = spawn_confined(&permit, &spec, &confinement).await?;
         self.tell_level(&child, &confinement);
         child.take_stdin().map(feed).transpose()?;
         let stop = async {

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Child, Confinement, Exit, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, spawn_confined,
+    Child, Confinement, Exit, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, spawn_confined,
 };
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::oneshot;
@@ -55,10 +55,7 @@ impl Connection {
     /// # Errors
     /// Why it cannot be started.
     pub(crate) async fn start(server: &Server, surroundings: &Arc<Surroundings>) -> Result<Self, String> {
-        let (server, surroundings) = (server.clone(), Arc::clone(surroundings));
-        // Starting waits for the supervisor.
-        let started = tokio::task::spawn_blocking(move || launch(&server, &surroundings)).await;
-        let mut child = started.map_err(|error| error.to_string())??;
+        let mut child = launch(server, surroundings).await?;
         let outgoing = child.take_stdin();
         let (ours, theirs) = duplex(CHUNK);
         let (stop, stopped) = oneshot::channel::<Infallible>();
@@ -164,17 +161,28 @@ impl Connection {
     }
 }
 
-fn launch(server: &Server, surroundings: &Surroundings) -> Result<Child, String> {
+async fn launch(server: &Server, surroundings: &Arc<Surroundings>) -> Result<Child, String> {
     let script = Script { command: server.script(), cwd: surroundings.root().to_owned() };
     let permit = Permit::for_users_own_command(script);
     let (permit, confinement) = match server.confined {
-        true => (surroundings.hold)(permit)?,
+        true => {
+            let surroundings = Arc::clone(surroundings);
+            // It looks for files that rules speak of.
+            let held = tokio::task::spawn_blocking(move || (surroundings.hold)(permit)).await;
+            held.map_err(|error| error.to_string())??
+        }
         false => (permit, Confinement::full()),
     };
-    let call = CallId::from("language-server");
-    let spool = Spool { dir: PathBuf::new(), start: SpoolStart::Never };
-    let spec = Spawn { call: &call, vars: &surroundings.vars, stdin: Stdin::Pipe, spool };
-    spawn_confined(&permit, &spec, &confinement).map_err(|error| format!("could not be started: {error}"))
+    let spec = Spawn {
+        call: &CallId::from("language-server"),
+        vars: &surroundings.vars,
+        stdin: Stdin::Pipe,
+        spool: Spool { dir: PathBuf::new(), start: SpoolStart::Never },
+        extra: &[],
+        successor: Successor::Unknown,
+    };
+    let started = spawn_confined(&permit, &spec, &confinement).await;
+    started.map_err(|error| format!("could not be started: {error}"))
 }
 
 /// Writes some of what waits; waits for ever if there is nothing. Cancel-safe: what is written is taken out at once.

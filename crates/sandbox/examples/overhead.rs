@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use tiller_policy::{Access, Context, Decision, Permit, Request, Script, decide};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Confinement, Level, Profile, Spawn, Spool, SpoolStart, Stdin, spawn_confined};
+use tiller_sandbox::{
+    Confinement, Level, Profile, Spawn, Spool, SpoolStart, Stdin, Successor, spawn_confined,
+};
 
 const ROUNDS: usize = 300;
 
@@ -26,17 +28,18 @@ async fn main() {
     for mebibytes in [0, 64, 256, 1024] {
         let ballast = black_box(vec![1_u8; mebibytes << 20]);
         let bare = median(|| async { bare() }).await;
-        let kept = median(|| custody(&full)).await;
+        let kept = median(|| custody(&full, Successor::Unknown)).await;
         let (start, all) = (kept.0.saturating_sub(bare.0), kept.1.saturating_sub(bare.1));
         println!("{mebibytes:>5} MiB {} {} {}", show(bare), show(kept), show((start, all)));
         drop(black_box(ballast));
     }
-    compare_profiles().await;
+    compare_profiles(Successor::Unknown).await;
+    compare_profiles(Successor::Likely).await;
     _ = fs_err::remove_dir_all(std::env::temp_dir().join(format!("overhead-{}", std::process::id())));
 }
 
 /// All take turns, so that load on the machine hits each of them.
-async fn compare_profiles() {
+async fn compare_profiles(successor: Successor) {
     let roots = vec![std::env::current_dir().expect("a directory")];
     let confinements = [
         (Profile::Full, Level::None),
@@ -53,12 +56,12 @@ async fn compare_profiles() {
     for _ in 0..ROUNDS {
         bares.push(bare());
         for (confinement, taken) in confinements.iter().zip(&mut taken) {
-            taken.push(custody(confinement).await);
+            taken.push(custody(confinement, successor).await);
         }
     }
     let bare = middle(bares);
     println!();
-    println!("{:>22} {:>22} {:>10}", "", "start / all", "to bare");
+    println!("{:>22} {:>22} {:>10}  successor: {successor:?}", "", "start / all", "to bare");
     println!("{:>22} {} {:>10}", "bare", show(bare), "1.0");
     for (confinement, taken) in confinements.iter().zip(taken) {
         let taken = middle(taken);
@@ -108,15 +111,15 @@ fn bare() -> (Duration, Duration) {
     (started, began.elapsed())
 }
 
-async fn custody(confinement: &Confinement) -> (Duration, Duration) {
+async fn custody(confinement: &Confinement, successor: Successor) -> (Duration, Duration) {
     let call = CallId::from("overhead");
     let home = std::env::home_dir().unwrap_or_default().display().to_string();
     let vars = BTreeMap::from([("HOME".to_owned(), home)]);
     let spool = Spool { dir: PathBuf::from("/tmp"), start: SpoolStart::WhenFull };
     let permit = permit();
     let began = Instant::now();
-    let spec = Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool };
-    let child = spawn_confined(&permit, &spec, confinement).expect("bash starts");
+    let spec = Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool, extra: &[], successor };
+    let child = spawn_confined(&permit, &spec, confinement).await.expect("bash starts");
     let started = began.elapsed();
     child.finish(pending::<()>()).await;
     (started, began.elapsed())

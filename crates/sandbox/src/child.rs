@@ -19,10 +19,10 @@ use crate::capture::{Capture, Captured};
 use crate::confine::plan::Held;
 use crate::confinement::Level;
 use crate::error::SandboxError;
-use crate::launch::{Launched, StdinPipe};
+use crate::launch::{Launched, Order, StdinPipe};
 use crate::relay::hand_on;
 use crate::report::{Report, SIZE};
-use crate::{Spawn, stray};
+use crate::{Spawn, ready, stray};
 
 /// How long a supervisor has to end everything before Tiller does it. Longer than its own limits together.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -40,6 +40,7 @@ pub struct Child {
     output: Output,
     level: Level,
     held: Held,
+    successor: Option<Arc<Order>>,
 }
 
 /// How a command ended.
@@ -74,9 +75,9 @@ impl Child {
         mark: String,
         spec: &Spawn<'_>,
         (level, held): (Level, Held),
+        successor: Option<Arc<Order>>,
     ) -> Result<Self, SandboxError> {
         let Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir } = launched;
-        let status = pipe::Receiver::from_owned_fd(status)?;
         let supervisor = Supervisor { pid: supervisor, shell, mark, control: Some(control), status };
         Ok(Self {
             supervisor,
@@ -87,6 +88,7 @@ impl Child {
             output: Output::new(spec),
             level,
             held,
+            successor,
         })
     }
 
@@ -116,13 +118,14 @@ impl Child {
     /// Drains the output until the command and everything it started has ended; `stop` ends it early, and its value
     /// is given back if it came first. Dropping the future ends the command as well.
     pub async fn finish<T>(self, stop: impl Future<Output = T>) -> (Exit, Option<T>) {
-        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output, level: _, held } = self;
+        let Self { mut supervisor, stdin, mut stdout, mut stderr, dir, output, level: _, held, successor } =
+            self;
         drop(stdin);
         let (mut exit, stopped) = tokio::select! {
             ended = supervisor.watch(stop) => ended,
             never = output.drain(&mut stdout, &mut stderr) => match never {},
         };
-        drop(held);
+        supervisor.hand_over(held, successor).await;
         output.drain_rest(&stdout, &stderr);
         exit.dir = last_dir(&dir);
         (exit, stopped)
@@ -152,7 +155,7 @@ impl Child {
                 }
             }
         };
-        drop(held);
+        supervisor.hand_over(held, None).await;
         over.send_replace(true);
         if stopped.is_none() && !handed_on {
             both.await;
@@ -197,7 +200,13 @@ impl Supervisor {
                 }
                 News::Report(Some(Report::Failed(errno))) => status = Status::NotRun(errno),
                 News::Report(Some(Report::Unreached(times))) => unreached = times > 0,
-                News::Report(Some(Report::Supervised(_) | Report::Started(_) | Report::AtStep(_))) => {}
+                News::Report(Some(
+                    Report::Supervised(_)
+                    | Report::Started(_)
+                    | Report::Going(_)
+                    | Report::Stale(_)
+                    | Report::AtStep(_),
+                )) => {}
                 News::Report(None) => break,
                 News::Stuck => {
                     _ = kill_process(self.pid, Signal::KILL);
@@ -221,6 +230,26 @@ impl Supervisor {
         (Exit { status, dir: None, survivors, unreached }, stopped)
     }
 
+    /// Settles what was held while the command ran, and has its successor started. Layers are given back only when
+    /// nothing is left that has them mounted.
+    async fn hand_over(self, mut held: Held, successor: Option<Arc<Order>>) {
+        let lease = held.layers.take();
+        drop(held);
+        let Self { mut status, control, .. } = self;
+        drop(control);
+        match successor.filter(|order| ready::is_wanted(order, lease.as_ref())) {
+            Some(order) => {
+                let former = status.into_nonblocking_fd().ok().filter(|_| lease.is_some());
+                ready::renew(order, lease, former);
+            }
+            None if lease.is_some() => {
+                let gone = async { while next_report(&mut status).await.is_some() {} };
+                _ = tokio::time::timeout(PATIENCE, gone).await;
+            }
+            None => {}
+        }
+    }
+
     /// Does the work of a supervisor that was killed by the command, or because the command had stopped it.
     async fn replace(&self) -> u32 {
         tracing::warn!(
@@ -238,7 +267,7 @@ enum News<T> {
 }
 
 /// Cancel-safe: a message is read as a whole or not at all.
-async fn next_report(status: &mut pipe::Receiver) -> Option<Report> {
+pub(crate) async fn next_report(status: &mut pipe::Receiver) -> Option<Report> {
     let mut bytes = [0; SIZE];
     match status.read(&mut bytes).await {
         Ok(SIZE) => Report::from_bytes(bytes),

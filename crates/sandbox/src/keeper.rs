@@ -186,7 +186,7 @@ fn receive(socket: BorrowedFd<'_>) -> Option<[OwnedFd; FDS]> {
         _ => None,
     });
     let mut fds = fds.next().filter(|_| received.bytes > 0)?;
-    let all = [fds.next(), fds.next(), fds.next(), fds.next(), fds.next(), fds.next(), fds.next()];
-    let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)] = all else { return None };
-    Some([a, b, c, d, e, f, g])
+    let all: [Option<OwnedFd>; FDS] = std::array::from_fn(|_| fds.next());
+    let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g), Some(h)] = all else { return None };
+    Some([a, b, c, d, e, f, g, h])
 }

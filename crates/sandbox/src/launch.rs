@@ -1,6 +1,10 @@
-//! The start of a command, as Tiller sees it.
+//! The start of a command, as Tiller sees it: a shell is ordered, and told to read its script. It may have been ordered
+//! long before.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
@@ -8,19 +12,59 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
 use rustix::time::Timespec;
+use tokio::net::unix::pipe;
 
 use crate::Stdin;
+use crate::child::next_report;
 use crate::confine::step::Steps;
+use crate::custody::{RUN, RUN_IF_UNCHANGED};
 use crate::error::SandboxError;
 use crate::keeper;
-use crate::program::Program;
+use crate::program::{Program, in_memory};
 use crate::report::{Report, SIZE};
+use crate::supervisor::FDS;
 
 /// How long a start may take.
-const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The writing end of a command's standard input.
-pub type StdinPipe = tokio::net::unix::pipe::Sender;
+pub type StdinPipe = pipe::Sender;
+
+/// Everything that a shell is made of, apart from its mark.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) program: Program,
+    pub(crate) steps: Steps,
+    /// Directories over which kept layers are laid.
+    pub(crate) layered: Vec<PathBuf>,
+    /// The mounts that the steps reckon with.
+    pub(crate) mounts: Vec<u8>,
+}
+
+impl Order {
+    /// Two orders with the same signature lead to shells that cannot be told apart, as long as the paths that they name
+    /// lead to the same files.
+    pub(crate) fn signature(&self) -> Result<Vec<u8>, SandboxError> {
+        let mut signature = self.program.image("", &self.steps)?;
+        signature.extend_from_slice(&self.mounts);
+        Ok(signature)
+    }
+}
+
+/// A shell that waits for its script, or is about to, and the ends of its pipes that Tiller keeps. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    keeper: Pid,
+    control: OwnedFd,
+    /// The other end of it, by which what was said can be taken back.
+    control_end: OwnedFd,
+    status: OwnedFd,
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    dir: OwnedFd,
+    script: std::fs::File,
+}
 
 /// A running command and the ends of its pipes that Tiller keeps.
 pub(crate) struct Launched {
@@ -28,7 +72,7 @@ pub(crate) struct Launched {
     pub(crate) shell: Pid,
     /// Closing it ends everything.
     pub(crate) control: OwnedFd,
-    pub(crate) status: OwnedFd,
+    pub(crate) status: pipe::Receiver,
     pub(crate) stdin: Option<OwnedFd>,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
@@ -36,71 +80,210 @@ pub(crate) struct Launched {
     pub(crate) dir: OwnedFd,
 }
 
-pub(crate) fn launch(program: &Program, steps: &Steps, stdin: Stdin) -> Result<Launched, SandboxError> {
-    match attempt(program, steps, stdin)? {
-        Some(launched) => Ok(launched),
-        // A command of before has killed or stopped the keeper, and the supervisor that should have taken this one.
-        None => attempt(program, steps, stdin)?.ok_or_else(|| Errno::SRCH.into()),
-    }
-}
-
-/// Starts the program; nothing if there was no supervisor to take it, in which case nothing of it has run.
-fn attempt(program: &Program, steps: &Steps, stdin: Stdin) -> Result<Option<Launched>, SandboxError> {
-    let pipe = || pipe_with(PipeFlags::CLOEXEC);
-    let (control_end, control) = pipe()?;
-    let (status, status_end) = pipe()?;
-    let (stdout, stdout_end) = pipe()?;
-    let (stderr, stderr_end) = pipe()?;
-    let (stdin_end, stdin) = match stdin {
-        Stdin::Closed => (open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?, None),
-        Stdin::Pipe => pipe().map(|(end, stdin)| (end, Some(stdin)))?,
-    };
-    let dir = memfd_create(c"tiller-dir", MemfdFlags::CLOEXEC)?;
-    let image = program.to_file(steps)?;
-    let handed = [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &image];
-    let keeper = keeper::order(handed.map(AsFd::as_fd))?;
-    drop((stdin_end, stdout_end, stderr_end, control_end, status_end));
-    let supervisor = match next_report(&status) {
-        Ok(Report::Supervised(pid)) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
-        Ok(_) => return Err(Errno::PROTO.into()),
-        Err(Errno::SRCH | Errno::TIMEDOUT) => {
-            keeper::dismiss(keeper);
-            return Ok(None);
-        }
-        Err(errno) => return Err(errno.into()),
-    };
-    let shell = match next_report(&status).inspect_err(|_| keeper::dismiss(keeper))? {
-        Report::Started(pid) => Pid::from_raw(pid).ok_or(Errno::SRCH)?,
-        Report::Failed(errno) => return Err(Errno::from_raw_os_error(errno).into()),
-        Report::AtStep(step) => return Err(unconfined(steps, step, &status)),
-        _ => return Err(Errno::PROTO.into()),
-    };
-    Ok(Some(Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir }))
-}
-
-fn unconfined(steps: &Steps, step: i32, status: &OwnedFd) -> SandboxError {
-    let errno = match next_report(status) {
-        Ok(Report::Failed(errno)) => Errno::from_raw_os_error(errno),
-        Ok(_) => Errno::PROTO,
-        Err(errno) => errno,
-    };
-    SandboxError::Unconfined { step: steps.describe(step), source: errno.into() }
-}
-
-/// Waits as long as any spawn takes. Nothing of the command runs before the second report, so only the work of another
-/// one that stopped the keeper can hold it up.
-fn next_report(status: &OwnedFd) -> Result<Report, Errno> {
-    let mut waits = [PollFd::new(status, PollFlags::IN)];
-    let mut bytes = [0; SIZE];
-    loop {
-        match poll(&mut waits, Some(&PATIENCE)) {
-            Ok(0) => return Err(Errno::TIMEDOUT),
-            Err(Errno::INTR) => continue,
-            _ => {}
-        }
-        return match rustix::io::read(status, &mut bytes)? {
-            SIZE => Report::from_bytes(bytes).ok_or(Errno::PROTO),
-            _ => Err(Errno::SRCH),
+impl Waiting {
+    /// Orders a shell whose processes carry this mark. Does not wait for it.
+    pub(crate) fn order(order: &Order, mark: &str, stdin: Stdin) -> Result<Self, SandboxError> {
+        let pipe = || pipe_with(PipeFlags::CLOEXEC);
+        // Neither end waits: whoever comes second to read what was said finds nothing.
+        let (control_end, control) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let (status, status_end) = pipe()?;
+        let (stdout, stdout_end) = pipe()?;
+        let (stderr, stderr_end) = pipe()?;
+        let (stdin_end, stdin) = match stdin {
+            Stdin::Closed => (open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?, None),
+            Stdin::Pipe => pipe().map(|(end, stdin)| (end, Some(stdin)))?,
         };
+        let dir = memfd_create(c"tiller-dir", MemfdFlags::CLOEXEC)?;
+        let script: std::fs::File = memfd_create(c"tiller-script", MemfdFlags::CLOEXEC)?.into();
+        let image = in_memory(c"tiller-image", &order.program.image(mark, &order.steps)?)?;
+        let handed: [&dyn AsFd; FDS] =
+            [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &script, &image];
+        let keeper = keeper::order(handed.map(AsFd::as_fd))?;
+        Ok(Self { keeper, control, control_end, status, stdin, stdout, stderr, dir, script })
     }
+
+    /// Lets the shell read its script by one of the orders to do so. Nothing if it has not read and never will read any
+    /// of it.
+    pub(crate) async fn start(
+        self,
+        order: &[u8; 1],
+        script: &[u8],
+        steps: &Steps,
+    ) -> Result<Option<Launched>, SandboxError> {
+        self.say(order, script)?;
+        let mut status = pipe::Receiver::from_owned_fd(self.status.try_clone()?)?;
+        let mut heard = Heard::after(*order);
+        loop {
+            let word = match tokio::time::timeout(PATIENCE, next_report(&mut status)).await {
+                Ok(Some(report)) => Word::Report(report),
+                Ok(None) => Word::Gone,
+                Err(_) => Word::Silence,
+            };
+            let is_silent = word == Word::Silence;
+            match heard.weigh(word, steps, &self)? {
+                Verdict::Wait => {}
+                Verdict::Refused => {
+                    // Whoever does not answer does not end, either.
+                    if !is_silent {
+                        self.end().await;
+                    }
+                    return Ok(None);
+                }
+                Verdict::Runs { supervisor, shell } => {
+                    let Self { control, stdin, stdout, stderr, dir, .. } = self;
+                    let launched =
+                        Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir };
+                    return Ok(Some(launched));
+                }
+            }
+        }
+    }
+
+    /// The same for a thread that may be held up, and for a script of which only its start is of interest.
+    pub(crate) fn try_out(self, script: &[u8], steps: &Steps) -> Result<Option<()>, SandboxError> {
+        self.say(RUN, script)?;
+        let mut heard = Heard::after(*RUN);
+        loop {
+            match heard.weigh(self.next_word(), steps, &self)? {
+                Verdict::Wait => {}
+                Verdict::Refused => return Ok(None),
+                Verdict::Runs { .. } => return Ok(Some(())),
+            }
+        }
+    }
+
+    /// Ends it and waits until nothing of it is left.
+    pub(crate) async fn end(self) {
+        let Self { control, status, .. } = self;
+        drop(control);
+        if let Ok(mut status) = pipe::Receiver::from_owned_fd(status) {
+            let gone = async { while next_report(&mut status).await.is_some() {} };
+            _ = tokio::time::timeout(PATIENCE, gone).await;
+        }
+    }
+
+    fn say(&self, order: &[u8; 1], script: &[u8]) -> Result<(), SandboxError> {
+        self.script.write_all_at(script, 0)?;
+        rustix::io::write(&self.control, order)?;
+        Ok(())
+    }
+
+    /// Takes back what was said. False if the supervisor has heard it: then the script may have run.
+    fn take_back(&self) -> bool {
+        matches!(rustix::io::read(&self.control_end, &mut [0]), Ok(1))
+    }
+
+    fn next_word(&self) -> Word {
+        let mut waits = [PollFd::new(&self.status, PollFlags::IN)];
+        let limit = Timespec::try_from(PATIENCE).ok();
+        let mut bytes = [0; SIZE];
+        loop {
+            match poll(&mut waits, limit.as_ref()) {
+                Ok(0) => return Word::Silence,
+                Err(Errno::INTR) => continue,
+                _ => {}
+            }
+            let report = match rustix::io::read(&self.status, &mut bytes) {
+                Ok(SIZE) => Report::from_bytes(bytes),
+                _ => None,
+            };
+            return report.map_or(Word::Gone, Word::Report);
+        }
+    }
+}
+
+/// What there is to hear of a start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Report(Report),
+    /// Nobody is there any more who could say anything.
+    Gone,
+    /// Nothing, for too long: a command of before may have stopped the keeper or the supervisor.
+    Silence,
+}
+
+/// What follows from it.
+enum Verdict {
+    Wait,
+    /// The script has not been read and will not be.
+    Refused,
+    Runs {
+        supervisor: Pid,
+        shell: Pid,
+    },
+}
+
+/// What was heard of a start so far.
+struct Heard {
+    order: [u8; 1],
+    supervisor: Option<Pid>,
+    shell: Option<Pid>,
+    failed_step: Option<i32>,
+    silences: usize,
+}
+
+impl Heard {
+    /// Nothing yet after this order.
+    fn after(order: [u8; 1]) -> Self {
+        Self { order, supervisor: None, shell: None, failed_step: None, silences: 0 }
+    }
+
+    fn weigh(&mut self, word: Word, steps: &Steps, of: &Waiting) -> Result<Verdict, SandboxError> {
+        match word {
+            Word::Report(Report::Supervised(pid)) => self.supervisor = Pid::from_raw(pid),
+            Word::Report(Report::Started(pid)) => self.shell = Pid::from_raw(pid),
+            Word::Report(Report::AtStep(step)) => self.failed_step = Some(step),
+            // What was in the way of a shell that was to wait may be gone by now.
+            Word::Report(Report::Failed(_)) if self.order == *RUN_IF_UNCHANGED => {
+                return Ok(Verdict::Refused);
+            }
+            Word::Report(Report::Failed(errno)) => return Err(self.failure(errno, steps)),
+            Word::Report(Report::Going(_)) => {
+                let (supervisor, shell) = self.supervisor.zip(self.shell).ok_or(Errno::PROTO)?;
+                return Ok(Verdict::Runs { supervisor, shell });
+            }
+            Word::Report(Report::Stale(_)) => return Ok(Verdict::Refused),
+            Word::Report(_) => {}
+            Word::Gone | Word::Silence => {
+                if self.shell.is_none() || word == Word::Silence {
+                    keeper::dismiss(of.keeper);
+                }
+                self.silences += 1;
+                let may_come = word == Word::Silence && self.silences == 1;
+                return match of.take_back() {
+                    true => Ok(Verdict::Refused),
+                    // Somebody has heard it and should say so.
+                    false if may_come => Ok(Verdict::Wait),
+                    false => Err(Errno::SRCH.into()),
+                };
+            }
+        }
+        Ok(Verdict::Wait)
+    }
+
+    fn failure(&self, errno: i32, steps: &Steps) -> SandboxError {
+        let errno = Errno::from_raw_os_error(errno);
+        match self.failed_step {
+            Some(step) => SandboxError::Unconfined { step: steps.describe(step), source: errno.into() },
+            None => errno.into(),
+        }
+    }
+}
+
+/// Orders a shell and lets it run the script at once. Once more if a command of before has killed or stopped the keeper
+/// and the supervisor that should have taken the order: what was not taken is taken back first, so that nothing runs
+/// twice.
+pub(crate) async fn launch(
+    order: &Order,
+    mark: &str,
+    script: &[u8],
+    stdin: Stdin,
+) -> Result<Launched, SandboxError> {
+    for _ in 0..2 {
+        let waiting = Waiting::order(order, mark, stdin)?;
+        if let Some(launched) = waiting.start(RUN, script, &order.steps).await? {
+            return Ok(launched);
+        }
+    }
+    Err(Errno::SRCH.into())
 }

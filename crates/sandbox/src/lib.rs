@@ -17,6 +17,9 @@
 //! tiller ── keeper ── supervisor ─╂─ first process (own session, pid 1) ── bash ── whatever it starts
 //! ```
 //!
+//! The shell is there before its script: it waits at a gate that its supervisor opens on Tiller's word. Where commands
+//! follow each other, that wait begins when the one before has ended, see `ready`.
+//!
 //! Invariants: the command and its directory come from the [`Permit`] and from nowhere else. Memory for output is
 //! bounded whatever a command prints. Waiting is for processes, never for the end of a pipe, which a stray
 //! process could hold open. Everything between fork and exec happens in `supervisor`. Commands are forked from the
@@ -26,12 +29,14 @@ mod capture;
 mod child;
 mod confine;
 mod confinement;
+mod custody;
 mod error;
 mod image;
 mod keeper;
 mod launch;
 mod probe;
 mod program;
+mod ready;
 mod relay;
 mod report;
 mod scrub;
@@ -40,16 +45,18 @@ mod supervisor;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tiller_policy::Permit;
 use tiller_protocol::id::CallId;
 
 use crate::confine::places::Places;
 use crate::confine::plan::{Plan, plan};
+use crate::launch::{Order, launch};
+use crate::program::Program;
 
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
-pub use confine::placeholder::tidy_up;
 pub use confine::record::{is_placeholder, sweep};
 pub use confinement::{Confinement, Level, Network, Profile, gaps};
 pub use error::SandboxError;
@@ -68,6 +75,19 @@ pub struct Spawn<'a> {
     pub stdin: Stdin,
     /// Where its output goes when there is too much of it.
     pub spool: Spool,
+    /// Variables that only this command gets, besides the environment.
+    pub extra: &'a [(String, String)],
+    /// What comes after it.
+    pub successor: Successor,
+}
+
+/// Whether a command is followed by others like it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Successor {
+    /// Nobody knows.
+    Unknown,
+    /// Probably: when it has ended, a shell is started that waits for the script of the next one.
+    Likely,
 }
 
 /// What a command finds on its standard input.
@@ -103,8 +123,8 @@ pub enum SpoolStart {
 ///
 /// # Errors
 /// When the permit holds no command, or the command cannot be started.
-pub fn spawn(permit: &Permit, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
-    spawn_confined(permit, spec, &Confinement::full())
+pub async fn spawn(permit: &Permit, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
+    spawn_confined(permit, spec, &Confinement::full()).await
 }
 
 /// Starts the permitted command in a shell of its own, confined by the strongest means there are. Must be called within
@@ -113,7 +133,7 @@ pub fn spawn(permit: &Permit, spec: &Spawn<'_>) -> Result<Child, SandboxError> {
 /// # Errors
 /// When the permit holds no command, or the command cannot be started or not be confined. It never runs with less
 /// than what was asked for.
-pub fn spawn_confined(
+pub async fn spawn_confined(
     permit: &Permit,
     spec: &Spawn<'_>,
     confinement: &Confinement,
@@ -125,17 +145,47 @@ pub fn spawn_confined(
     if !script.cwd.is_dir() {
         return Err(SandboxError::NoDirectory { path: script.cwd.clone() });
     }
+    let program = Program::shell(&script.cwd, spec.vars, confinement)?;
+    let text = program.script(&script.command, spec.extra)?;
+    let has_successor = spec.successor == Successor::Likely && spec.stdin == Stdin::Closed;
+    let mut ready = if has_successor { ready::take(&program).await } else { None };
+    let lease = ready.as_mut().and_then(|ready| ready.lease.take());
     let (level, plan) = match confinement.profile {
         Profile::Full => (Level::None, Plan::default()),
         Profile::ReadOnly | Profile::Workspace => {
             let support = probe();
             let level = support.choose(confinement)?;
             let places = Places::new(confinement, script, spec.vars);
-            (level, plan(confinement, level, support.landlock.unwrap_or(0), places)?)
+            (level, plan(confinement, level, support.landlock.unwrap_or(0), places, lease)?)
         }
     };
+    let Plan { steps, held, layered, mounts } = plan;
+    let order = Arc::new(Order { program, steps, layered, mounts });
+    let may_wait = match level {
+        Level::None => true,
+        // Rules of Landlock alone speak of files that may have been replaced when the script comes.
+        Level::Landlock => false,
+        // What lies below a throw-away layer had better not change.
+        Level::Namespaces => confinement.profile == Profile::Workspace,
+    };
+    let successor = (has_successor && may_wait && ready::may_wait(&order)).then(|| Arc::clone(&order));
+    if let Some(ready) = ready {
+        let mark = ready.mark.clone();
+        if let Some(launched) = ready.start(&order, &text).await? {
+            return Child::new(launched, mark, spec, (level, held), successor);
+        }
+    }
+    if let Some(lease) = &held.layers {
+        lease.make_ready(&order.layered);
+    }
     let mark = program::mark(spec.call);
-    let program = program::Program::shell(script, spec.vars, &mark, confinement)?;
-    let launched = launch::launch(&program, &plan.steps, spec.stdin)?;
-    Child::new(launched, mark, spec, (level, plan.held))
+    let launched = launch(&order, &mark, &text, spec.stdin).await?;
+    Child::new(launched, mark, spec, (level, held), successor)
+}
+
+/// Ends shells that wait for a script, and removes what was made to be mounted on and what no running command needs.
+/// Worth calling when no more commands are expected.
+pub fn tidy_up() {
+    ready::release();
+    confine::placeholder::tidy_up();
 }

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use rustix::io::Errno;
 use tiller_policy::Script;
 
 use crate::Stdin;
 use crate::confine::grants::NEEDED_ALONE;
 use crate::confine::places::Places;
-use crate::confine::plan::plan;
+use crate::confine::plan::{Plan, plan};
 use crate::confinement::{Confinement, Level, Profile};
 use crate::error::SandboxError;
-use crate::launch::launch;
+use crate::launch::{Order, Waiting};
 use crate::program::Program;
 
 /// What can be promised here, and why not more.
@@ -84,7 +85,15 @@ fn try_namespaces(abi: u32) -> Result<(), SandboxError> {
     let script = Script { command: ":".to_owned(), cwd: PathBuf::from("/") };
     let vars = BTreeMap::new();
     let places = Places { must_layer: true, ..Places::new(&confinement, &script, &vars) };
-    let plan = plan(&confinement, Level::Namespaces, abi, places)?;
-    let program = Program::shell(&script, &vars, "probe", &confinement)?;
-    launch(&program, &plan.steps, Stdin::Closed).map(drop)
+    let Plan { steps, held: _held, layered, mounts } =
+        plan(&confinement, Level::Namespaces, abi, places, None)?;
+    let program = Program::shell(&script.cwd, &vars, &confinement)?;
+    let order = Order { program, steps, layered, mounts };
+    let text = order.program.script(&script.command, &[])?;
+    for _ in 0..2 {
+        if Waiting::order(&order, "probe", Stdin::Closed)?.try_out(&text, &order.steps)?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(Errno::SRCH.into())
 }

@@ -1,15 +1,14 @@
 //! A command in the form `execve` wants.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr};
-use std::io::Write;
+use std::ffi::{CStr, CString, OsStr};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Access, MemfdFlags, access, memfd_create};
-use tiller_policy::Script;
 use tiller_protocol::id::CallId;
 
 use crate::confine::step::Steps;
@@ -20,48 +19,93 @@ use crate::{image, scrub};
 /// The descriptor on which the shell leaves its last directory. Out of the way of the numbers that scripts like to
 /// use (3 to 9, 200) and of those that bash takes for itself (10 and up, 63 downwards, 255).
 pub(crate) const DIR_FD: i32 = 199;
+/// Where the shell waits until it may read its script.
+pub(crate) const GATE_FD: i32 = 198;
+/// Where its script is then.
+pub(crate) const SCRIPT_FD: i32 = 197;
 
 /// The variable that marks all processes of a call.
 pub(crate) const MARK_VAR: &str = "TILLER_CALL";
 
+/// Variables that name what a shell runs before anything else.
+const STARTUP: &[&[u8]] = &[b"BASH_ENV", b"ENV", b"LD_PRELOAD"];
+
 /// The longest single argument or variable that Linux accepts, its terminator included.
 const MAX_STRING: usize = 128 * 1024;
 
-/// Everything `execve` needs.
+/// A shell that waits for a script: everything `execve` needs.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Program {
+    kind: Kind,
     path: CString,
     cwd: CString,
     argv: Vec<CString>,
+    /// Without the mark, which each process has of its own.
     envp: Vec<CString>,
 }
 
+/// What is known of a shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bash,
+    /// Any other one.
+    Posix,
+}
+
 impl Program {
-    /// A shell that runs the script and leaves its last directory behind.
+    /// A shell that starts in a directory with these variables.
     pub(crate) fn shell(
-        script: &Script,
+        cwd: &Path,
         vars: &BTreeMap<String, String>,
-        mark: &str,
         confinement: &Confinement,
     ) -> Result<Self, SandboxError> {
-        let shell = find_shell(vars)?;
+        Self::of(&find_shell(vars)?, cwd, vars, confinement)
+    }
+
+    fn of(
+        shell: &Path,
+        cwd: &Path,
+        vars: &BTreeMap<String, String>,
+        confinement: &Confinement,
+    ) -> Result<Self, SandboxError> {
         let name = shell.file_name().unwrap_or(OsStr::new("sh")).to_owned();
+        let kind = if name == "bash" { Kind::Bash } else { Kind::Posix };
         Ok(Self {
+            kind,
             path: c_string(shell.as_os_str().as_bytes())?,
-            cwd: c_string(script.cwd.as_os_str().as_bytes())?,
-            argv: vec![
-                c_string(name.as_bytes())?,
-                c_string(b"-c")?,
-                c_string(wrapped(&script.command).as_bytes())?,
-            ],
-            envp: environment(vars, mark, &script.cwd, confinement)?,
+            cwd: c_string(cwd.as_os_str().as_bytes())?,
+            argv: vec![c_string(name.as_bytes())?, c_string(b"-c")?, c_string(kind.waiting().as_bytes())?],
+            envp: environment(vars, cwd, confinement)?,
         })
     }
 
-    /// The program as a file, in the form that [`crate::image::Image`] reads.
-    pub(crate) fn to_file(&self, steps: &Steps) -> Result<OwnedFd, SandboxError> {
-        let (argc, envc) = (self.argv.len(), self.envp.len());
+    /// Whether starting it early makes no difference to the script: some variables name files that are run first.
+    pub(crate) fn may_wait(&self) -> bool {
+        let is_run_first = |var: &CString| {
+            STARTUP.iter().any(|name| var.as_bytes().starts_with(name) && var.as_bytes()[name.len()] == b'=')
+        };
+        self.kind == Kind::Bash && !self.envp.iter().any(is_run_first)
+    }
+
+    /// A command as the shell reads it, with variables that only this one gets.
+    pub(crate) fn script(&self, command: &str, extra: &[(String, String)]) -> Result<Vec<u8>, SandboxError> {
+        let exports = extra.iter().map(|(name, value)| format!("export {name}={};", quoted(value)));
+        let exports: String = exports.collect();
+        c_string(command.as_bytes())?;
+        let exports = c_string(exports.as_bytes())?;
+        Ok(match self.kind {
+            Kind::Bash => [exports.as_bytes_with_nul(), command.as_bytes(), b"\0"].concat(),
+            Kind::Posix => [exports.as_bytes(), command.as_bytes()].concat(),
+        })
+    }
+
+    /// The program in the form that [`crate::image::Image`] reads; its processes carry the mark.
+    pub(crate) fn image(&self, mark: &str, steps: &Steps) -> Result<Vec<u8>, SandboxError> {
+        let mark = c_string(format!("{MARK_VAR}={mark}").as_bytes())?;
+        let (argc, envc) = (self.argv.len(), self.envp.len() + 1);
         let mut bytes = vec![0; image::table_end(argc, envc)];
-        for string in [&self.path, &self.cwd].into_iter().chain(&self.argv).chain(&self.envp) {
+        let strings = [&self.path, &self.cwd].into_iter().chain(&self.argv).chain(&self.envp).chain([&mark]);
+        for string in strings {
             bytes.extend_from_slice(string.as_bytes_with_nul());
         }
         bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
@@ -72,10 +116,43 @@ impl Program {
             at.copy_from_slice(&word.to_ne_bytes());
         }
         steps.append_to(&mut bytes);
-        let mut file = std::fs::File::from(memfd_create(c"tiller-image", MemfdFlags::CLOEXEC)?);
-        file.write_all(&bytes)?;
-        Ok(file.into())
+        Ok(bytes)
     }
+}
+
+impl Kind {
+    /// Waits for the gate to open, reads the script, runs it and leaves a note of the directory it ended in. The trap
+    /// covers `exit` and `set -e`, the last part covers commands that set an exit trap of their own; `exec` leaves no
+    /// note, and the directory stays what it was. `eval` keeps a syntax error in the command from swallowing the rest,
+    /// and all is one line, because bash loses its way in the line after such an error. Switching tracing off keeps
+    /// these additions out of `set -x` output. The clock starts when the script does.
+    fn waiting(self) -> String {
+        let note = format!(r#"set +x; command printf "%s\0" "$PWD" >/dev/fd/{DIR_FD}; }} 2>/dev/null"#);
+        let (read, script) = match self {
+            Self::Bash => (
+                format!(
+                    "read -r -d '' -u {GATE_FD} && read -r -d '' -u {SCRIPT_FD} && eval \"$REPLY\" && \
+                     read -r -d '' -u {SCRIPT_FD} || exit 126; exec {GATE_FD}<&- {SCRIPT_FD}<&-; SECONDS=0"
+                ),
+                "\"$REPLY\"".to_owned(),
+            ),
+            Self::Posix => (
+                format!("read -r _ </dev/fd/{GATE_FD} || exit 126"),
+                format!("\"$(command -p cat /dev/fd/{SCRIPT_FD})\""),
+            ),
+        };
+        format!("{read}; trap '{{ {note}' EXIT; eval {script}; {{ set -- \"$?\"; {note}; exit \"$1\"")
+    }
+}
+
+/// What opens the gate.
+pub(crate) const OPEN: &[u8] = b"\0\n";
+
+/// Bytes as a file in memory.
+pub(crate) fn in_memory(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file.into())
 }
 
 /// A mark that no other call on this machine has.
@@ -86,28 +163,21 @@ pub(crate) fn mark(call: &CallId) -> String {
     format!("{}-{count}-{call}", std::process::id())
 }
 
-/// The command, followed by a note of the directory it ended in. The trap covers `exit` and `set -e`, the last part
-/// covers commands that set an exit trap of their own; `exec` leaves no note, and the directory stays what it was.
-/// `eval` keeps a syntax error in the command from swallowing the rest, and all is one line, because bash loses its
-/// way in the line after such an error. Switching tracing off keeps these additions out of `set -x` output.
-fn wrapped(command: &str) -> String {
-    let note = format!(r#"set +x; command printf "%s\0" "$PWD" >/dev/fd/{DIR_FD}; }} 2>/dev/null"#);
-    let command = command.replace('\'', r"'\''");
-    format!("trap '{{ {note}' EXIT; eval '{command}'; {{ set -- \"$?\"; {note}; exit \"$1\"")
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 fn environment(
     vars: &BTreeMap<String, String>,
-    mark: &str,
     cwd: &Path,
     confinement: &Confinement,
 ) -> Result<Vec<CString>, SandboxError> {
-    let own = [(MARK_VAR, mark.as_bytes()), ("PWD", cwd.as_os_str().as_bytes())];
     let kept = vars
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_bytes()))
-        .filter(|(name, _)| scrub::passes(name, confinement) && own.iter().all(|(taken, _)| taken != name));
-    kept.chain(own).map(|(name, value)| c_string(&[name.as_bytes(), b"=", value].concat())).collect()
+        .filter(|(name, _)| scrub::passes(name, confinement) && ![MARK_VAR, "PWD"].contains(name));
+    let all = kept.chain([("PWD", cwd.as_os_str().as_bytes())]);
+    all.map(|(name, value)| c_string(&[name.as_bytes(), b"=", value].concat())).collect()
 }
 
 fn find_shell(vars: &BTreeMap<String, String>) -> Result<PathBuf, SandboxError> {
@@ -129,24 +199,33 @@ fn c_string(bytes: &[u8]) -> Result<CString, SandboxError> {
 mod tests {
     use super::*;
 
-    fn script(command: &str) -> Script {
-        Script { command: command.to_owned(), cwd: PathBuf::from("/") }
-    }
-
     #[test]
     fn credentials_are_left_out_and_the_mark_is_put_in() {
         let vars =
             [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_AUTH_TOKEN", "t"), ("A", "b"), ("TILLER_CALL", "x")];
         let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let program = Program::shell(&script("true"), &vars, "mark", &Confinement::full()).unwrap();
+        let program = Program::shell(Path::new("/"), &vars, &Confinement::full()).unwrap();
         let envp: Vec<_> = program.envp.iter().map(|var| var.to_str().unwrap()).collect();
-        assert_eq!(envp, ["A=b", "TILLER_CALL=mark", "PWD=/"]);
+        assert_eq!(envp, ["A=b", "PWD=/"]);
+        let image = program.image("mark", &Steps::default()).unwrap();
+        assert!(image.windows(17).any(|part| part == b"TILLER_CALL=mark\0"));
     }
 
     #[test]
     fn a_zero_byte_is_refused() {
-        let refused = Program::shell(&script("echo \0"), &BTreeMap::new(), "m", &Confinement::full());
+        let program = Program::shell(Path::new("/"), &BTreeMap::new(), &Confinement::full()).unwrap();
+        let refused = program.script("echo \0", &[]);
         assert!(matches!(refused, Err(SandboxError::NulByte)));
+    }
+
+    #[test]
+    fn a_shell_that_runs_something_first_does_not_wait() {
+        let with = |name: &str| {
+            let vars = BTreeMap::from([(name.to_owned(), "/x".to_owned())]);
+            Program::of(Path::new("/bin/bash"), Path::new("/"), &vars, &Confinement::full()).unwrap()
+        };
+        assert!(with("BASH_ENVY").may_wait() && with("A").may_wait());
+        assert!(!with("BASH_ENV").may_wait() && !with("ENV").may_wait());
     }
 
     #[test]

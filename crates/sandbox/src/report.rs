@@ -20,6 +20,10 @@ pub(crate) enum Report {
     Signalled(i32),
     /// It has tried so many times to reach what its private network does not reach.
     Unreached(i32),
+    /// The shell has been told to read its script.
+    Going(i32),
+    /// The surroundings are not those any more that the shell was prepared for; it has read nothing, and ends.
+    Stale(i32),
     /// Everything was ended except for so many processes. The last message.
     Settled(i32),
 }
@@ -35,6 +39,8 @@ impl Report {
             Self::Supervised(pid) => (6, pid),
             Self::AtStep(step) => (7, step),
             Self::Unreached(times) => (8, times),
+            Self::Going(pid) => (9, pid),
+            Self::Stale(pid) => (10, pid),
         };
         let value = i64::from(value) & 0xffff_ffff;
         ((kind << 32) | value).to_le_bytes()
@@ -52,6 +58,8 @@ impl Report {
             6 => Some(Self::Supervised(value)),
             7 => Some(Self::AtStep(value)),
             8 => Some(Self::Unreached(value)),
+            9 => Some(Self::Going(value)),
+            10 => Some(Self::Stale(value)),
             _ => None,
         }
     }
@@ -73,6 +81,8 @@ mod tests {
                 Report::Signalled(value),
                 Report::Settled(value),
                 Report::Unreached(value),
+                Report::Going(value),
+                Report::Stale(value),
             ] {
                 assert_eq!(Report::from_bytes(report.to_bytes()), Some(report));
             }

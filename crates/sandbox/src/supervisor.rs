@@ -6,40 +6,30 @@
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
-use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, kill_process, kill_process_group,
-    set_child_subreaper, setsid, umask, wait,
-};
-use rustix::time::Timespec;
+use rustix::process::{Pid, getpid, set_child_subreaper, setsid, umask};
 
 use crate::confine::apply::{Failure, RULESET_FD};
+use crate::confine::footing::Footing;
 use crate::confine::{namespace, unreached};
+use crate::custody::{Custody, GRACE, KILL_LIMIT};
 use crate::image::{Image, Start};
-use crate::program::DIR_FD;
+use crate::program::{DIR_FD, GATE_FD, OPEN, SCRIPT_FD};
 use crate::report::Report;
-use crate::stray::each_child;
 
-/// How long processes have between TERM and KILL.
-const GRACE: Duration = Duration::from_millis(500);
-/// How long is spent on processes that cannot be killed, such as those of another user.
-const KILL_LIMIT: Duration = Duration::from_secs(2);
-/// How often those that remain are killed again.
-const KILL_EVERY: Duration = Duration::from_millis(10);
-
-/// The supervisor listens here; the end of it means: end everything.
+/// The supervisor listens here. A byte means that the script may run, the end that everything has to end.
 const CONTROL: RawFd = 3;
 /// The supervisor reports here.
 const STATUS: RawFd = 4;
+/// Whoever writes here lets the shell read its script.
+const GATE_END: RawFd = 5;
 /// A number above all that are used here.
 const HIGH: RawFd = DIR_FD + 1;
 
-/// How many descriptors are handed over: standard input, output and error, control, status, directory, image.
-pub(crate) const FDS: usize = 7;
+/// How many descriptors are handed over: standard input, output and error, control, status, directory, script, image.
+pub(crate) const FDS: usize = 8;
 
 /// Runs the command to its end and everything it started with it. All signals are blocked on entry.
 #[expect(unsafe_code, reason = "the process must end without running Tiller's exit handlers")]
@@ -67,9 +57,10 @@ fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) ->
     if let Err(failure) = prepared {
         return fail_at(failure);
     }
+    let footing = Footing::of(image);
     match start(image, known_as) {
         Ok(shell) => {
-            let left = Custody { shell, ended: false, signals }.keep();
+            let left = Custody::new(image, shell, footing, signals).keep();
             if image.has_own_network() {
                 report(Report::Unreached(unreached::times()));
             }
@@ -82,11 +73,15 @@ fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) ->
 /// Runs the command in namespaces of its own. When their first process is gone, so is everything in them.
 fn supervise_namespaces(image: &Image, signals: BorrowedFd<'static>) -> Option<i32> {
     let first = namespace::enter(image, |known_as| {
-        _ = attend(image, signals, Some(known_as));
+        // When it has no children left, nobody is left in there, and nobody need wait until the namespaces are gone.
+        if attend(image, signals, Some(known_as)) == Some(0) {
+            report(Report::Settled(0));
+        }
     });
     match first {
         Ok(first) => {
             let_go();
+            close(GATE_END);
             namespace::outlive(first, control(), signals, GRACE + KILL_LIMIT);
             Some(0)
         }
@@ -128,8 +123,8 @@ fn map_image(file: RawFd) -> Result<Image, Errno> {
 
 #[expect(unsafe_code, reason = "descriptors are moved by number")]
 fn arrange(fds: [RawFd; FDS]) -> Result<(), Errno> {
-    let wanted = [0, 1, 2, CONTROL, STATUS, DIR_FD];
-    let mut moved = [0; 6];
+    let wanted = [0, 1, 2, CONTROL, STATUS, DIR_FD, SCRIPT_FD];
+    let mut moved = [0; FDS - 1];
     for (fd, high) in fds.iter().zip(&mut moved) {
         // SAFETY: plain system calls on numbers; this process has a descriptor table of its own.
         *high = checked(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, HIGH) })?;
@@ -139,9 +134,27 @@ fn arrange(fds: [RawFd; FDS]) -> Result<(), Errno> {
         // SAFETY: as above.
         checked(unsafe { libc::dup3(*high, fd, keep_private) })?;
     }
-    close_range(STATUS + 1, DIR_FD - 1);
+    let mut gate = [0; 2];
+    // SAFETY: as above; the kernel fills in both numbers.
+    unsafe {
+        checked(libc::pipe2(gate.as_mut_ptr(), libc::O_CLOEXEC))?;
+        checked(libc::dup3(gate[0], GATE_FD, 0))?;
+        if gate[1] != GATE_END {
+            checked(libc::dup3(gate[1], GATE_END, libc::O_CLOEXEC))?;
+        }
+    }
+    close_range(GATE_END + 1, SCRIPT_FD - 1);
     close_range(HIGH, RawFd::MAX);
     Ok(())
+}
+
+/// Lets the shell read its script.
+#[expect(unsafe_code, reason = "the descriptor is known by number")]
+pub(crate) fn open_gate() {
+    // SAFETY: `arrange` opened it, and this is called once.
+    let gate = unsafe { BorrowedFd::borrow_raw(GATE_END) };
+    _ = rustix::io::write(gate, OPEN);
+    close(GATE_END);
 }
 
 #[expect(unsafe_code, reason = "descriptors are closed by number")]
@@ -193,15 +206,17 @@ fn start(image: &Image, known_as: Option<i32>) -> Result<Pid, Errno> {
 }
 
 /// Closes what belongs to the shell from now on; held open here it would keep the pipes alive.
-#[expect(unsafe_code, reason = "descriptors are closed by number")]
 fn let_go() {
-    for fd in [0, 1, 2, RULESET_FD, DIR_FD] {
-        // SAFETY: nothing in this process uses them any more.
-        unsafe { libc::close(fd) };
-    }
+    [0, 1, 2, RULESET_FD, DIR_FD, SCRIPT_FD, GATE_FD].into_iter().for_each(close);
 }
 
-/// Becomes the shell: in a group of its own, with default signals, confined, and dead when the supervisor dies. It
+#[expect(unsafe_code, reason = "descriptors are closed by number")]
+fn close(fd: RawFd) {
+    // SAFETY: nothing in this process uses it any more.
+    unsafe { libc::close(fd) };
+}
+
+/// Becomes the shell that waits for its script: in a group of its own, with default signals, confined, and dead when the supervisor dies. It
 /// reports its start itself: the first thing it does afterwards might be to stop the supervisor.
 #[expect(unsafe_code, reason = "the steps between clone and execve")]
 extern "C" fn exec(start: *mut c_void) -> c_int {
@@ -231,120 +246,14 @@ extern "C" fn exec(start: *mut c_void) -> c_int {
     }
 }
 
-/// The processes of one command.
-struct Custody {
-    shell: Pid,
-    ended: bool,
-    signals: BorrowedFd<'static>,
-}
-
-impl Custody {
-    /// Waits for the shell or the order to end, then ends everything. Gives the number of processes that could not be
-    /// ended.
-    fn keep(mut self) -> i32 {
-        let control = control();
-        while !self.settle(Duration::ZERO) && !self.ended {
-            let mut waits = [PollFd::new(&control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
-            let woken = poll(&mut waits, None);
-            if woken.is_ok() && !waits[0].revents().is_empty() {
-                break;
-            }
-        }
-        self.end_all()
-    }
-
-    fn end_all(&mut self) -> i32 {
-        if self.settle(Duration::ZERO) {
-            return 0;
-        }
-        self.terminate();
-        if self.settle(GRACE) {
-            return 0;
-        }
-        let started = Instant::now();
-        while started.elapsed() < KILL_LIMIT {
-            self.kill();
-            if self.settle(KILL_EVERY) {
-                return 0;
-            }
-        }
-        let mut left = 0;
-        each_child(getpid(), |_| left += 1);
-        left
-    }
-
-    /// Asks all to end. The group's number stays taken as long as the group has members, so the signal cannot reach
-    /// strangers even though the shell itself may be gone.
-    fn terminate(&self) {
-        _ = kill_process_group(self.shell, Signal::TERM);
-        _ = kill_process_group(self.shell, Signal::CONT);
-        each_child(getpid(), |child| {
-            if getpgid(Some(child)) != Ok(self.shell) {
-                _ = kill_process(child, Signal::TERM);
-            }
-        });
-    }
-
-    /// Kills all direct children. Their children become ours and are next.
-    fn kill(&self) {
-        if !self.ended {
-            _ = kill_process_group(self.shell, Signal::KILL);
-        }
-        each_child(getpid(), |child| _ = kill_process(child, Signal::KILL));
-    }
-
-    /// Collects ended children until none are left, which is true, or until the time is over.
-    fn settle(&mut self, limit: Duration) -> bool {
-        let started = Instant::now();
-        loop {
-            self.clear_signals();
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) => self.collect(pid, status),
-                Ok(None) => {
-                    let left = limit.saturating_sub(started.elapsed());
-                    if left.is_zero() {
-                        return false;
-                    }
-                    self.await_signal(left);
-                }
-                Err(Errno::INTR) => {}
-                Err(_) => return true,
-            }
-        }
-    }
-
-    fn collect(&mut self, pid: Pid, status: WaitStatus) {
-        if pid != self.shell {
-            return;
-        }
-        self.ended = true;
-        match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => report(Report::Exited(code)),
-            (_, Some(signal)) => report(Report::Signalled(signal)),
-            _ => {}
-        }
-    }
-
-    fn await_signal(&self, limit: Duration) {
-        let mut waits = [PollFd::new(&self.signals, PollFlags::IN)];
-        _ = poll(&mut waits, Timespec::try_from(limit).ok().as_ref());
-    }
-
-    /// Must come before looking for ended children: whoever ends after the look is then announced anew.
-    fn clear_signals(&self) {
-        let mut seen = [0_u8; size_of::<libc::signalfd_siginfo>()];
-        while rustix::io::read(self.signals, &mut seen).is_ok() {}
-    }
-}
-
 #[expect(unsafe_code, reason = "the descriptor is known by number")]
-fn control() -> BorrowedFd<'static> {
+pub(crate) fn control() -> BorrowedFd<'static> {
     // SAFETY: `arrange` opened it, and it is never closed.
     unsafe { BorrowedFd::borrow_raw(CONTROL) }
 }
 
 #[expect(unsafe_code, reason = "the descriptor is known by number")]
-fn report(report: Report) {
+pub(crate) fn report(report: Report) {
     // SAFETY: `arrange` opened it, and it is never closed.
     let status = unsafe { BorrowedFd::borrow_raw(STATUS) };
     _ = rustix::io::write(status.as_fd(), &report.to_bytes());

@@ -13,7 +13,8 @@ use tiller_policy::{Access, Context, Decision, Permit, Request, Script, decide};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{
-    Captured, Child, Exit, MEMORY_PER_STREAM, SPOOL_LIMIT, Spawn, Spool, SpoolStart, Status, Stdin, spawn,
+    Captured, Child, Exit, MEMORY_PER_STREAM, SPOOL_LIMIT, SandboxError, Spawn, Spool, SpoolStart, Status,
+    Stdin, Successor, spawn,
 };
 use tokio::io::AsyncWriteExt;
 
@@ -38,15 +39,19 @@ impl Place {
         self.path().file_name().unwrap().to_str().unwrap().to_owned()
     }
 
-    fn start(&self, command: &str, stdin: Stdin) -> Child {
+    async fn start(&self, command: &str, stdin: Stdin) -> Child {
+        self.try_start(&permit(command, &self.path()), stdin).await.unwrap()
+    }
+
+    async fn try_start(&self, permit: &Permit, stdin: Stdin) -> Result<Child, SandboxError> {
         let call = CallId::from("call_1");
         let spool = Spool { dir: self.path().join("spool"), start: SpoolStart::WhenFull };
-        let spec = Spawn { call: &call, vars: &self.vars, stdin, spool };
-        spawn(&permit(command, &self.path()), &spec).unwrap()
+        let successor = Successor::Likely;
+        spawn(permit, &Spawn { call: &call, vars: &self.vars, stdin, spool, extra: &[], successor }).await
     }
 
     async fn run(&self, command: &str) -> (Exit, Captured, Captured) {
-        let child = self.start(command, Stdin::Closed);
+        let child = self.start(command, Stdin::Closed).await;
         let output = child.output();
         let (exit, _) = child.finish(pending::<()>()).await;
         let (stdout, stderr) = output.take();
@@ -142,7 +147,7 @@ async fn reading_stdin_ends_at_once() {
 #[tokio::test]
 async fn a_pipe_can_be_written_to() {
     let place = Place::new();
-    let mut child = place.start("read line; echo \"got $line\"; cat", Stdin::Pipe);
+    let mut child = place.start("read line; echo \"got $line\"; cat", Stdin::Pipe).await;
     let output = child.output();
     let mut stdin = child.take_stdin().unwrap();
     let finish = tokio::spawn(child.finish(pending::<()>()));
@@ -157,7 +162,7 @@ async fn a_pipe_can_be_written_to() {
 async fn a_command_has_a_group_a_session_and_no_terminal_of_its_own() {
     let command = "read -r stat </proc/self/stat; set -- ${stat##*) }; echo $3 $4 $5; (: </dev/tty) 2>/dev/null || echo none";
     let place = Place::new();
-    let child = place.start(command, Stdin::Closed);
+    let child = place.start(command, Stdin::Closed).await;
     let (id, output) = (child.id(), child.output());
     child.finish(pending::<()>()).await;
     let shown = text(&output.take().0);
@@ -190,8 +195,9 @@ async fn nothing_of_tiller_is_left_open_in_the_command() {
 async fn what_ignores_term_is_killed() {
     let place = Place::new();
     let tag = place.tag();
-    let child =
-        place.start(&format!("trap '' TERM; echo ready; while :; do sleep 1; done # {tag}"), Stdin::Closed);
+    let child = place
+        .start(&format!("trap '' TERM; echo ready; while :; do sleep 1; done # {tag}"), Stdin::Closed)
+        .await;
     let output = child.output();
     let ready = async {
         while output.last(100).is_empty() {
@@ -209,7 +215,7 @@ async fn what_heeds_term_gets_to_clean_up() {
     // On a busy machine the time between TERM and KILL may pass before it gets to run at all.
     for _ in 0..20 {
         let command = "trap 'echo cleaned; exit 5' TERM; echo ready; sleep 100 & wait";
-        let child = place.start(command, Stdin::Closed);
+        let child = place.start(command, Stdin::Closed).await;
         let output = child.output();
         let (exit, _) = child.finish(async { output.grown().await }).await;
         let shown = text(&output.take().0);
@@ -269,7 +275,7 @@ async fn killing_or_stopping_the_supervisor_does_not_help() {
         let tag = place.tag();
         let command =
             format!("setsid bash -c 'trap \"\" TERM; while :; do sleep 1; done # {tag}' & {attack}");
-        let child = place.start(&command, Stdin::Closed);
+        let child = place.start(&command, Stdin::Closed).await;
         let output = child.output();
         let (exit, _) = child.finish(async { output.grown().await }).await;
         assert_eq!((exit.status, exit.survivors), (Status::Lost, 0), "{attack}");
@@ -292,10 +298,7 @@ async fn process_whose_keeper_is_attacked() {
         assert_eq!(place.run(&attack).await.0.status, Status::Code(0));
         // One supervisor is waiting and may still do its work; after that a new keeper is needed.
         for _ in 0..3 {
-            let call = CallId::from("c");
-            let spool = Spool { dir: place.path(), start: SpoolStart::WhenFull };
-            let spec = Spawn { call: &call, vars: &place.vars, stdin: Stdin::Closed, spool };
-            if let Ok(child) = spawn(&permit("true", &place.path()), &spec) {
+            if let Ok(child) = place.try_start(&permit("true", &place.path()), Stdin::Closed).await {
                 child.finish(pending::<()>()).await;
             }
         }
@@ -310,7 +313,7 @@ async fn dropping_the_child_ends_everything() {
     let tag = place.tag();
     let command =
         format!("bash -c 'echo ready; sleep 1000; : {tag}' & setsid bash -c 'sleep 1000; : {tag}' & wait");
-    let mut child = place.start(&command, Stdin::Pipe);
+    let mut child = place.start(&command, Stdin::Pipe).await;
     let output = child.output();
     let stdin = child.take_stdin();
     tokio::select! {
@@ -377,16 +380,15 @@ async fn credentials_stay_with_tiller() {
 #[tokio::test]
 async fn what_cannot_start_says_why() {
     let place = Place::new();
-    let call = CallId::from("c");
-    let spool = Spool { dir: place.path(), start: SpoolStart::WhenFull };
-    let spec = Spawn { call: &call, vars: &place.vars, stdin: Stdin::Closed, spool };
-    let gone = spawn(&permit("true", Path::new("/does/not/exist")), &spec).unwrap_err();
+    let gone =
+        place.try_start(&permit("true", Path::new("/does/not/exist")), Stdin::Closed).await.unwrap_err();
     assert!(gone.to_string().contains("/does/not/exist"), "{gone}");
-    let long = spawn(&permit(&"x".repeat(3 << 20), &place.path()), &spec).unwrap_err();
+    let long = permit(&"x".repeat(3 << 20), &place.path());
+    let long = place.try_start(&long, Stdin::Closed).await.unwrap_err();
     assert!(long.to_string().contains("script file"), "{long}");
     let request = Request { tool: "Read".to_owned(), access: Vec::new(), read_only: true };
     let Decision::Allow(nothing, _) = decide(&request, &Context::default()) else { panic!("not allowed") };
-    assert!(spawn(&nothing, &spec).is_err());
+    assert!(place.try_start(&nothing, Stdin::Closed).await.is_err());
 }
 
 // CUST-02: Tiller dying by SIGKILL takes its children along, also those that left group, session and parent.
@@ -417,9 +419,10 @@ async fn host_that_is_killed() {
     let daemon = format!(
         "setsid bash -c '(setsid bash -c \"trap : TERM; echo one; while :; do sleep 1; done; : {tag}\" &)'"
     );
-    let command = format!("{daemon}; bash -c 'echo two; sleep 1000; : {tag}' & sleep 1000; : {tag}");
+    let command =
+        format!("{daemon}; bash -c 'echo two; sleep 1000; : {tag}' & bash -c 'sleep 1000; : {tag}'");
     let place = Place::new();
-    let child = place.start(&command, Stdin::Closed);
+    let child = place.start(&command, Stdin::Closed).await;
     let output = child.output();
     let shown = async {
         while output.total() < 8 {
@@ -429,4 +432,102 @@ async fn host_that_is_killed() {
         pending::<()>().await;
     };
     child.finish(shown).await;
+}
+
+/// Processes with the text among their variables.
+fn processes_marked(text: &str) -> Vec<i32> {
+    let marked = |pid: &i32| {
+        let vars = fs_err::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        String::from_utf8_lossy(&vars).contains(text)
+    };
+    processes_with("").into_iter().filter(marked).collect()
+}
+
+// CUST-02: also a shell that waits for a script nobody will send any more.
+#[tokio::test]
+async fn death_of_tiller_ends_shells_that_wait() {
+    let tag = Place::new().tag();
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "host_with_a_shell_that_waits", "--nocapture"])
+        .env("HOST_TAG", &tag)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
+    assert!(lines.by_ref().map_while(Result::ok).any(|line| line.contains("a shell waits")));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    while !processes_marked(&format!("WAITER={tag}")).is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "only runs as the victim of the test above"]
+#[expect(clippy::disallowed_methods, reason = "the test above speaks through the environment")]
+async fn host_with_a_shell_that_waits() {
+    let tag = std::env::var("HOST_TAG").unwrap();
+    let mut place = Place::new();
+    place.vars.insert("WAITER".to_owned(), tag.clone());
+    place.run("true").await;
+    while processes_marked(&format!("WAITER={tag}")).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    println!("a shell waits");
+    pending::<()>().await;
+}
+
+// CUST-01: in a process of its own, because it stops every supervisor there is.
+#[test]
+fn what_was_given_up_never_runs() {
+    passes_alone("process_whose_supervisors_are_stopped");
+}
+
+#[tokio::test]
+#[ignore = "only runs in the process that the test above starts"]
+async fn process_whose_supervisors_are_stopped() {
+    let place = Place::new();
+    place.run("true").await;
+    let mut stopped = Vec::new();
+    while stopped.len() < 2 {
+        // One waits with its shell, the other one for an order.
+        stopped = supervisors();
+        tokio::task::yield_now().await;
+    }
+    let signal = |signal: &str, pid: i32| {
+        std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    };
+    stopped.iter().for_each(|pid| signal("-STOP", *pid));
+    let (exit, ..) = place.run("echo ran >> log").await;
+    assert_eq!(exit.status, Status::Code(0));
+    stopped.iter().for_each(|pid| signal("-CONT", *pid));
+    while stopped.iter().any(|pid| supervisors().contains(pid)) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(fs_err::read_to_string(place.path().join("log")).unwrap(), "ran\n");
+}
+
+/// The supervisors of this process: children of its keeper, and of those that were.
+fn supervisors() -> Vec<i32> {
+    let stat = |pid: i32| fs_err::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let is_ours = |stat: &str| {
+        let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
+        parent.is_some_and(|parent: i32| {
+            let (own, keeper) = (std::process::id().to_string(), self::parent(parent));
+            keeper.is_some_and(|keeper| keeper.to_string() == own)
+        })
+    };
+    pids.filter(|pid| {
+        let stat = stat(*pid);
+        stat.contains("(custody)") && !stat.contains(") Z ") && is_ours(&stat)
+    })
+    .collect()
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
 }

@@ -14,7 +14,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
     Captured, Confinement, Level, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
-    spawn_confined,
+    Successor, spawn_confined,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -155,7 +155,7 @@ impl Shells {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(
+    pub async fn start(
         &self,
         permit: &Permit,
         confinement: &Confinement,
@@ -164,8 +164,15 @@ impl Shells {
     ) -> Result<ShellInfo, SandboxError> {
         let Script { command, cwd } = permit.script()?.clone();
         let spool = Spool { dir: spill_dir.to_owned(), start: SpoolStart::AtOnce };
-        let spec = Spawn { call, vars: &self.env.vars, stdin: Stdin::Pipe, spool };
-        let mut child = spawn_confined(permit, &spec, confinement)?;
+        let spec = Spawn {
+            call,
+            vars: &self.env.vars,
+            stdin: Stdin::Pipe,
+            spool,
+            extra: &[],
+            successor: Successor::Unknown,
+        };
+        let mut child = spawn_confined(permit, &spec, confinement).await?;
         let stop = self.end.child_token();
         let stopped = stop.clone().cancelled_owned();
         Ok(self.enter(Running {

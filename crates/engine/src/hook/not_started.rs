@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
-use tiller_sandbox::{Spawn, Spool, SpoolStart, Status, Stdin, spawn};
+use tiller_sandbox::{Spawn, Spool, SpoolStart, Status, Stdin, Successor, spawn};
 
 use super::process::Launch;
 
@@ -113,18 +113,20 @@ async fn is_malformed(launch: &Launch) -> bool {
     let mut vars = BTreeMap::clone(&launch.vars);
     vars.insert(COMMAND_VAR.to_owned(), launch.command.clone());
     let script = Script { command: format!("\"$0\" -n -c \"${COMMAND_VAR}\""), cwd: launch.cwd.clone() };
-    let started = tokio::task::spawn_blocking(move || {
-        let spool = Spool { dir: std::path::PathBuf::new(), start: SpoolStart::Never };
-        let call = CallId::from("hook");
-        let spec = Spawn { call: &call, vars: &vars, stdin: Stdin::Closed, spool };
-        spawn(&Permit::for_users_own_command(script), &spec)
-    });
-    match started.await {
-        Ok(Ok(child)) => {
+    let spec = Spawn {
+        call: &CallId::from("hook"),
+        vars: &vars,
+        stdin: Stdin::Closed,
+        spool: Spool { dir: std::path::PathBuf::new(), start: SpoolStart::Never },
+        extra: &[],
+        successor: Successor::Unknown,
+    };
+    match spawn(&Permit::for_users_own_command(script), &spec).await {
+        Ok(child) => {
             let (exit, _) = child.finish(std::future::pending::<()>()).await;
             matches!(exit.status, Status::Code(1..))
         }
-        _ => false,
+        Err(_) => false,
     }
 }
 

@@ -11,7 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
-use tiller_sandbox::{Captured, Exit, Output, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, spawn};
+use tiller_sandbox::{Captured, Exit, Output, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, spawn};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -71,20 +71,17 @@ impl Launch {
     /// Starts the command. On failure, what it ended with.
     pub(super) async fn start(self) -> Result<Running, Command> {
         let failed = |why: String| Command::without_output(Ended::Failed(why));
-        let launch = self.clone();
-        // Starting waits for the command's supervisor.
-        let started = tokio::task::spawn_blocking(move || {
-            let script = Script { command: launch.command, cwd: launch.cwd };
-            let spool = Spool { dir: PathBuf::new(), start: SpoolStart::Never };
-            let call = CallId::from("hook");
-            let spec = Spawn { call: &call, vars: &launch.vars, stdin: Stdin::Pipe, spool };
-            spawn(&Permit::for_users_own_command(script), &spec)
-        });
-        let mut child = match started.await {
-            Ok(Ok(child)) => child,
-            Ok(Err(error)) => return Err(failed(error.to_string())),
-            Err(error) => return Err(failed(error.to_string())),
+        let script = Script { command: self.command.clone(), cwd: self.cwd.clone() };
+        let spec = Spawn {
+            call: &CallId::from("hook"),
+            vars: &self.vars,
+            stdin: Stdin::Pipe,
+            spool: Spool { dir: PathBuf::new(), start: SpoolStart::Never },
+            extra: &[],
+            successor: Successor::Unknown,
         };
+        let started = spawn(&Permit::for_users_own_command(script), &spec).await;
+        let mut child = started.map_err(|error| failed(error.to_string()))?;
         let output = child.output();
         let stdin = child.take_stdin();
         let input = Arc::clone(&self.input);

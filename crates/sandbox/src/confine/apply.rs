@@ -16,7 +16,7 @@ pub(crate) const LAYERS_FD: RawFd = 9;
 /// The first number for paths that are opened before mounts hide them.
 pub(crate) const FIRST_FD: RawFd = 10;
 /// The last of these numbers.
-pub(crate) const LAST_FD: RawFd = 198;
+pub(crate) const LAST_FD: RawFd = 196;
 
 /// Landlock rules on directory trees.
 const RULE_PATH_BENEATH: c_int = 1;
@@ -56,6 +56,24 @@ impl List {
             call.run(other).map_err(|errno| Failure { step: number, errno })?;
         }
         Ok(())
+    }
+}
+
+impl List {
+    /// Calls `act` with each path on which something is mounted or which has rights of its own.
+    #[expect(unsafe_code, reason = "the image is read through pointers")]
+    pub(crate) fn each_place(self, mut act: impl FnMut(&CStr)) {
+        for index in 0..self.count {
+            // SAFETY: see `new`; the strings are terminated.
+            unsafe {
+                let call = Call { base: self.base, step: *self.steps.add(index) };
+                match call.step.code {
+                    step::MOUNT | step::MASK => act(CStr::from_ptr(call.text(1))),
+                    step::OVERLAY | step::RULE => act(CStr::from_ptr(call.text(0))),
+                    _ => {}
+                }
+            }
+        }
     }
 }
 

@@ -33,16 +33,33 @@ impl Lease {
         &self.0
     }
 
-    /// Makes sure that there is a layer for a directory; gives its name within the set, to which `u` is added for what
-    /// was written and `w` for the kernel's own use.
-    pub(crate) fn layer_for(&self, target: &Path) -> io::Result<String> {
-        let name = label(target);
+    /// Whether it is one of the sets below this directory.
+    pub(crate) fn is_below(&self, dir: &Path) -> bool {
+        self.0.parent() == Some(dir)
+    }
+
+    /// The name of the layer for a directory within the set, to which `u` is added for what was written and `w` for the
+    /// kernel's own use.
+    pub(crate) fn name_for(target: &Path) -> String {
+        label(target)
+    }
+
+    /// Makes sure that there are layers for these directories which can be mounted. Nothing of the set may be mounted.
+    pub(crate) fn make_ready(&self, targets: &[PathBuf]) {
+        for target in targets {
+            if let Err(error) = self.make_layer(target) {
+                tracing::debug!("no layer is kept for {}: {error}", target.display());
+            }
+        }
+    }
+
+    fn make_layer(&self, target: &Path) -> io::Result<()> {
+        let name = Self::name_for(target);
         let mode = fs_err::metadata(target)?.mode() & 0o7777;
         let dir = |end: &str| self.0.join(format!("{name}{end}"));
         make(&dir("u"), mode)?;
         clear(&dir("w"))?;
-        make(&dir("w"), 0o700)?;
-        Ok(name)
+        make(&dir("w"), 0o700)
     }
 }
 
@@ -112,8 +129,8 @@ mod tests {
         let target = dir.path().join("a:b,c_d");
         std::fs::DirBuilder::new().mode(0o750).create(&target).unwrap();
         let lease = Lease::take(&dir.path().join("layers")).unwrap();
-        let name = lease.layer_for(&target).unwrap();
-        assert_eq!(lease.layer_for(&target).unwrap(), name);
+        let name = Lease::name_for(&target);
+        (0..2).for_each(|_| lease.make_ready(std::slice::from_ref(&target)));
         assert!(name.ends_with("a%3ab%2cc%5fd"), "{name}");
         let upper = fs_err::metadata(lease.dir().join(format!("{name}u"))).unwrap();
         assert_eq!(upper.mode() & 0o777, 0o750);

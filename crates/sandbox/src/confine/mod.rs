@@ -3,6 +3,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod filter;
+pub(crate) mod footing;
 pub(crate) mod grants;
 pub(crate) mod kept;
 pub(crate) mod layer;

@@ -14,9 +14,14 @@ pub(crate) struct Mount {
     pub(crate) writable: bool,
 }
 
-/// All mounts, in the order they were made.
-pub(crate) fn all() -> std::io::Result<Vec<Mount>> {
-    Ok(fs_err::read("/proc/self/mountinfo")?.split(|byte| *byte == b'\n').filter_map(parse).collect())
+/// The table of all mounts, as the kernel writes it.
+pub(crate) fn table() -> std::io::Result<Vec<u8>> {
+    fs_err::read("/proc/self/mountinfo")
+}
+
+/// The mounts of a table, in the order they were made.
+pub(crate) fn in_table(table: &[u8]) -> Vec<Mount> {
+    table.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
 /// Reads `id parent device root mountpoint options …`.
@@ -72,7 +77,7 @@ mod tests {
         let line = br"36 35 98:0 /mnt1 /mnt\0402 ro,noatime master:1 - ext3 /dev/root rw,errors=continue";
         assert_eq!(parse(line), Some(Mount { at: PathBuf::from("/mnt 2"), writable: false }));
         assert_eq!(parse(b""), None);
-        assert!(all().unwrap().iter().any(|mount| mount.at == Path::new("/")));
+        assert!(in_table(&table().unwrap()).iter().any(|mount| mount.at == Path::new("/")));
     }
 
     #[test]

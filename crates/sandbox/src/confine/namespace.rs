@@ -68,7 +68,7 @@ fn await_start(go: &OwnedFd) -> Option<i32> {
     Some(i32::from_ne_bytes(number))
 }
 
-/// Waits for the first process to end; kills it if it takes longer than `patience` after the order to end came.
+/// Waits for the first process to end, which is told what to do through the same pipe; kills it if it takes longer than `patience` after the order to end came.
 pub(crate) fn outlive(first: Pid, control: BorrowedFd<'_>, signals: BorrowedFd<'_>, patience: Duration) {
     let mut ordered: Option<Instant> = None;
     loop {
@@ -85,7 +85,7 @@ pub(crate) fn outlive(first: Pid, control: BorrowedFd<'_>, signals: BorrowedFd<'
         let limit = left
             .map(|left| left.max(Duration::from_millis(10)))
             .and_then(|left| Timespec::try_from(left).ok());
-        let mut waits = [PollFd::new(&signals, PollFlags::IN), PollFd::new(&control, PollFlags::IN)];
+        let mut waits = [PollFd::new(&signals, PollFlags::IN), PollFd::new(&control, PollFlags::empty())];
         let watched = if ordered.is_some() { &mut waits[..1] } else { &mut waits[..] };
         _ = poll(watched, limit.as_ref());
         if ordered.is_none() && !waits[1].revents().is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A mount needs something to be mounted on. So that a command cannot make, say, settings where there were none, an
 //! empty directory or a file that says nothing is there while commands run. It stays between commands, so that nobody who
-//! watches the directory around it is woken by each of them, and is removed by [`tidy_up`], or by [`sweep`](super::record::sweep) if Tiller was
+//! watches the directory around it is woken by each of them, and is removed by [`tidy_up`](crate::tidy_up), or by [`sweep`](super::record::sweep) if Tiller was
 //! killed before.
 
 use std::collections::BTreeMap;
@@ -182,9 +182,8 @@ impl Drop for Placeholders {
     }
 }
 
-/// Removes what was made to be mounted on and what no running command needs. Worth calling when no more commands are
-/// expected.
-pub fn tidy_up() {
+/// Removes what was made to be mounted on and what no running command needs.
+pub(crate) fn tidy_up() {
     let mut made = made();
     let idle = made.iter().filter(|(_, placeholder)| placeholder.needed_by == 0);
     let idle: Vec<PathBuf> = idle.map(|(path, _)| path.clone()).collect();

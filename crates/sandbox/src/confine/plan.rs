@@ -6,6 +6,7 @@ use super::filter;
 use super::grants::{self, Grant, grant, right};
 use super::kept::Kept;
 use super::layer::Lease;
+use super::mounts;
 use super::placeholder::Placeholders;
 use super::places::Places;
 use super::step::{Ids, Step, Steps, c_path};
@@ -25,34 +26,43 @@ const HARMLESS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 pub(crate) struct Plan {
     pub(crate) steps: Steps,
     pub(crate) held: Held,
+    /// Directories over which layers of the set that is held are laid.
+    pub(crate) layered: Vec<PathBuf>,
+    /// The mounts that the steps reckon with.
+    pub(crate) mounts: Vec<u8>,
 }
 
 /// What is held while a command runs, and settled when it has ended.
 #[derive(Debug, Default)]
-#[expect(dead_code, reason = "what they do, they do when they are dropped")]
 pub(crate) struct Held {
-    names: Kept,
-    placeholders: Placeholders,
-    layers: Option<Lease>,
+    /// This one and the next do what they do when they are dropped.
+    _names: Kept,
+    _placeholders: Placeholders,
+    pub(crate) layers: Option<Lease>,
 }
 
 impl Held {
-    fn for_workspace(confinement: &Confinement, places: &mut Places) -> Self {
+    fn for_workspace(confinement: &Confinement, places: &mut Places, lease: Option<Lease>) -> Self {
         let placeholders = Placeholders::make(&places.mount_points, confinement.records.as_deref());
         let names = Kept::of(&places.protected);
         places.look_again(confinement);
         // Without a place to keep them there are still layers in memory.
-        let layers = places.layers.as_ref().and_then(|dir| Lease::take(dir).ok());
-        Self { names, placeholders, layers }
+        let layers = places.layers.as_ref().and_then(|dir| match lease {
+            Some(lease) if lease.is_below(dir) => Some(lease),
+            _ => Lease::take(dir).ok(),
+        });
+        Self { _names: names, _placeholders: placeholders, layers }
     }
 }
 
-/// The plan for a confinement by the means of a level, with this version of Landlock.
+/// The plan for a confinement by the means of a level, with this version of Landlock, and with a set of layers that is
+/// taken already if it fits.
 pub(crate) fn plan(
     confinement: &Confinement,
     level: Level,
     abi: u32,
     mut places: Places,
+    lease: Option<Lease>,
 ) -> Result<Plan, SandboxError> {
     if level == Level::None || confinement.profile == Profile::Full {
         return Ok(Plan::default());
@@ -60,11 +70,14 @@ pub(crate) fn plan(
     let mut plan = Plan::default();
     if level == Level::Namespaces {
         if confinement.profile == Profile::Workspace {
-            plan.held = Held::for_workspace(confinement, &mut places);
+            plan.held = Held::for_workspace(confinement, &mut places, lease);
         }
         plan.steps.namespaces = namespaces(confinement);
         plan.steps.outside = vec![ids(Ids::Users)?, ids(Ids::Groups)?];
-        plan.steps.before = view::steps(confinement.profile, &places, plan.held.layers.as_ref())?;
+        plan.mounts = mounts::table()?;
+        let mounts = mounts::in_table(&plan.mounts);
+        (plan.steps.before, plan.layered) =
+            view::steps(confinement.profile, &places, plan.held.layers.as_ref(), mounts)?;
         if confinement.denies_network() {
             plan.steps.before.push(Step::Loopback);
         }

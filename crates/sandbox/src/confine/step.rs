@@ -92,6 +92,14 @@ impl Steps {
         self.outside.iter().chain(&self.before).chain(&self.sealing)
     }
 
+    /// How many paths they make special.
+    pub(crate) fn places(&self) -> usize {
+        let is_place = |step: &&Step| {
+            matches!(step, Step::Mount { .. } | Step::Mask { .. } | Step::Overlay { .. } | Step::Rule { .. })
+        };
+        self.before.iter().filter(is_place).count()
+    }
+
     /// The step with this number, for people.
     pub(crate) fn describe(&self, index: i32) -> String {
         let step = usize::try_from(index).ok().and_then(|index| self.all().nth(index));

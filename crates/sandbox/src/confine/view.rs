@@ -34,13 +34,14 @@ const COVERED: &[&str] = &["/tmp", "/var/tmp", "/run"];
 /// What no layer is laid over.
 const OF_THE_SYSTEM: &[&str] = &["/proc", "/sys", "/dev"];
 
-/// The steps that make the view.
+/// The steps that make the view, and the directories over which kept layers are laid.
 pub(crate) fn steps(
     profile: Profile,
     places: &Places,
     layers: Option<&Lease>,
-) -> Result<Vec<Step>, SandboxError> {
-    let mut view = View { places, layers, mounts: mounts::all()?, steps: Vec::new(), next_fd: FIRST_FD };
+    mounts: Vec<Mount>,
+) -> Result<(Vec<Step>, Vec<PathBuf>), SandboxError> {
+    let mut view = View { places, layers, mounts, steps: Vec::new(), next_fd: FIRST_FD, layered: Vec::new() };
     view.mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
     match profile {
         Profile::ReadOnly => view.throw_away()?,
@@ -48,7 +49,7 @@ pub(crate) fn steps(
     }
     view.mask_denied()?;
     view.steps.push(Step::Close);
-    Ok(view.steps)
+    Ok((view.steps, view.layered))
 }
 
 struct View<'a> {
@@ -58,6 +59,8 @@ struct View<'a> {
     mounts: Vec<Mount>,
     steps: Vec<Step>,
     next_fd: RawFd,
+    /// Where kept layers are laid.
+    layered: Vec<PathBuf>,
 }
 
 /// What is special about a path in a workspace.
@@ -155,7 +158,8 @@ impl View<'_> {
             }
         };
         for (index, (cache, lower)) in caches.iter().zip(lowers).enumerate() {
-            let layer = kept.and_then(|(lease, fd)| Some((fd, lease.layer_for(cache).ok()?)));
+            let layer = kept.map(|(_, fd)| (fd, Lease::name_for(cache)));
+            self.layered.extend(kept.map(|_| cache.clone()));
             self.overlay(cache, *lower, index, layer)?;
         }
         if let Some((lease, _)) = kept {

@@ -279,7 +279,7 @@ async fn signals_to_everyone_stay_inside() {
         ("(kill -9 -1) & wait; echo still here", false),
         ("setsid kill -STOP -1; echo still here", false),
     ] {
-        let child = victim.start(&format!("sleep 1000 & {attack}"), &confinement).unwrap();
+        let child = victim.start(&format!("sleep 1000 & {attack}"), &confinement).await.unwrap();
         let output = child.output();
         // Whoever stops everybody else stops the shell as well, and only a limit ends that.
         let limit = tokio::time::sleep(Duration::from_secs(if shown_at_end { 120 } else { 3 }));
@@ -330,7 +330,7 @@ os.wait()\" survive-$TAG",
     for level in levels() {
         for daemon in daemons {
             let confinement = victim.confinement(Profile::ReadOnly, level);
-            let child = victim.start(&format!("{daemon}; echo up; sleep 1000"), &confinement).unwrap();
+            let child = victim.start(&format!("{daemon}; echo up; sleep 1000"), &confinement).await.unwrap();
             let exit = stop_when_shown(child).await;
             assert_eq!((exit.survivors, victim.harm("")), (0, Vec::new()), "{level:?} {daemon}");
         }

@@ -8,4 +8,5 @@ mod means;
 mod programs;
 mod refusals;
 mod victim;
+mod waiting;
 mod workspace;

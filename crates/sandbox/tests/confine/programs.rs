@@ -8,19 +8,19 @@ use tiller_sandbox::{Confinement, Level, Profile, Status, tidy_up};
 use crate::means::has;
 use crate::victim::{Victim, outside_of_temporary_places};
 
-async fn works(victim: &Victim, confinement: &Confinement, command: &str) {
+pub(crate) async fn works(victim: &Victim, confinement: &Confinement, command: &str) {
     let (exit, shown) = victim.run(command, confinement).await;
     assert_eq!(exit.status, Status::Code(0), "{command}: {shown}");
 }
 
-fn workspace(victim: &Victim, root: &str) -> Confinement {
+pub(crate) fn workspace(victim: &Victim, root: &str) -> Confinement {
     Confinement {
         roots: vec![victim.path(root)],
         ..victim.confinement(Profile::Workspace, Level::Namespaces)
     }
 }
 
-fn outside(victim: &Victim, script: &str) -> String {
+pub(crate) fn outside(victim: &Victim, script: &str) -> String {
     let ran = Command::new("bash")
         .args(["-c", &format!("set -e; {script}")])
         .current_dir(victim.path("project"))
@@ -213,7 +213,7 @@ async fn caches_are_layers_that_the_next_command_finds() {
     let (exit, shown) = victim.run(&format!("touch {}/x", inside.display()), &confinement).await;
     assert_ne!(exit.status, Status::Code(0), "{shown}");
     // Commands at the same time have layers of their own.
-    let first = victim.start("echo first > ~/.cache/f; echo up; sleep 1000", &confinement).unwrap();
+    let first = victim.start("echo first > ~/.cache/f; echo up; sleep 1000", &confinement).await.unwrap();
     let output = first.output();
     let beside = async {
         output.grown().await;

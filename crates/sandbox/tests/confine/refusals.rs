@@ -123,7 +123,7 @@ async fn denied_files_in_hidden_places_do_no_harm() {
 async fn a_failure_to_confine_is_an_error() {
     let mut victim = Victim::new();
     let confinement = victim.confinement(Profile::ReadOnly, Level::None);
-    let error = victim.start("touch $O/ran", &confinement).unwrap_err();
+    let error = victim.start("touch $O/ran", &confinement).await.unwrap_err();
     assert!(error.to_string().contains("cannot be confined"), "{error}");
     assert_eq!(victim.harm(""), [""; 0]);
 }

@@ -15,7 +15,8 @@ use tiller_policy::{Access, Context, Decision, Permit, Request, Script, decide};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
 use tiller_sandbox::{
-    Child, Confinement, Exit, Level, Profile, SandboxError, Spawn, Spool, SpoolStart, Stdin, spawn_confined,
+    Child, Confinement, Exit, Level, Profile, SandboxError, Spawn, Spool, SpoolStart, Stdin, Successor,
+    spawn_confined,
 };
 
 /// Stands in files, memory and environment that must not be seen.
@@ -110,15 +111,23 @@ impl Victim {
         confinement
     }
 
-    pub(crate) fn start(&self, command: &str, confinement: &Confinement) -> Result<Child, SandboxError> {
+    pub(crate) async fn start(
+        &self,
+        command: &str,
+        confinement: &Confinement,
+    ) -> Result<Child, SandboxError> {
         let call = CallId::from("call");
         let spool = Spool { dir: self.path("spool"), start: SpoolStart::WhenFull };
-        let spec = Spawn { call: &call, vars: &self.vars, stdin: Stdin::Closed, spool };
-        spawn_confined(&permit(command, &self.path("project")), &spec, confinement)
+        // So that all but the first command run in a shell that was there before its script.
+        let successor = Successor::Likely;
+        let spec =
+            Spawn { call: &call, vars: &self.vars, stdin: Stdin::Closed, spool, extra: &[], successor };
+        spawn_confined(&permit(command, &self.path("project")), &spec, confinement).await
     }
 
     pub(crate) async fn run(&self, command: &str, confinement: &Confinement) -> (Exit, String) {
-        let child = self.start(command, confinement).unwrap_or_else(|error| panic!("{command}: {error}"));
+        let child =
+            self.start(command, confinement).await.unwrap_or_else(|error| panic!("{command}: {error}"));
         let wanted = if confinement.profile == Profile::Full { Level::None } else { confinement.at_most };
         assert_eq!(child.level(), wanted, "{command}");
         let output = child.output();

@@ -171,7 +171,7 @@ async fn what_does_not_exist_cannot_be_planted_while_the_command_runs() {
         let victim = Victim::new();
         let mut confinement = victim.confinement(Profile::Workspace, level);
         confinement.closed = vec![victim.path("project/conf/deep"), victim.path("nowhere/at/all")];
-        let child = victim.start(PLANT, &confinement).unwrap();
+        let child = victim.start(PLANT, &confinement).await.unwrap();
         let output = child.output();
         let look = async {
             // What it complains about comes before.
@@ -263,8 +263,8 @@ async fn nothing_survives_a_workspace_either() {
         let confinement = victim.confinement(Profile::Workspace, level);
         let daemon =
             "setsid bash -c \"trap '' TERM HUP; while :; do sleep 1; done; : survive-$TAG\" & sleep .1";
-        let ended = finish(victim.start(daemon, &confinement).unwrap()).await;
-        let stopped = victim.start(&format!("{daemon}; echo up; sleep 1000"), &confinement).unwrap();
+        let ended = finish(victim.start(daemon, &confinement).await.unwrap()).await;
+        let stopped = victim.start(&format!("{daemon}; echo up; sleep 1000"), &confinement).await.unwrap();
         let stopped = stop_when_shown(stopped).await;
         tidy_up();
         let alive: Vec<_> = victim.harm("").into_iter().filter(|harm| harm.contains("survivors")).collect();

@@ -1,14 +1,14 @@
 //! Running a command while a call waits for it.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use serde_json::json;
 use tiller_policy::{Permit, Script, is_read_only_command};
-use tiller_sandbox::{Confinement, Output, Profile, Spawn, Spool, SpoolStart, Status, Stdin, spawn_confined};
+use tiller_sandbox::{
+    Confinement, Output, Profile, Spawn, Spool, SpoolStart, Status, Stdin, Successor, spawn_confined,
+};
 
 use super::BashInput;
 use super::clean::clean;
@@ -42,12 +42,19 @@ pub(super) async fn attempt(
     cx: &ToolCx,
 ) -> Result<Attempt, ToolError> {
     let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
-    let vars = variables(cx)?;
-    let spec = Spawn { call: &cx.call, vars: &vars, stdin: Stdin::Closed, spool };
+    let extra = variables(cx)?;
+    let spec = Spawn {
+        call: &cx.call,
+        vars: &cx.env.vars,
+        stdin: Stdin::Closed,
+        spool,
+        extra: &extra,
+        successor: Successor::Likely,
+    };
     // What is changed while planning is thrown away at the command's end, so somebody has to wait for it.
     let attended = (confinement.profile != Profile::ReadOnly).then(|| cx.shells.attend(&cx.call));
     let started = Instant::now();
-    let child = spawn_confined(permit, &spec, confinement)?;
+    let child = spawn_confined(permit, &spec, confinement).await?;
     let (output, level) = (child.output(), child.level());
     let mut end = child.finish(stop(input.limit(), attended.as_ref(), cx)).boxed();
     let (exit, stop) = tokio::select! {
@@ -116,20 +123,21 @@ async fn to_be_moved(attended: Option<&Attended>) -> &Attended {
     }
 }
 
-/// The command's variables. A command that runs unasked because it only looks must not run what the configuration of a
-/// repository names.
-fn variables(cx: &ToolCx) -> Result<Cow<'_, BTreeMap<String, String>>, ToolError> {
+/// The command's own variables. A command that runs unasked because it only looks must not run what the configuration
+/// of a repository names.
+fn variables(cx: &ToolCx) -> Result<Vec<(String, String)>, ToolError> {
     if !is_read_only_command(&cx.permit.script()?.command) {
-        return Ok(Cow::Borrowed(&cx.env.vars));
+        return Ok(Vec::new());
     }
-    let mut vars = BTreeMap::clone(&cx.env.vars);
-    vars.insert("GIT_CONFIG_COUNT".to_owned(), HARMLESS_GIT.len().to_string());
+    let mut vars = vec![
+        ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()),
+        ("GIT_CONFIG_COUNT".to_owned(), HARMLESS_GIT.len().to_string()),
+    ];
     for (at, (key, value)) in HARMLESS_GIT.iter().enumerate() {
-        vars.insert(format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned());
-        vars.insert(format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned());
+        vars.push((format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned()));
+        vars.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
     }
-    vars.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
-    Ok(Cow::Owned(vars))
+    Ok(vars)
 }
 
 /// Tells the front end what a running command prints: at once, then at most every so often.

@@ -112,7 +112,7 @@ async fn start(cx: &ToolCx) -> Result<Done, ToolError> {
             "While planning, commands run to their end: leave run_in_background out, or wait until the plan is approved.",
         ));
     }
-    let shell = cx.shells.start(&cx.permit, &confinement, &cx.call, &cx.view.spill_dir)?;
+    let shell = cx.shells.start(&cx.permit, &confinement, &cx.call, &cx.view.spill_dir).await?;
     let text = format!(
         "Running in the background as {id}. BashOutput with bash_id {id} shows what it prints, KillShell ends it.",
         id = shell.id
