@@ -45,7 +45,7 @@ impl Order {
     /// Two orders with the same signature lead to shells that cannot be told apart, as long as the paths that they name
     /// lead to the same files.
     pub(crate) fn signature(&self) -> Result<Vec<u8>, SandboxError> {
-        let mut signature = self.program.image("", &self.steps)?;
+        let mut signature = self.program.image("", None, &self.steps)?;
         signature.extend_from_slice(&self.mounts);
         Ok(signature)
     }
@@ -81,8 +81,13 @@ pub(crate) struct Launched {
 }
 
 impl Waiting {
-    /// Orders a shell whose processes carry this mark. Does not wait for it.
-    pub(crate) fn order(order: &Order, mark: &str, stdin: Stdin) -> Result<Self, SandboxError> {
+    /// Orders a shell whose processes carry this mark, for a command that is known or not. Does not wait for it.
+    pub(crate) fn order(
+        order: &Order,
+        mark: &str,
+        command: Option<&str>,
+        stdin: Stdin,
+    ) -> Result<Self, SandboxError> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC);
         // Neither end waits: whoever comes second to read what was said finds nothing.
         let (control_end, control) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
@@ -95,7 +100,7 @@ impl Waiting {
         };
         let dir = memfd_create(c"tiller-dir", MemfdFlags::CLOEXEC)?;
         let script: std::fs::File = memfd_create(c"tiller-script", MemfdFlags::CLOEXEC)?.into();
-        let image = in_memory(c"tiller-image", &order.program.image(mark, &order.steps)?)?;
+        let image = in_memory(c"tiller-image", &order.program.image(mark, command, &order.steps)?)?;
         let handed: [&dyn AsFd; FDS] =
             [&stdin_end, &stdout_end, &stderr_end, &control_end, &status_end, &dir, &script, &image];
         let keeper = keeper::order(handed.map(AsFd::as_fd))?;
@@ -276,11 +281,11 @@ impl Heard {
 pub(crate) async fn launch(
     order: &Order,
     mark: &str,
-    script: &[u8],
+    (command, script): (&str, &[u8]),
     stdin: Stdin,
 ) -> Result<Launched, SandboxError> {
     for _ in 0..2 {
-        let waiting = Waiting::order(order, mark, stdin)?;
+        let waiting = Waiting::order(order, mark, Some(command), stdin)?;
         if let Some(launched) = waiting.start(RUN, script, &order.steps).await? {
             return Ok(launched);
         }

@@ -179,7 +179,7 @@ pub async fn spawn_confined(
         lease.make_ready(&order.layered);
     }
     let mark = program::mark(spec.call);
-    let launched = launch(&order, &mark, &text, spec.stdin).await?;
+    let launched = launch(&order, &mark, (&script.command, &text), spec.stdin).await?;
     Child::new(launched, mark, spec, (level, held), successor)
 }
 

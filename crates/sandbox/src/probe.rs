@@ -91,7 +91,7 @@ fn try_namespaces(abi: u32) -> Result<(), SandboxError> {
     let order = Order { program, steps, layered, mounts };
     let text = order.program.script(&script.command, &[])?;
     for _ in 0..2 {
-        if Waiting::order(&order, "probe", Stdin::Closed)?.try_out(&text, &order.steps)?.is_some() {
+        if Waiting::order(&order, "probe", None, Stdin::Closed)?.try_out(&text, &order.steps)?.is_some() {
             return Ok(());
         }
     }

@@ -99,12 +99,21 @@ impl Program {
         })
     }
 
-    /// The program in the form that [`crate::image::Image`] reads; its processes carry the mark.
-    pub(crate) fn image(&self, mark: &str, steps: &Steps) -> Result<Vec<u8>, SandboxError> {
+    /// The program in the form that [`crate::image::Image`] reads; its processes carry the mark. A command that is known
+    /// by then is shown in lists of processes.
+    pub(crate) fn image(
+        &self,
+        mark: &str,
+        shown: Option<&str>,
+        steps: &Steps,
+    ) -> Result<Vec<u8>, SandboxError> {
         let mark = c_string(format!("{MARK_VAR}={mark}").as_bytes())?;
-        let (argc, envc) = (self.argv.len(), self.envp.len() + 1);
+        let shown = shown.map(|command| c_string(command.as_bytes())).transpose()?;
+        let shown: Vec<&CString> = shown.iter().flat_map(|command| [&self.argv[0], command]).collect();
+        let (argc, envc) = (self.argv.len() + shown.len(), self.envp.len() + 1);
         let mut bytes = vec![0; image::table_end(argc, envc)];
-        let strings = [&self.path, &self.cwd].into_iter().chain(&self.argv).chain(&self.envp).chain([&mark]);
+        let argv = self.argv.iter().chain(shown);
+        let strings = [&self.path, &self.cwd].into_iter().chain(argv).chain(&self.envp).chain([&mark]);
         for string in strings {
             bytes.extend_from_slice(string.as_bytes_with_nul());
         }
@@ -125,7 +134,7 @@ impl Kind {
     /// covers `exit` and `set -e`, the last part covers commands that set an exit trap of their own; `exec` leaves no
     /// note, and the directory stays what it was. `eval` keeps a syntax error in the command from swallowing the rest,
     /// and all is one line, because bash loses its way in the line after such an error. Switching tracing off keeps
-    /// these additions out of `set -x` output. The clock starts when the script does.
+    /// these additions out of `set -x` output. The clock starts when the script does, which has no arguments.
     fn waiting(self) -> String {
         let note = format!(r#"set +x; command printf "%s\0" "$PWD" >/dev/fd/{DIR_FD}; }} 2>/dev/null"#);
         let (read, script) = match self {
@@ -141,7 +150,7 @@ impl Kind {
                 format!("\"$(command -p cat /dev/fd/{SCRIPT_FD})\""),
             ),
         };
-        format!("{read}; trap '{{ {note}' EXIT; eval {script}; {{ set -- \"$?\"; {note}; exit \"$1\"")
+        format!("set --; {read}; trap '{{ {note}' EXIT; eval {script}; {{ set -- \"$?\"; {note}; exit \"$1\"")
     }
 }
 
@@ -207,8 +216,9 @@ mod tests {
         let program = Program::shell(Path::new("/"), &vars, &Confinement::full()).unwrap();
         let envp: Vec<_> = program.envp.iter().map(|var| var.to_str().unwrap()).collect();
         assert_eq!(envp, ["A=b", "PWD=/"]);
-        let image = program.image("mark", &Steps::default()).unwrap();
+        let image = program.image("mark", Some("echo x"), &Steps::default()).unwrap();
         assert!(image.windows(17).any(|part| part == b"TILLER_CALL=mark\0"));
+        assert!(image.windows(7).any(|part| part == b"echo x\0"));
     }
 
     #[test]

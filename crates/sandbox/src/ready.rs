@@ -154,7 +154,7 @@ impl Work {
             lease.make_ready(&self.order.layered);
         }
         let mark = mark(&CallId::from("ready"));
-        let waiting = Waiting::order(&self.order, &mark, Stdin::Closed)?;
+        let waiting = Waiting::order(&self.order, &mark, None, Stdin::Closed)?;
         let signature = self.order.signature()?;
         // Dropped if nobody wants it any more.
         _ = self.answer.send(Ready { waiting, mark, signature, lease: self.lease });

@@ -53,6 +53,11 @@ impl Arena {
         ModelServer::builder().validate(false).keep_bodies(false).start()
     }
 
+    /// The home directory of both.
+    pub(super) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     pub(super) fn command(&self, who: Contestant<'_>, directory: Directory, server: &ModelServer) -> Command {
         let dir = match directory {
             Directory::Empty => self.empty.path(),

@@ -10,19 +10,19 @@ use anyhow::{Context, bail};
 /// How a chunked answer ends.
 const END: &[u8] = b"\r\n0\r\n\r\n";
 
-/// `floor once SIZE`: one request and its answer. `floor steps FILE`: a request for each size in the file, with a
-/// command between them.
+/// `floor once SIZE`: one request and its answer. `floor steps FILE COMMAND`: a request for each size in the file, with
+/// the command between them.
 pub(super) fn run(options: &[&str]) -> anyhow::Result<()> {
     let url = std::env::var_os("ANTHROPIC_BASE_URL").and_then(|url| url.into_string().ok());
     let url = url.context("ANTHROPIC_BASE_URL is not set")?;
     let mut client = Client::connect(&url)?;
     match options {
         ["once", size] => client.ask(size.parse()?),
-        ["steps", sizes] => {
+        ["steps", sizes, command] => {
             let sizes = fs_err::read_to_string(sizes)?;
             for (at, size) in sizes.lines().enumerate() {
                 if at > 0 {
-                    Command::new("/bin/sh").args(["-c", "true"]).status()?;
+                    Command::new("/bin/sh").args(["-c", command]).status()?;
                 }
                 client.ask(size.parse()?)?;
             }

@@ -4,8 +4,10 @@
 mod arena;
 mod figure;
 mod floor;
+mod growth;
 mod guard;
 mod sample;
+mod session;
 mod start;
 mod steering;
 mod steps;
@@ -29,10 +31,21 @@ struct Effort {
     marks: &'static [usize],
     /// Long answers.
     streams: usize,
+    /// Of long sessions.
+    length: Length,
 }
 
-const FULL: Effort = Effort { starts: 20, marks: &[10, 100, 300, 1000], streams: 5 };
-const QUICK: Effort = Effort { starts: 7, marks: &[10, 100, 300], streams: 1 };
+/// How long a long session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    /// Long enough to show what grows.
+    Short,
+    /// As long as it gets.
+    Long,
+}
+
+const FULL: Effort = Effort { starts: 20, marks: &[10, 100, 300, 1000], streams: 5, length: Length::Short };
+const QUICK: Effort = Effort { starts: 7, marks: &[10, 100, 300], streams: 1, length: Length::Short };
 
 type Measure = fn(&Arena, &Effort) -> anyhow::Result<Vec<Figure>>;
 
@@ -43,6 +56,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("stream", stream::measure),
     ("guard", guard::measure),
     ("steering", steering::measure),
+    ("growth", growth::measure),
 ];
 
 /// Measures and prints. Timings never fail the chore: they depend on the machine.
@@ -62,7 +76,10 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
         return must_succeed(cargo(root, &[&again, options].concat()));
     }
     must_succeed(cargo(root, &["build", "--quiet", "--release", "--package", "tiller"]))?;
-    let effort = if options.contains(&"--quick") { QUICK } else { FULL };
+    let mut effort = if options.contains(&"--quick") { QUICK } else { FULL };
+    if chosen.iter().any(|group| **group == "growth") {
+        effort.length = Length::Long;
+    }
     let arena = Arena::new(root)?;
     let mut figures = Vec::new();
     for (name, measure) in GROUPS {

@@ -1,17 +1,17 @@
 //! One long session: what a step costs early and late, and how memory grows.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use serde_json::json;
 use tempfile::NamedTempFile;
-use tiller_testkit::{Captured, ModelServer, Reply};
+use tiller_testkit::{ModelServer, Reply};
 
 use super::Effort;
 use super::arena::{Arena, Contestant, Directory, Running, body_size};
 use super::figure::{Figure, Goal, Unit};
-use super::sample::{median, millis};
+use super::session::{Peaks, Session, WINDOW, lock, overheads, peak_memory};
 use super::turns::{Seat, Turns};
 
 const TILLER: &[&str] = &["-p", "go", "--allowedTools", "Bash"];
@@ -20,8 +20,6 @@ const UNCONFINED: &[&str] = &["-p", "go", "--permission-mode", "bypassPermission
 /// Steps that are compared with and without.
 const COMPARED: usize = 60;
 
-/// Steps on each side of a mark whose overheads count for it.
-const WINDOW: usize = 20;
 const OVERHEAD_GOAL: Goal = Goal::RatioAtMost(2.0);
 /// Growth beyond that of the floor, whose body grows as well.
 const FLAT_GOAL: Goal = Goal::RatioAtMost(1.25);
@@ -30,50 +28,64 @@ const MEMORY_GOAL: (usize, Goal) = (300, Goal::AtMost(30.0));
 
 pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figure>> {
     let last = effort.marks.last().copied().unwrap_or_default();
-    let plan = Plan { steps: last + WINDOW + 1, marks: effort.marks };
+    let plan = Plan { steps: last + WINDOW + 1, marks: effort.marks, ..NOTHING };
     let sizes = sizes(arena, plan.steps)?;
     let path = sizes.path().display().to_string();
-    let turns = Turns::default();
-    let (tiller, floor) = std::thread::scope(|scope| {
-        let tiller =
-            scope.spawn(|| run(arena, Contestant::Tiller(TILLER), plan, Some((&turns, Seat::First))));
-        let floor = run(arena, Contestant::Floor(&["steps", &path]), plan, Some((&turns, Seat::Second)));
-        (tiller.join(), floor)
-    });
-    let tiller = tiller.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    let mut figures = figures(&tiller, &floor?, effort.marks);
+    let (tiller, floor) = in_turns(
+        arena,
+        plan,
+        [Contestant::Tiller(TILLER), Contestant::Floor(&["steps", &path, plan.command])],
+    )?;
+    let mut figures = figures(&tiller, &floor, effort.marks);
+    for (name, plan) in OTHERS {
+        let floor = &["steps", path.as_str(), plan.command];
+        let (tiller, floor) = in_turns(arena, *plan, [Contestant::Tiller(TILLER), Contestant::Floor(floor)])?;
+        figures.push(beside(name, &tiller, &floor, Some(OVERHEAD_GOAL)));
+    }
+    let alone = Plan { steps: COMPARED, ..NOTHING };
+    let tiller = run(arena, Contestant::Tiller(TILLER), alone, None)?;
+    let floor = run(arena, Contestant::Floor(&["steps", &path, alone.command]), alone, None)?;
+    figures.push(beside("a step that is answered at once", &tiller, &floor, None));
     figures.push(confinement(arena)?);
     Ok(figures)
 }
 
-/// What a step costs with its command confined, beside one whose command is only in custody.
-fn confinement(arena: &Arena) -> anyhow::Result<Figure> {
-    let plan = Plan { steps: COMPARED, marks: &[] };
+/// Two sessions that take turns, step by step.
+fn in_turns(arena: &Arena, plan: Plan, who: [Contestant<'_>; 2]) -> anyhow::Result<(Session, Session)> {
     let turns = Turns::default();
-    let (confined, free) = std::thread::scope(|scope| {
-        let confined =
-            scope.spawn(|| run(arena, Contestant::Tiller(TILLER), plan, Some((&turns, Seat::First))));
-        let free = run(arena, Contestant::Tiller(UNCONFINED), plan, Some((&turns, Seat::Second)));
-        (confined.join(), free)
+    let [first, second] = who;
+    let (first, second) = std::thread::scope(|scope| {
+        let first = scope.spawn(|| run(arena, first, plan, Some((&turns, Seat::First))));
+        let second = run(arena, second, plan, Some((&turns, Seat::Second)));
+        (first.join(), second)
     });
-    let confined = confined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    Ok(cost_of_confinement(&confined, &free?))
+    let first = first.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok((first, second?))
 }
 
-fn cost_of_confinement(confined: &Session, free: &Session) -> Figure {
+/// What a step costs with its command confined, beside one whose command is only in custody.
+fn confinement(arena: &Arena) -> anyhow::Result<Figure> {
+    let plan = Plan { steps: COMPARED, ..NOTHING };
+    let (confined, free) =
+        in_turns(arena, plan, [Contestant::Tiller(TILLER), Contestant::Tiller(UNCONFINED)])?;
+    Ok(beside("step with its command confined, beside one without", &confined, &free, None))
+}
+
+/// The steps in the middle of two short sessions.
+fn beside(name: &str, tiller: &Session, floor: &Session, goal: Option<Goal>) -> Figure {
     Figure {
-        name: "step with its command confined, beside one without".to_owned(),
+        name: name.to_owned(),
         unit: Unit::Millis,
-        tiller: confined.overhead(COMPARED / 2),
-        floor: free.overhead(COMPARED / 2),
-        goal: None,
+        tiller: tiller.overhead(COMPARED / 2),
+        floor: floor.overhead(COMPARED / 2),
+        goal,
     }
 }
 
 /// The sizes of the floor's bodies: as Tiller's grow in a short session, carried on.
 fn sizes(arena: &Arena, steps: usize) -> anyhow::Result<NamedTempFile> {
     const SHORT: usize = 12;
-    let short = Plan { steps: SHORT, marks: &[] };
+    let short = Plan { steps: SHORT, ..NOTHING };
     let seen = run(arena, Contestant::Tiller(TILLER), short, None)?.sizes;
     let growth = (seen[SHORT] - seen[2]) / (SHORT - 2);
     let list: Vec<String> = (0..=steps).map(|step| (seen[0] + step * growth).to_string()).collect();
@@ -110,35 +122,29 @@ fn figures(tiller: &Session, floor: &Session, marks: &[usize]) -> Vec<Figure> {
     marks.iter().map(overhead).chain([growth]).chain(remembered.map(memory)).collect()
 }
 
-/// What one session showed.
-struct Session {
-    /// Before the request of each step but the first: the time since the end of the answer before it.
-    overheads: Vec<Duration>,
-    /// Of the bodies of requests.
-    sizes: Vec<usize>,
-    /// Peak memory in megabytes when the request of a step arrived.
-    peaks: Vec<(usize, f64)>,
-}
-
-impl Session {
-    /// Around a step, in milliseconds.
-    fn overhead(&self, step: usize) -> f64 {
-        let first = step.saturating_sub(1 + WINDOW);
-        let window = self.overheads.iter().skip(first).take(step + WINDOW - first);
-        millis(median(window.copied()))
-    }
-
-    fn peak(&self, step: usize) -> f64 {
-        self.peaks.iter().find(|(at, _)| *at == step).map_or(f64::NAN, |(_, peak)| *peak)
-    }
-}
-
-/// How long a session is, and where memory is read.
+/// What happens in a session.
 #[derive(Clone, Copy)]
 struct Plan {
     steps: usize,
+    /// Where memory is read.
     marks: &'static [usize],
+    /// What each step runs.
+    command: &'static str,
+    /// How long the model thinks before it answers.
+    thinking: Duration,
 }
+
+/// A session without a step.
+const NOTHING: Plan = Plan { steps: 0, marks: &[], command: "true", thinking: Duration::ZERO };
+
+/// Other kinds of step.
+const OTHERS: &[(&str, Plan)] = &[
+    ("a step that writes a file", Plan { steps: COMPARED, command: "echo text > file", ..NOTHING }),
+    (
+        "a step after a model that thinks for 50 ms",
+        Plan { steps: COMPARED, thinking: Duration::from_millis(50), ..NOTHING },
+    ),
+];
 
 type Place<'a> = Option<(&'a Turns, Seat)>;
 
@@ -169,8 +175,6 @@ fn play(arena: &Arena, who: Contestant<'_>, plan: Plan, place: Place<'_>) -> any
     Ok(Session { overheads: overheads(&requests)?, sizes: requests.iter().map(body_size).collect(), peaks })
 }
 
-type Peaks = Arc<Mutex<Vec<(usize, f64)>>>;
-
 /// Every answer calls for a command, until there were enough. Memory is read while the client waits for its answer.
 fn script(server: &ModelServer, plan: Plan, place: Place<'_>, pid: Arc<Mutex<u32>>) -> Peaks {
     let peaks = Peaks::default();
@@ -187,47 +191,18 @@ fn script(server: &ModelServer, plan: Plan, place: Place<'_>, pid: Arc<Mutex<u32
         if let Some((turns, seat)) = &place {
             turns.next(*seat);
         }
+        std::thread::sleep(plan.thinking);
         if step > plan.steps {
             return Reply::text("Done.");
         }
-        Reply::new().tool("Bash", json!({ "command": "true", "description": "Do nothing" }))
+        Reply::new().tool("Bash", json!({ "command": plan.command, "description": "Do nothing" }))
     });
     peaks
-}
-
-fn overheads(requests: &[Captured]) -> anyhow::Result<Vec<Duration>> {
-    let pairs = requests.windows(2).map(|pair| {
-        let sent = pair[0].sent().context("an answer was not sent to its end")?;
-        Ok(pair[1].arrived().saturating_duration_since(sent))
-    });
-    pairs.collect()
-}
-
-/// The most memory a process has used so far, in megabytes.
-fn peak_memory(pid: u32) -> Option<f64> {
-    let status = fs_err::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    parse_peak(&status)
-}
-
-fn parse_peak(status: &str) -> Option<f64> {
-    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: f64 = kibibytes.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024.0 / 1e6)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_peak_is_read_in_megabytes() {
-        assert_eq!(parse_peak("Name:\tx\nVmHWM:\t   10000 kB\nVmRSS:\t 1 kB\n"), Some(10.24));
-        assert_eq!(parse_peak("Name:\tx\n"), None);
-    }
 
     // KERN-09
     #[test]
@@ -237,17 +212,7 @@ mod tests {
             sizes: Vec::new(),
             peaks: Vec::new(),
         };
-        let figure = cost_of_confinement(&session(5), &session(2));
+        let figure = beside("confined", &session(5), &session(2), None);
         assert_eq!((figure.tiller, figure.floor), (5.0, 2.0));
-    }
-
-    #[test]
-    fn a_mark_stands_for_the_steps_around_it() {
-        let overheads = (1..=100).map(Duration::from_millis).collect();
-        let session = Session { overheads, sizes: Vec::new(), peaks: vec![(3, 7.0)] };
-        assert_eq!(session.overhead(50), 50.0);
-        assert_eq!(session.overhead(5), 13.0);
-        assert_eq!(session.peak(3), 7.0);
-        assert!(session.peak(4).is_nan());
     }
 }
