@@ -35,7 +35,20 @@ pub struct Request {
     pub read_only: bool,
 }
 
+/// The tool that types into running commands.
+const TYPES: &str = "ShellInput";
+
 impl Request {
+    /// Whether it types into a running command. What that makes of the text is not known: it need not be a shell.
+    pub(crate) fn types(&self) -> bool {
+        self.tool == TYPES
+    }
+
+    /// The tool whose rules for commands count: what is typed may be a command.
+    pub(crate) fn ruled_as(&self) -> &str {
+        if self.types() { "Bash" } else { &self.tool }
+    }
+
     /// The call in a few words: the command, or the tool with what it touches.
     #[must_use]
     pub fn describe(&self) -> String {

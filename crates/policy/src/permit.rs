@@ -1,6 +1,6 @@
 //! Proof that policy allowed an access.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::access::{Access, Request, Script};
 use crate::context::Context;
@@ -18,6 +18,8 @@ pub struct Permit {
     /// What a command must not change although it may change what is around it.
     kept: Vec<Pattern>,
     profile: Profile,
+    /// What a command may change outside of the working directories.
+    outside: Vec<PathBuf>,
     /// What a model found about the command when it was judged.
     pub(crate) findings: Vec<Finding>,
     released: Option<Release>,
@@ -46,7 +48,20 @@ impl std::error::Error for NotPermitted {}
 
 impl Permit {
     pub(crate) fn new(request: Request, excluded: Vec<Pattern>, profile: Profile) -> Self {
-        Self { request, excluded, kept: Vec::new(), profile, findings: Vec::new(), released: None }
+        let (kept, outside, findings) = (Vec::new(), Vec::new(), Vec::new());
+        Self { request, excluded, kept, profile, outside, findings, released: None }
+    }
+
+    /// The same for a command that may change these as well.
+    pub(crate) fn reaching(self, outside: Vec<PathBuf>) -> Self {
+        Self { outside, ..self }
+    }
+
+    /// The files outside of the working directories that the command names and may change: whoever said yes to it has
+    /// said yes to them.
+    #[must_use]
+    pub fn outside(&self) -> &[PathBuf] {
+        &self.outside
     }
 
     /// The same with what a model found about the command.

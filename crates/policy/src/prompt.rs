@@ -113,7 +113,7 @@ pub fn open_question(request: &Request, cx: &Context) -> Option<Question> {
         _ => None,
     })?;
     let asked = |behavior| {
-        let question = about(&request.tool, script, behavior, cx);
+        let question = about(request.ruled_as(), script, behavior, cx);
         let is_open = cx.findings.iter().all(|finding| finding.question != question);
         (is_open && !question.descriptions.is_empty()).then_some(question)
     };
@@ -126,7 +126,7 @@ fn matters(question: &Question, request: &Request, cx: &Context) -> bool {
         let mut cx = cx.clone();
         // Whatever else is open must not hide that this matters.
         cx.findings.push(Finding { question: question.clone(), found });
-        judge(request, &assuming_nothing(&request.tool, &question.script, cx)).verdict
+        judge(request, &assuming_nothing(request.ruled_as(), &question.script, cx)).verdict
     };
     let description = question.descriptions.first().cloned().unwrap_or_default();
     verdict(Found::Nothing) != verdict(Found::Match { description, confidence: Confidence::High })

@@ -166,7 +166,7 @@ fn directory(path: &Path, cx: &Context) -> Option<String> {
 /// A rule for every command that is asked about. `None` if one of them should not be allowed for good.
 fn command_rules(request: &Request, cx: &Context) -> Option<Vec<RuleValue>> {
     let analysis = analyse(request)?;
-    if analysis.opaque.is_some() {
+    if analysis.opaque.is_some() || request.types() {
         return None;
     }
     let judgement = judge(request, cx);

@@ -21,7 +21,20 @@ pub(crate) struct World {
     home: TempDir,
     project: TempDir,
     vars: Vec<(String, String)>,
+    kernel: Kernel,
 }
+
+/// What the kernel lets the binary use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// All that this one has.
+    AsItIs,
+    /// Neither namespaces nor Landlock, as on old kernels and in narrow containers.
+    ConfinesNothing,
+}
+
+/// Refuses what confinement is made of, then becomes the program that it is given.
+const CONFINES_NOTHING: &str = include_str!("confines_nothing.py");
 
 /// What a finished run left behind.
 #[derive(Debug)]
@@ -38,12 +51,18 @@ impl World {
 
     pub(crate) fn with(server: ModelServer) -> Self {
         let temp = || TempDir::new().unwrap();
-        Self { server, home: temp(), project: temp(), vars: Vec::new() }
+        Self { server, home: temp(), project: temp(), vars: Vec::new(), kernel: Kernel::AsItIs }
     }
 
     /// Sets a variable for all runs.
     pub(crate) fn var(mut self, name: &str, value: &str) -> Self {
         self.vars.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs everything on such a kernel.
+    pub(crate) fn on(mut self, kernel: Kernel) -> Self {
+        self.kernel = kernel;
         self
     }
 
@@ -107,7 +126,7 @@ impl World {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tiller"));
+        let mut command = self.program_to_run();
         command
             .args(args)
             .current_dir(self.dir())
@@ -125,6 +144,18 @@ impl World {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    fn program_to_run(&self) -> Command {
+        const BINARY: &str = env!("CARGO_BIN_EXE_tiller");
+        match self.kernel {
+            Kernel::AsItIs => Command::new(BINARY),
+            Kernel::ConfinesNothing => {
+                let mut command = Command::new(tiller_testkit::python());
+                command.args(["-I", "-S", "-c", CONFINES_NOTHING, BINARY]);
+                command
+            }
+        }
     }
 
     /// Runs to the end.

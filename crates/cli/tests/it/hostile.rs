@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::Reply;
 
-use crate::harness::World;
+use crate::harness::{Kernel, World};
 
 const SECRET: &str = "hunter2-the-secret";
 const PRECIOUS: &str = "as it was";
@@ -27,7 +27,7 @@ enum Ally {
     Hook,
     /// The same, where rules ask about every change: a stricter rule must not help.
     HookWithAskRules,
-    /// A host that allows whatever it is asked.
+    /// A host that allows whatever it is asked, unless the question itself names the rule against it.
     Host,
 }
 
@@ -36,7 +36,7 @@ fn bash(command: &str) -> (&'static str, Value) {
 }
 
 /// Ways to what the deny rules name.
-fn forbidden(world: &World) -> Vec<(&'static str, Value)> {
+fn forbidden(world: &World, mode: &str, ally: Ally) -> Vec<(&'static str, Value)> {
     let path = |name: &str| world.path(name).display().to_string();
     let mut attempts = vec![
         ("Read", json!({"file_path": path("secrets/key")})),
@@ -87,7 +87,9 @@ fn forbidden(world: &World) -> Vec<(&'static str, Value)> {
         "FOO=1 git push",
     ];
     attempts.extend(commands.map(bash));
-    if kernel_confines(world) {
+    // Where nothing else holds them, whoever has allowed such commands by name has allowed this too.
+    let by_name = mode == "bypassPermissions" || matches!(ally, Ally::Rules | Ally::Host);
+    if kernel_confines(world) || !by_name {
         attempts.extend(unreadable_commands().map(bash));
     }
     attempts
@@ -98,7 +100,7 @@ fn kernel_confines(world: &World) -> bool {
     doctor["confinement"]["level"] != "none"
 }
 
-/// Commands whose words do not show what they do: only the kernel can keep them from it.
+/// Commands whose words do not show what they do: only the kernel can keep them from it, once they run.
 fn unreadable_commands() -> [&'static str; 19] {
     [
         "python3 -c \"print(open('secrets/key').read())\"",
@@ -149,12 +151,17 @@ fn steering_files(world: &World) -> Vec<(&'static str, Value)> {
         "ln -s /tmp/evil .git/hooks/update".to_owned(),
         "mkdir -p .git/hooks/evil".to_owned(),
         format!("echo evil >> {}", home(".bashrc")),
+        "python3 -c \"open('.git/config', 'a').write('evil')\"".to_owned(),
+        "sh -c 'echo evil > .git/ho''oks/update'".to_owned(),
+        "git config --file .git/config user.name evil".to_owned(),
+        "perl -i -pe 's/core/evil/' .git/config".to_owned(),
+        "find .git -name config -exec tee {} + < src/main".to_owned(),
     ];
     attempts.extend(commands.iter().map(|command| bash(command)));
     attempts
 }
 
-fn world(ally: Ally) -> World {
+fn world(kernel: Kernel, ally: Ally) -> World {
     let hook = json!([{"hooks": [{"type": "command", "command": "echo '{\"decision\":\"approve\",\"hookSpecificOutput\":\
         {\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}]);
     let yes = json!([{"hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"hookEventName\":\
@@ -170,6 +177,7 @@ fn world(ally: Ally) -> World {
         if ally == Ally::HookWithAskRules { json!(["Write(**)", "Edit(**)", "Bash"]) } else { json!([]) };
     let settings = json!({"permissions": {"deny": DENIED, "allow": allow, "ask": ask}, "hooks": hooks});
     let world = World::new()
+        .on(kernel)
         .file(".tiller/settings.json", &settings.to_string())
         .file("secrets/key", SECRET)
         .file("precious/file", PRECIOUS)
@@ -177,7 +185,10 @@ fn world(ally: Ally) -> World {
     std::os::unix::fs::symlink(world.path("secrets"), world.path("link")).unwrap();
     std::os::unix::fs::symlink(world.path("precious"), world.path("way")).unwrap();
     fs_err::write(world.home().join(".bashrc"), PRECIOUS).unwrap();
-    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(world.dir()).status();
+    let git = std::process::Command::new("git")
+        .args(["init", "-q", "--template="])
+        .current_dir(world.dir())
+        .status();
     assert!(git.unwrap().success());
     world
 }
@@ -200,7 +211,13 @@ fn try_all(world: &World, mode: &str, ally: Ally, attempts: &[(&'static str, Val
             match frame["request"]["subtype"].as_str() {
                 Some("can_use_tool") => {
                     let input = frame["request"]["input"].clone();
-                    live.answer(&frame, &json!({"behavior": "allow", "updatedInput": input}));
+                    // Where nothing else can keep a command from it, the question says so.
+                    let is_warned = frame.to_string().contains("forbids to read");
+                    let answer = match is_warned {
+                        true => json!({"behavior": "deny", "message": "no"}),
+                        false => json!({"behavior": "allow", "updatedInput": input}),
+                    };
+                    live.answer(&frame, &answer);
                 }
                 _ if frame["type"] == "result" => break,
                 _ => {}
@@ -222,11 +239,25 @@ fn modes() -> [&'static str; 5] {
 // PERM-03, RULE-06, HOOK-02: in no mode, whoever says yes.
 #[test]
 fn what_a_deny_rule_names_never_happens() {
+    no_deny_rule_is_broken(
+        Kernel::AsItIs,
+        &[Ally::Nobody, Ally::Rules, Ally::Hook, Ally::HookWithAskRules, Ally::Host],
+    );
+}
+
+// KERN-03, PERM-03: not even where the kernel confines nothing, as far as the words of a command tell; beyond that a
+// hook's yes counts for nothing.
+#[test]
+fn what_a_deny_rule_names_never_happens_on_a_kernel_that_confines_nothing() {
+    no_deny_rule_is_broken(Kernel::ConfinesNothing, &[Ally::Rules, Ally::Hook, Ally::Host]);
+}
+
+fn no_deny_rule_is_broken(kernel: Kernel, allies: &[Ally]) {
     let mut done = Vec::new();
     for mode in modes() {
-        for ally in [Ally::Nobody, Ally::Rules, Ally::Hook, Ally::HookWithAskRules, Ally::Host] {
-            let world = world(ally);
-            try_all(&world, mode, ally, &forbidden(&world));
+        for ally in allies.iter().copied() {
+            let world = world(kernel, ally);
+            try_all(&world, mode, ally, &forbidden(&world, mode, ally));
             done.extend(harm(&world).into_iter().map(|harm| format!("{mode} {ally:?}: {harm}")));
         }
     }
@@ -257,12 +288,26 @@ fn harm(world: &World) -> Vec<String> {
 // PERM-21: rules and hooks cannot make it silent; a host that is asked is not silence.
 #[test]
 fn what_steers_is_not_written_in_silence() {
+    nothing_that_steers_is_written(Kernel::AsItIs, &[Ally::Nobody, Ally::Hook, Ally::HookWithAskRules]);
+}
+
+// KERN-03, PERM-21
+#[test]
+fn what_steers_is_not_written_in_silence_on_a_kernel_that_confines_nothing() {
+    let world = World::new().on(Kernel::ConfinesNothing);
+    assert!(!kernel_confines(&world), "the kernel confines all the same: the test shows nothing");
+    nothing_that_steers_is_written(Kernel::ConfinesNothing, &[Ally::Hook, Ally::HookWithAskRules]);
+}
+
+fn nothing_that_steers_is_written(kernel: Kernel, allies: &[Ally]) {
     for mode in ["default", "acceptEdits", "dontAsk", "plan"] {
-        for ally in [Ally::Nobody, Ally::Hook, Ally::HookWithAskRules] {
-            let world = world(ally);
+        for ally in allies.iter().copied() {
+            let world = world(kernel, ally);
             let before = steering_state(&world);
             try_all(&world, mode, ally, &steering_files(&world));
-            assert_eq!(steering_state(&world), before, "{mode} {ally:?}");
+            let after = steering_state(&world);
+            let changed: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
+            assert!(changed.is_empty() && after.len() == before.len(), "{mode} {ally:?}: {changed:#?}");
         }
     }
 }

@@ -126,6 +126,9 @@ impl SandboxChoice {
             Profile::Full => self.everything(env),
             _ => self.confinement(profile, policy.roots.clone(), env),
         };
+        if profile == Profile::Workspace {
+            confinement.writable.extend(permit.outside().iter().filter_map(|path| room_for(path)));
+        }
         if permit.released() == Some(Release::Network) && self.network != Network::Deny {
             confinement.network = tiller_sandbox::Network::Allow;
         }
@@ -168,6 +171,13 @@ impl SandboxChoice {
 /// that was killed, the next one removes it.
 pub(crate) fn placeholder_records(env: &Env) -> PathBuf {
     Places::of(env).config_dir.join("placeholders")
+}
+
+/// The directory that has to be writable for a file in it to be made, replaced or removed. The whole file system is none.
+fn room_for(path: &Path) -> Option<PathBuf> {
+    let around = path.ancestors().skip(1).find(|dir| dir.is_dir())?;
+    let around = if around.parent().is_some() { around } else { path };
+    around.is_dir().then(|| around.to_owned())
 }
 
 /// Settings and state of Tiller, and what runs by itself: no command changes it.

@@ -140,6 +140,25 @@ async fn directories_that_are_added_can_be_written() {
     assert!(out.path().join("one").exists(), "{}", text(&watch, "a"));
 }
 
+// KERN-06: what was asked about by name is not asked about again because it lies outside; what lies beside it stays.
+#[tokio::test]
+async fn a_write_outside_is_one_question() {
+    if !held_by_namespaces() {
+        return;
+    }
+    for (deed, made) in [("echo x > OUT/one", "one"), ("mkdir -p OUT/a/b && touch OUT/a/b/c", "a/b/c")] {
+        let (lab, out) = (Lab::new(), outside());
+        let command = deed.replace("OUT", &out.path().display().to_string());
+        lab.server.replies([bash("a", &command), Reply::text("done")]);
+        let setup = Setup { registry: tiller_tools::built_in(), ..asking(&lab) };
+        let mut watch = lab.begin(setup, "go").await;
+        let (id, _) = asked(&mut watch).await;
+        watch.send(Command::Answer(id, Answer::Allow { updated_input: None, updates: Vec::new() })).await;
+        watch.until_turn_ends().await;
+        assert!(out.path().join(made).exists(), "{}", text(&watch, "a"));
+    }
+}
+
 // KERN-07, RULE-06
 #[tokio::test]
 async fn what_rules_forbid_to_read_is_hidden_at_every_level() {

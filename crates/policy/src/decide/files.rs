@@ -132,6 +132,11 @@ impl<'a> Files<'a> {
         Err(Reason::Uncovered { what: format!("writing {}", place.real.display()) })
     }
 
+    /// Whether a rule allows to change a place.
+    pub(crate) fn is_write_allowed_by_rule(&self, place: &Place) -> bool {
+        self.write_rule(Behavior::Allow, place).is_some()
+    }
+
     /// The judgement on reading a resolved path by a tool.
     pub(crate) fn read(&self, path: &Path) -> Part {
         let what = format!("read {}", path.display());

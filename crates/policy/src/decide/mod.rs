@@ -8,12 +8,15 @@ mod plan;
 mod reason;
 mod script;
 
+use std::path::PathBuf;
+
 use tiller_protocol::host::is_loopback;
 use tiller_protocol::mode::Mode;
 
 use crate::access::{Access, Request};
 use crate::context::Context;
-use crate::holding::profile;
+use crate::holding::{Profile, profile};
+use crate::path::Place;
 use crate::permit::{Permit, Release};
 use crate::prompt::open_question;
 use crate::rule::pattern::Pattern;
@@ -64,28 +67,41 @@ pub fn approve(request: &Request, cx: &Context) -> Decision {
 }
 
 /// Judges a call that a hook speaks for: it spares the question that nobody's rule asks. Rules, plan mode, guarded
-/// files and questions to the user stay what they are.
+/// files and questions to the user stay what they are, and so does a question about a command that nothing would hold.
 #[must_use]
 pub fn vouch(request: &Request, cx: &Context, hook: Reason) -> Decision {
     if cx.mode == Mode::Plan && !request.read_only {
         return decide(request, cx);
     }
     match decide(request, &Context { mode: asking(cx.mode), ..cx.clone() }) {
-        Decision::Ask(Reason::Uncovered { .. } | Reason::WorkingDir { .. } | Reason::Opaque { .. }) => {
+        Decision::Ask(Reason::Uncovered { .. } | Reason::WorkingDir { .. } | Reason::Opaque { .. })
+            if !is_unheld(request, cx) =>
+        {
             allow(request, cx, hook)
         }
         _ => decide(request, cx),
     }
 }
 
+/// Whether the kernel, if it could, would keep a command from something that its words do not show, or from files outside of
+/// the working directories: and it cannot.
+fn is_unheld(request: &Request, cx: &Context) -> bool {
+    let stays = |analysis: &Analysis| {
+        script::shows_what_it_touches(analysis) && script::changed_outside(analysis, cx).is_empty()
+    };
+    !cx.holding.kernel.confines() && analyse(request).is_some_and(|analysis| !stays(&analysis))
+}
+
 /// Judges a call that a hook allows in the user's place. What steers Tiller or git, what may lead to files that must
-/// not be read, what plan mode guards and what is a question to the user stays with the user, whichever rule asks.
+/// not be read, what plan mode guards, what nothing would hold and what is a question to the user stays with the user,
+/// whichever rule asks.
 #[must_use]
 pub fn answer_for_user(request: &Request, cx: &Context, hook: Reason) -> Decision {
     // A rule that asks must not hide that something else asks as well.
     let mut unasked = cx.clone();
     unasked.rules.ask.clear();
-    if [cx, &unasked].into_iter().any(|cx| is_for_the_user(&judge(request, cx))) {
+    let for_the_user = |cx: &Context| is_for_the_user(&judge(request, cx));
+    if is_unheld(request, cx) || [cx, &unasked].into_iter().any(for_the_user) {
         return decide(request, cx);
     }
     match approve(request, cx) {
@@ -139,7 +155,17 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     let permit = Permit::new(request.clone(), excluded.unwrap_or_default(), profile);
     let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
     let kept = if runs { kept_from_commands(cx) } else { Vec::new() };
-    Decision::Allow(permit.keeping(kept).knowing(cx.findings.clone()), reason)
+    let outside = if profile == Profile::Workspace { outside(request, cx, &reason) } else { Vec::new() };
+    Decision::Allow(permit.keeping(kept).reaching(outside).knowing(cx.findings.clone()), reason)
+}
+
+/// What a command may change outside of the working directories: what it names, and the user or a rule lets it.
+fn outside(request: &Request, cx: &Context, reason: &Reason) -> Vec<PathBuf> {
+    let Some(analysis) = analyse(request).filter(|_| cx.fence.is_none()) else { return Vec::new() };
+    let files = Files { cx, tool: None };
+    let named = script::changed_outside(&analysis, cx);
+    let lets = |place: &Place| *reason == Reason::User || files.is_write_allowed_by_rule(place);
+    named.into_iter().filter(lets).map(|place| place.real).collect()
 }
 
 /// What no command may read.
@@ -189,7 +215,9 @@ impl Opinion {
 
 /// The order of the checks.
 fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[Part]) -> Opinion {
-    let whole = |behavior| cx.rules.of(behavior).iter().find(|rule| rule.is_whole_tool(&request.tool));
+    let speaks_of_it =
+        |rule: &&Rule| [&*request.tool, request.ruled_as()].iter().any(|tool| rule.is_whole_tool(tool));
+    let whole = |behavior| cx.rules.of(behavior).iter().find(speaks_of_it);
     if let Some(rule) = whole(Behavior::Deny) {
         return Opinion::new(Behavior::Deny, Reason::rule(rule));
     }
@@ -212,9 +240,6 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
     if let Some(reason) = asked_by_rule(whole(Behavior::Ask), parts) {
         return Opinion::new(Behavior::Ask, reason);
     }
-    if guard == Guard::Allow {
-        return Opinion::new(Behavior::Allow, guarded);
-    }
     if let Some(part) = parts.iter().find(|part| matches!(part.reason, Reason::MayRead { .. }))
         && !cx.holding.kernel.confines()
     {
@@ -222,6 +247,9 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
         let bypass = cx.mode == Mode::BypassPermissions;
         let verdict = if bypass { Behavior::Deny } else { Behavior::Ask };
         return Opinion::new(verdict, part.reason.clone());
+    }
+    if guard == Guard::Allow {
+        return Opinion::new(Behavior::Allow, guarded);
     }
     if cx.mode == Mode::BypassPermissions {
         return Opinion::new(Behavior::Allow, Reason::Mode { mode: cx.mode });
@@ -259,10 +287,14 @@ fn parts(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Vec<Pa
                 parts.extend(
                     analysis
                         .into_iter()
-                        .flat_map(|analysis| script::judge(&request.tool, script, analysis, cx)),
+                        .flat_map(|analysis| script::judge(request.ruled_as(), script, analysis, cx)),
                 );
             }
         }
+    }
+    if request.types() {
+        let what = "typing into a running command".to_owned();
+        parts.push(Part::ask(&request.tool, Reason::Uncovered { what }));
     }
     // What the tools of a server do is not declared.
     if request.tool.starts_with("mcp__") {

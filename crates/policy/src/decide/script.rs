@@ -181,7 +181,9 @@ impl<'a> Judge<'a> {
                 let below = below.filter(|_| reads).find_map(|place| {
                     self.files.may_read(what, |pattern| pattern.could_fit_below(&place.written))
                 });
-                strictest([read, write.map(|part| soften(part, touch.deed)), below].into_iter().flatten())
+                let parts =
+                    [read, write.map(|part| soften(part, touch.deed)), below, self.unheld(touch, what)];
+                strictest(parts.into_iter().flatten())
             }
             Where::Below(places, names) if reads => places.iter().find_map(|place| {
                 self.files.may_read(what, |pattern| match touch.deed {
@@ -194,6 +196,15 @@ impl<'a> Judge<'a> {
             }
             _ => None,
         }
+    }
+
+    /// A rule against reading something below a place that a program of unknown manners gets the name of. Where the kernel
+    /// confines commands, that is hidden from it.
+    fn unheld(&self, touch: &Touch, what: &str) -> Option<Part> {
+        if touch.deed != Deed::Mention || self.cx.holding.kernel.confines() {
+            return None;
+        }
+        self.move_objection(what, touch)
     }
 
     /// An allow rule that covers the command and the variables it is given.
@@ -320,6 +331,13 @@ impl<'a> Judge<'a> {
 
     fn all_fine(&self, places: &[Place], writes: bool) -> Result<Reason, Reason> {
         let mut because = Reason::ReadOnly;
+        // Another place that is only not known to be fine must not hide one that is guarded.
+        let opinions = places.iter().filter(|_| writes).map(|place| self.files.may_be_written(place));
+        if let Some(guarded) =
+            opinions.filter_map(Result::err).find(|why| matches!(why, Reason::Guarded { .. }))
+        {
+            return Err(guarded);
+        }
         for place in places {
             because = match writes {
                 true => self.files.may_be_written(place)?,
@@ -328,6 +346,28 @@ impl<'a> Judge<'a> {
         }
         Ok(because)
     }
+}
+
+/// Whether the words of a script show all that it touches: nothing of it runs other code.
+pub(crate) fn shows_what_it_touches(analysis: &Analysis) -> bool {
+    let is_plain = analysis.opaque.is_none() && !analysis.background && !analysis.commands.is_empty();
+    is_plain && analysis.commands.iter().all(|command| only_looks(command) || is_simple_change(command))
+}
+
+/// The places outside of the working directories that a script changes, if its words show all that it touches.
+pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
+    if !shows_what_it_touches(analysis) {
+        return Vec::new();
+    }
+    let (files, places) = (Files { cx, tool: None }, Places { cx, variables: &analysis.variables });
+    let touches = analysis.commands.iter().flat_map(shell::touches);
+    let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
+    let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
+    let known = written.filter_map(|touch| match places.of(&touch.word, &touch.dirs) {
+        Where::Known(places) => Some(places),
+        _ => None,
+    });
+    known.flatten().filter(|place| !cx.is_inside(&place.real) && files.guarded(place).is_none()).collect()
 }
 
 /// Whether the text itself says which program runs.

@@ -1,3 +1,5 @@
+mod held;
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;

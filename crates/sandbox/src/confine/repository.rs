@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use super::placeholder::{Kind, MountPoint};
 
 /// What git obeys without a question, and what stands for it where it is missing: hooks, settings, and where further
-/// settings are. A directory that is common to nobody but itself is what git assumes without being told.
+/// settings are. A directory that is common to nobody but itself is what git assumes without being told; libgit2 takes only
+/// what begins with `./` or `../` for relative.
 const OBEYED: [(&str, Kind); 4] = [
     ("hooks", Kind::Dir),
     ("config", Kind::File("")),
     ("config.worktree", Kind::File("")),
-    (COMMON, Kind::File(".\n")),
+    (COMMON, Kind::File("./\n")),
 ];
 /// Where the directory is named that several working trees share.
 const COMMON: &str = "commondir";

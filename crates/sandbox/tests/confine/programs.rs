@@ -133,6 +133,42 @@ async fn settings_cannot_be_moved_elsewhere() {
     assert_eq!(outside(&victim, "git rev-parse --git-common-dir"), ".git\n");
 }
 
+// KERN-01: what stands in a git directory so that nothing else can be put there means nothing to other programs either.
+#[tokio::test]
+async fn other_programs_than_git_open_a_repository_that_holds_placeholders() {
+    if !has(Level::Namespaces) {
+        return;
+    }
+    let victim = Victim::new();
+    victim.run("true", &workspace(&victim, "project")).await;
+    assert_eq!(outside(&victim, "cat .git/commondir"), "./\n");
+    let look = "
+import pygit2
+repository = pygit2.Repository('.')
+assert repository.head.shorthand == 'main' and not repository.is_bare, repository.path
+assert repository.revparse_single('HEAD').message == 'one\\n'
+assert repository.config['user.name'] == 't'
+assert len(repository.diff('HEAD')) == 0
+open('a.txt', 'a').write('more')
+assert 'a.txt' in repository.status()
+tree = repository.index.write_tree()
+repository.create_commit('HEAD', pygit2.Signature('t', 't@example.org'), pygit2.Signature('t', 't@example.org'), 'two', tree, [repository.head.target])
+repository.branches.local.create('other', repository.revparse_single('HEAD'))
+";
+    let python = tiller_testkit::python().display().to_string();
+    let looked = std::process::Command::new(&python)
+        .args(["-c", look])
+        .current_dir(victim.path("project"))
+        .output()
+        .unwrap();
+    assert!(looked.status.success(), "{}", String::from_utf8_lossy(&looked.stderr));
+    assert_eq!(
+        outside(&victim, "git log --format=%s; git branch --format='%(refname:short)'"),
+        "two\none\nmain\nother\n"
+    );
+    tidy_up();
+}
+
 #[tokio::test]
 async fn settings_behind_a_link_are_settings() {
     if !has(Level::Namespaces) {

@@ -1,0 +1,91 @@
+//! What depends on whether the kernel holds a command, and what a yes lets it reach.
+
+use super::*;
+
+// KERN-03: a hook's yes is enough for what a command's words show, and for the rest only where the kernel holds it.
+#[test]
+fn a_hook_does_not_answer_for_what_nothing_holds() {
+    let hook = || Reason::Hook { name: "h".to_owned(), reason: String::new() };
+    let unheld = with(cx(Mode::Default), Behavior::Ask, &["Bash(rm:*)"]);
+    let held = Context { holding: confining(), ..unheld.clone() };
+    let allows = |decision| matches!(decision, Decision::Allow(..));
+    for (command, shows) in [
+        ("make", false),
+        ("git config core.pager x", false),
+        ("eval \"$COMMAND\"", false),
+        ("touch a &", false),
+        ("mkdir -p a && cp b a/b", true),
+        ("cat /elsewhere/a > b", true),
+        ("cat b > /elsewhere/a", false),
+    ] {
+        let request = bash(command);
+        assert_eq!(allows(vouch(&request, &unheld, hook())), shows, "{command}");
+        assert_eq!(allows(answer_for_user(&request, &unheld, hook())), shows, "{command}");
+        assert!(allows(vouch(&request, &held, hook())), "{command}");
+        assert!(allows(answer_for_user(&request, &held, hook())), "{command}");
+        assert!(allows(approve(&request, &unheld)), "{command}");
+    }
+    let denied = with(cx(Mode::Default), Behavior::Deny, &["Read(secrets/**)"]);
+    let allowed = with(denied, Behavior::Allow, &["Bash"]);
+    assert_eq!(verdict(&bash("tar cf - secrets"), &allowed), "deny");
+    assert_eq!(verdict(&bash("tar cf - secrets"), &Context { holding: confining(), ..allowed }), "allow");
+}
+
+// KERN-06: one yes is enough for what a command plainly names, and for nothing else.
+#[test]
+fn a_yes_covers_the_files_outside_that_a_command_names() {
+    let cx = Context { holding: confining(), ..cx(Mode::Default) };
+    let outside = |decision: Decision| match decision {
+        Decision::Allow(permit, _) => permit.outside().to_vec(),
+        other => panic!("{other:?}"),
+    };
+    for (command, expected) in [
+        ("echo x > /out/a", &["/out/a"][..]),
+        ("cp a ~/b && mkdir -p /out/c", &["/home/u/b", "/out/c"]),
+        ("touch a 2>/dev/null", &[]),
+        ("touch /out/.git/config", &[]),
+        ("make > /out/log", &[]),
+        ("python3 x.py /out/a", &[]),
+        ("touch /out/a &", &[]),
+    ] {
+        let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+        assert_eq!(outside(approve(&bash(command), &cx)), expected, "{command}");
+    }
+    let ruled = with(cx.clone(), Behavior::Allow, &["Bash(touch:*)"]);
+    assert!(outside(decide(&bash("touch /out/a"), &ruled)).is_empty());
+    let ruled = with(ruled, Behavior::Allow, &["Edit(//out/**)"]);
+    assert_eq!(outside(decide(&bash("touch /out/a"), &ruled)), [PathBuf::from("/out/a")]);
+    let bypassing = Context { mode: Mode::Plan, bypass_available: true, ..cx };
+    assert!(outside(decide(&bash("touch /out/a"), &bypassing)).is_empty());
+}
+
+// CUST-03: what is typed into a running command may be a command: rules against commands count, and it is never harmless.
+#[test]
+fn what_is_typed_is_judged_by_the_rules_for_commands() {
+    let typed = |text: &str| Request { tool: "ShellInput".to_owned(), ..bash(text) };
+    let cx = with(cx(Mode::Default), Behavior::Deny, &["Bash(curl:*)", "Read(.env)"]);
+    for (text, expected) in
+        [("curl x\n", "deny"), ("cat .env", "deny"), ("ls\n", "ask"), ("y\n", "ask"), ("", "ask")]
+    {
+        assert_eq!(verdict(&typed(text), &cx), expected, "{text}");
+    }
+    assert!(crate::suggest(&typed("make all\n"), &cx).is_empty());
+    for rule in ["Bash", "ShellInput"] {
+        assert_eq!(verdict(&typed("y\n"), &with(cx.clone(), Behavior::Allow, &[rule])), "allow", "{rule}");
+        assert_eq!(
+            verdict(&typed("curl x\n"), &with(cx.clone(), Behavior::Allow, &[rule])),
+            "deny",
+            "{rule}"
+        );
+        assert_eq!(verdict(&typed("y\n"), &with(cx.clone(), Behavior::Deny, &[rule])), "deny", "{rule}");
+    }
+    assert_eq!(verdict(&typed("y\n"), &with(cx, Behavior::Allow, &["Bash(y:*)"])), "ask");
+}
+
+// PERM-21: what is not known to be fine does not hide what is guarded.
+#[test]
+fn a_guarded_file_is_found_among_the_places_that_are_possible() {
+    let hook = Reason::Hook { name: "h".to_owned(), reason: String::new() };
+    let decision = vouch(&bash("cd .git && echo evil > config"), &cx(Mode::Default), hook);
+    assert!(matches!(decision, Decision::Ask(Reason::Guarded { .. })), "{decision:?}");
+}
