@@ -9,8 +9,8 @@ use tiller_protocol::mode::Mode;
 
 use crate::definition::{
     DEFAULT_AUTO_COMPACT, DEFAULT_AUTO_COMPACT_PCT, DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY,
-    DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE, DEFAULT_VIM, DEFAULT_WAIT_MS,
-    HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings, TerminalTheme,
+    DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE, DEFAULT_SUGGESTIONS, DEFAULT_VIM,
+    DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings, TerminalTheme,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -52,6 +52,8 @@ pub struct Resolved {
     pub ultra_memory_file: Sourced<Option<PathBuf>>,
     /// Whether earlier sessions are told.
     pub session_memory: Sourced<bool>,
+    /// Whether the next message is proposed.
+    pub prompt_suggestions: Sourced<bool>,
     /// What the model is told beside the prompt.
     pub steering: ResolvedSteering,
     /// Whether the model is told of problems that language servers find.
@@ -191,6 +193,7 @@ impl Resolved {
             ultra_memory_file: stack
                 .highest(|s| s.ultra_memory_file.as_ref().map(|file| Some(absolute(file))), None),
             session_memory: stack.highest(|s| s.session_memory, DEFAULT_MEMORY),
+            prompt_suggestions: stack.highest(|s| s.prompt_suggestions, DEFAULT_SUGGESTIONS),
             steering: ResolvedSteering { mute: stack.all(|s| &s.steering.mute) },
             diagnostics: stack.highest(|s| s.diagnostics, DEFAULT_DIAGNOSTICS),
             diagnostics_wait_ms: stack.highest(|s| s.diagnostics_wait_ms, DEFAULT_WAIT_MS),

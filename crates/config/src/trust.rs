@@ -112,11 +112,25 @@ fn extensions_of_project(places: &Places, sources: Sources) -> Vec<Row> {
         .collect()
 }
 
+/// Characters of an agent's prompt that are shown.
+const PROMPT_SHOWN: usize = 300;
+
+/// An agent is shown with the beginning of its prompt as well.
 fn agent_row(agent: AgentDefinition) -> Row {
     let (key, origin) = (format!("agents.{}", agent.name), agent.origin.clone());
     // The same wherever the project lies.
     let agent = AgentDefinition { origin: Origin::layer(Layer::Project), ..agent };
-    described(key, &agent.when_to_use, &agent, origin)
+    let mut row = described(key, &agent.when_to_use, &agent, origin);
+    row.value["prompt"] = beginning(&agent.prompt, PROMPT_SHOWN).into();
+    row
+}
+
+fn beginning(text: &str, characters: usize) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
 }
 
 fn recipe_row(recipe: Recipe) -> Row {

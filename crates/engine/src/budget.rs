@@ -164,11 +164,21 @@ impl Budget {
         model: &ModelInfo,
         input: u64,
     ) -> Result<Reservation, Reached> {
+        self.reserve_for(model, input, model.agent_output()).await
+    }
+
+    /// The same for an answer of at most this many tokens.
+    pub(crate) async fn reserve_for(
+        self: &Arc<Self>,
+        model: &ModelInfo,
+        input: u64,
+        output: u32,
+    ) -> Result<Reservation, Reached> {
         loop {
             let mut released = std::pin::pin!(self.released.notified());
             // From here on no release is missed.
             released.as_mut().enable();
-            match self.attempt(model, input) {
+            match self.attempt(model, input, output) {
                 Attempt::Granted(usd, max_tokens) => {
                     return Ok(Reservation { budget: Arc::clone(self), usd, max_tokens });
                 }
@@ -178,7 +188,7 @@ impl Budget {
         }
     }
 
-    fn attempt(&self, model: &ModelInfo, input: u64) -> Attempt {
+    fn attempt(&self, model: &ModelInfo, input: u64, output: u32) -> Attempt {
         let mut book = self.book();
         if let Some(max) = self.limits.max_time.filter(|max| self.begun.elapsed() >= *max) {
             return Attempt::Reached(Reached::Time { max });
@@ -188,7 +198,7 @@ impl Budget {
         }
         let attempt = match self.limits.max_budget_usd {
             None => Attempt::Granted(0.0, None),
-            Some(max) => book.attempt(max, model, input),
+            Some(max) => book.attempt(max, model, input, output),
         };
         if let Attempt::Granted(usd, _) = attempt {
             book.set_aside += usd;
@@ -203,7 +213,7 @@ impl Budget {
 }
 
 impl Book {
-    fn attempt(&self, max: f64, model: &ModelInfo, input: u64) -> Attempt {
+    fn attempt(&self, max: f64, model: &ModelInfo, input: u64, most: u32) -> Attempt {
         let spent = self.usd;
         let Some(price) = model.price(input).filter(|_| !self.unpriced) else {
             return Attempt::Reached(Reached::Unpriced { max });
@@ -226,7 +236,7 @@ impl Book {
                 _ => Attempt::Wait,
             };
         }
-        let granted = affordable.min((affordable / SHARE).max(GRANTED_OUTPUT)).min(model.agent_output());
+        let granted = affordable.min((affordable / SHARE).max(GRANTED_OUTPUT)).min(most);
         Attempt::Granted(input + f64::from(granted) * output, Some(granted))
     }
 }
@@ -268,7 +278,7 @@ mod tests {
     async fn parallel_requests_never_promise_more_than_there_is() {
         let budget = budget(1.0);
         let mut held = Vec::new();
-        while let Attempt::Granted(..) = budget.attempt(&sonnet(), 10_000) {
+        while let Attempt::Granted(..) = budget.attempt(&sonnet(), 10_000, 20_000) {
             // The attempt has set it aside; the reservation gives it back.
             let set_aside = budget.book().set_aside;
             assert!(set_aside <= 1.0, "{set_aside}");
@@ -284,7 +294,7 @@ mod tests {
         let first = budget.reserve(&sonnet(), 1_000).await.ok().unwrap();
         assert!(first.max_tokens.unwrap() >= LEAST_OUTPUT);
         let mut others = Vec::new();
-        while let Attempt::Granted(usd, max_tokens) = budget.attempt(&sonnet(), 1_000) {
+        while let Attempt::Granted(usd, max_tokens) = budget.attempt(&sonnet(), 1_000, 20_000) {
             others.push(Reservation { budget: Arc::clone(&budget), usd, max_tokens });
         }
         let model = sonnet();

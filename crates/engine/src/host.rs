@@ -7,11 +7,10 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tiller_model::{Completion, Model, ModelError, Request, Thinking, cost};
+use tiller_model::{Completion, Request};
 use tiller_policy::{Permit, Reason, Release};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::SkillUse;
-use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 use tiller_sandbox::Confinement;
 use tiller_tools::{
@@ -20,6 +19,7 @@ use tiller_tools::{
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Delegation;
+use crate::beside::{SIDE_MAX_TOKENS, SideError, small_question, user_message};
 use crate::executor::{Line, News};
 use crate::leave::WayOut;
 use crate::recall::Past;
@@ -32,8 +32,6 @@ const SEARCH_TOOL: &str = "web_search_20260318";
 const MAX_SEARCHES: u32 = 5;
 /// Times a paused search is continued.
 const MAX_PAUSES: usize = 4;
-/// Output limit of side requests.
-const SIDE_MAX_TOKENS: u32 = 4_096;
 
 /// The host of one call.
 pub(crate) struct CallHost {
@@ -164,46 +162,6 @@ impl Host for CallHost {
     }
 }
 
-/// What a small model says, without the code fences that it likes to put around JSON.
-pub(crate) fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
-}
-
-/// Asks the small model one question.
-pub(crate) fn small_question(small_model: &str, prompt: &str) -> Request {
-    Request {
-        model: small_model.to_owned(),
-        messages: vec![user_message(prompt)],
-        max_tokens: Some(SIDE_MAX_TOKENS),
-        thinking: Thinking::Off,
-        ..Request::default()
-    }
-}
-
-/// Makes a request beside the conversation: the answer, and what it cost.
-pub(crate) async fn ask_beside(
-    model: &dyn Model,
-    request: Request,
-) -> Result<(Completion, Response), ModelError> {
-    let info = model.info(&request.model);
-    let answer = model.complete(request).await?;
-    let spent = Response {
-        message_id: answer.message_id.clone(),
-        model: answer.model.clone(),
-        usage: answer.usage,
-        stop_reason: answer.stop_reason.clone(),
-        stop_details: None,
-        cost_usd: cost(&info, &answer.usage),
-        duration_ms: u64::try_from(answer.duration.as_millis()).unwrap_or(u64::MAX),
-        request_id: answer.request_id.clone(),
-        side: true,
-        agent: None,
-    };
-    Ok((answer, spent))
-}
-
 /// A model request beside the conversation; what it costs is told to the session.
 struct Side {
     line: Line,
@@ -211,13 +169,13 @@ struct Side {
 }
 
 impl Side {
-    async fn ask(&self, request: Request) -> Result<Completion, ModelError> {
-        let (answer, spent) = ask_beside(self.services.model.as_ref(), request).await?;
-        self.line.tell(News::Spent(spent));
+    async fn ask(&self, request: Request) -> Result<Completion, SideError> {
+        let (answer, bill) = self.services.beside().ask(request).await?;
+        self.line.tell(News::Spent(bill));
         Ok(answer)
     }
 
-    async fn search(&self, search: WebSearchRequest) -> Result<Value, ModelError> {
+    async fn search(&self, search: WebSearchRequest) -> Result<Value, SideError> {
         let mut tool = json!({"type": SEARCH_TOOL, "name": "web_search", "max_uses": MAX_SEARCHES});
         if !search.allowed_domains.is_empty() {
             tool["allowed_domains"] = json!(search.allowed_domains);
@@ -249,10 +207,6 @@ impl Side {
     }
 }
 
-pub(crate) fn user_message(text: &str) -> Bytes {
-    Bytes::from(json!({"role": "user", "content": [{"type": "text", "text": text}]}).to_string())
-}
-
 /// The hits and the summary of a search, without the provider's encrypted parts.
 fn findings(blocks: &[Value]) -> Value {
     let hits = blocks
@@ -269,9 +223,9 @@ fn findings(blocks: &[Value]) -> Value {
     json!({"results": hits.collect::<Vec<_>>(), "errors": errors.collect::<Vec<_>>(), "summary": summary.trim()})
 }
 
-fn search_error(error: &ModelError) -> String {
-    match error.status() {
-        Some(400 | 404 | 501) => format!(
+fn search_error(error: &SideError) -> String {
+    match error {
+        SideError::Model(refused) if matches!(refused.status(), Some(400 | 404 | 501)) => format!(
             "This endpoint offers no web search ({error}). Work without it, or ask the user for the information."
         ),
         _ => format!("The search failed: {error}"),

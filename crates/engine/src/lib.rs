@@ -5,6 +5,7 @@
 
 mod agent;
 mod archive;
+mod beside;
 mod budget;
 mod cache_watch;
 mod confinement;

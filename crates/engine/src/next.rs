@@ -18,6 +18,10 @@ pub(crate) enum Abort {
 const MAX_CONTINUATIONS: u32 = 3;
 /// Times a paused answer is resumed in one turn.
 const MAX_PAUSES: u32 = 20;
+/// Times a result may be missing or not fit: once it is asked for again.
+const MAX_FORM_TRIES: u32 = 2;
+const NO_RESULT: &str =
+    "the model did not hand over a result that fits the schema, although it was asked again";
 
 /// What is known when a step has settled.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +42,35 @@ pub(crate) struct Facts {
     pub(crate) hook_stop: Option<String>,
     /// A plan was handed over that nobody can approve now.
     pub(crate) handed_over: Option<HandedOver>,
+    /// Whether the result was handed over in the form that was asked for.
+    pub(crate) form: Form,
     /// Whether the Stop hooks were heard about this end.
     pub(crate) stop_hooks: StopHooks,
+}
+
+/// What has become of a result that has to have a form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// None was asked for.
+    #[default]
+    NotAsked,
+    /// It is handed over.
+    Given,
+    /// It is not there yet. So often it did not fit, or the model wanted to end without it.
+    Missing {
+        /// How often.
+        tries: u32,
+    },
+}
+
+impl Form {
+    /// Once more it was not there.
+    pub(crate) fn tried(self) -> Self {
+        match self {
+            Self::Missing { tries } => Self::Missing { tries: tries + 1 },
+            settled => settled,
+        }
+    }
 }
 
 /// Whether the Stop hooks were heard.
@@ -65,6 +96,8 @@ pub(crate) enum Next {
     MakeRoom,
     /// Hear the Stop hooks: the model is done.
     StopHooks,
+    /// Ask the model to hand its result over in the form that was asked for.
+    AskForResult,
     /// Deliver what the user sent meanwhile, and ask the model again.
     DeliverSteering,
     /// The turn is over.
@@ -90,6 +123,15 @@ pub(crate) fn next(facts: &Facts) -> Next {
             StopHooks::Passed => Next::End(Outcome::PlanHandedOver { plan, path }, None),
         };
     }
+    if facts.form == Form::Given && !facts.steering_waits {
+        return match facts.stop_hooks {
+            StopHooks::Due => Next::StopHooks,
+            StopHooks::Passed => Next::End(Outcome::Success, None),
+        };
+    }
+    if matches!(facts.form, Form::Missing { tries: MAX_FORM_TRIES.. }) {
+        return Next::End(Outcome::Unstructured { message: NO_RESULT.to_owned() }, None);
+    }
     match facts.stop {
         Some(StopReason::ContextWindowExceeded) if facts.continuations < MAX_CONTINUATIONS => Next::MakeRoom,
         Some(StopReason::ContextWindowExceeded) => {
@@ -102,6 +144,7 @@ pub(crate) fn next(facts: &Facts) -> Next {
         Some(StopReason::MaxTokens) if facts.continuations < MAX_CONTINUATIONS => Next::ContinueCut,
         _ if facts.stop_hooks == StopHooks::Due => Next::StopHooks,
         _ if facts.steering_waits => Next::DeliverSteering,
+        _ if matches!(facts.form, Form::Missing { .. }) => Next::AskForResult,
         _ => Next::End(Outcome::Success, None),
     }
 }

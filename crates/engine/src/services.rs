@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::agent::Agents;
 use crate::archive::Archive;
+use crate::beside::Beside;
 use crate::budget::Budget;
 use crate::confinement::Confiner;
 use crate::executor::{Asked, Classifier};
@@ -85,6 +86,11 @@ impl Services {
     pub(crate) fn tell(&self, event: Event) {
         // A front end that went away no longer needs to be told.
         let _ = self.events.send(event);
+    }
+
+    /// The way to a model beside the conversation.
+    pub(crate) fn beside(&self) -> Beside {
+        Beside { model: Arc::clone(&self.model), budget: Arc::clone(&self.budget) }
     }
 
     /// Who asks, if it is not the main agent.

@@ -19,6 +19,7 @@ pub(crate) enum Telemetry<'a> {
     PlanExit { length: usize, outcome: &'a str },
     ResponseKeyword,
     SteeringAnswered { count: usize },
+    SuggestionSuppressed { reason: &'a str },
     AttachmentCompute(&'a Measurement),
     AutoCompactSucceeded { original_count: usize, compacted_count: usize, marker: &'a Compacted },
     PostAutocompactTurn { turn: Uuid, counter: u32 },
@@ -65,6 +66,9 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
         }
         Telemetry::SteeringAnswered { count } => {
             event!("tiller_steering_answered", count = count);
+        }
+        Telemetry::SuggestionSuppressed { reason } => {
+            event!("tiller_prompt_suggestion_suppressed", reason = reason);
         }
         Telemetry::AttachmentCompute(measured) => {
             let (label, duration_ms) = (measured.label, measured.duration.as_millis());

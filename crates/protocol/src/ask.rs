@@ -127,7 +127,7 @@ pub struct PlanAsk {
     pub call: CallId,
     /// The plan, as it stands in its file.
     pub plan: String,
-    /// The file; what it holds when the answer is given is what gets approved.
+    /// The file it stands in.
     pub path: PathBuf,
     /// Kinds of commands that the plan will need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,6 +166,9 @@ pub enum Answer {
     Plan {
         /// The mode in which it is carried out: one of those that were offered.
         mode: Mode,
+        /// The plan that the user has seen, or what they have made of it. If its file holds something else by then, the
+        /// question is put again.
+        plan: String,
     },
     /// No.
     Refuse {

@@ -250,6 +250,8 @@ pub enum Event {
     },
     /// What going back has changed, or would change.
     Rewind(Box<RewindReport>),
+    /// What the user may want to say next.
+    Suggestion(String),
     /// A command could not be carried out.
     Rejected(String),
     /// Nothing is running and nothing is queued.

@@ -491,6 +491,11 @@ pub enum Outcome {
         /// The hook's reason.
         message: String,
     },
+    /// The model did not hand its result over in the form that was asked for.
+    Unstructured {
+        /// What was missing.
+        message: String,
+    },
     /// The provider declined to answer.
     Refused {
         /// The provider's explanation.

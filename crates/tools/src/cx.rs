@@ -195,6 +195,8 @@ pub enum Delegated {
     Finished(AgentReport),
     /// It works in the background, under this id.
     Started(String),
+    /// The user did not want to wait for it: it goes on in the background, under this id.
+    Moved(String),
 }
 
 /// How a sub-agent ended.

@@ -39,8 +39,10 @@ mod bash_output;
 mod bound;
 mod kill_shell;
 mod recall;
+mod shell_input;
 mod shells;
 mod skill;
+mod structured_output;
 mod task;
 mod task_output;
 pub mod todo_file;
@@ -74,8 +76,10 @@ pub use bash_output::{BashOutput, BashOutputInput};
 pub use bound::bound;
 pub use kill_shell::{KillShell, KillShellInput};
 pub use recall::{Recall, RecallInput};
+pub use shell_input::{ShellInput, ShellInputInput};
 pub use shells::{ShellError, ShellInfo, ShellState, Shells};
 pub use skill::{Skill, SkillInput, SkillLine};
+pub use structured_output::{StructuredOutput, StructuredOutputInput};
 pub use task::{AgentLine, Task, TaskInput};
 pub use task_output::{TaskOutput, TaskOutputInput};
 pub use todo_write::{TodoWrite, TodoWriteInput};
@@ -91,7 +95,7 @@ pub fn file_tools(registry: Registry) -> Registry {
 /// Adds the tools for commands.
 #[must_use]
 pub fn shell_tools(registry: Registry) -> Registry {
-    registry.with(Bash).with(BashOutput).with(KillShell)
+    registry.with(Bash).with(BashOutput).with(ShellInput).with(KillShell)
 }
 
 /// Adds the tools for the web.

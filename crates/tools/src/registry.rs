@@ -163,7 +163,8 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn spec(&self) -> Spec {
         let Description { summary, prompt, examples } = self.0.describe();
-        let mut definition = json!({"name": T::NAME, "description": prompt, "input_schema": schema::<T>()});
+        let schema = self.0.input_schema().unwrap_or_else(schema::<T>);
+        let mut definition = json!({"name": T::NAME, "description": prompt, "input_schema": schema});
         if !examples.is_empty() {
             definition["input_examples"] = Value::Array(examples);
         }

@@ -13,8 +13,8 @@ use tiller_policy::{Permit, Script};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Captured, Confinement, Level, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
-    Successor, spawn_confined,
+    Captured, Confinement, Level, Output, Profile, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin,
+    StdinPipe, Successor, spawn_confined,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -127,8 +127,14 @@ pub enum ShellError {
     #[error("There is no background command {0}.")]
     Unknown(String),
     /// It does not read any more.
-    #[error("{0} does not read its input any more.")]
+    #[error("{0} does not read its input.")]
     Deaf(String),
+    /// A command that is started now would be held more strictly.
+    #[error(
+        "{0} may do more than a command that would be started now, so nothing is typed into it. Start another one, or let \
+         the user do it."
+    )]
+    Freer(String),
 }
 
 impl std::fmt::Debug for Shells {
@@ -281,6 +287,28 @@ impl Shells {
         tokio::select! {
             written = writing => written.map_err(|_| deaf()),
             () = shell.ended.cancelled() => Err(deaf()),
+        }
+    }
+
+    /// Writes to a command's standard input, unless the command is held less strictly than this.
+    ///
+    /// # Errors
+    /// When there is no such command, it does not read, or it may do more.
+    pub async fn type_into(&self, id: &str, bytes: &[u8], now: &Confinement) -> Result<(), ShellError> {
+        let shell = self.find(id).ok_or_else(|| ShellError::Unknown(id.to_owned()))?;
+        let held = &shell.held.confinement;
+        let reaches = |root: &PathBuf| now.roots.iter().any(|allowed| root.starts_with(allowed));
+        let is_freer = held.profile > now.profile || !held.roots.iter().all(reaches);
+        if is_freer && now.profile != Profile::Full {
+            return Err(ShellError::Freer(id.to_owned()));
+        }
+        self.write(id, bytes).await
+    }
+
+    /// Lets a command find the end of its standard input.
+    pub async fn end_input(&self, id: &str) {
+        if let Some(shell) = self.find(id) {
+            shell.stdin.lock().await.take();
         }
     }
 

@@ -23,6 +23,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What the model and the user are told about the tool.
     fn describe(&self) -> Description;
 
+    /// The schema of the input, if it is known only at run time.
+    fn input_schema(&self) -> Option<Value> {
+        None
+    }
+
     /// Whether this call may run beside other such calls.
     fn parallel(&self, _input: &Self::Input) -> bool {
         false

@@ -13,7 +13,8 @@ fn conveys(text: &str, points: &[&str]) {
 }
 
 /// Nothing that changes files may be had by those who only look.
-const READ_ONLY: [&str; 6] = ["Task", "ExitPlanMode", "Edit", "Write", "NotebookEdit", "KillShell"];
+const READ_ONLY: [&str; 7] =
+    ["Task", "ExitPlanMode", "Edit", "Write", "NotebookEdit", "ShellInput", "KillShell"];
 
 const OFF_LIMITS: [&str; 9] = [
     "READ-ONLY",

@@ -30,6 +30,7 @@ pub(crate) const DEFAULT_AUTO_COMPACT_PCT: u64 = 85;
 pub(crate) const DEFAULT_MASK: bool = true;
 pub(crate) const DEFAULT_STYLE: &str = "default";
 pub(crate) const DEFAULT_MEMORY: bool = false;
+pub(crate) const DEFAULT_SUGGESTIONS: bool = false;
 
 /// What one settings file says. Absent means not said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +86,10 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_MEMORY))]
     pub session_memory: Option<bool>,
+    /// Whether what you may want to say next is proposed after a turn; the small model is asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_SUGGESTIONS))]
+    pub prompt_suggestions: Option<bool>,
     /// What the model is told beside the prompt.
     pub steering: Steering,
     /// Whether the model is told of problems that language servers find in files it has changed.

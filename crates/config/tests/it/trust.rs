@@ -133,6 +133,7 @@ fn agents_of_a_project_lead_to_the_question_and_do_so_again_when_they_change() {
     let shown: Vec<(&str, Danger)> =
         asked.concerns.iter().map(|concern| (concern.row.key.as_str(), concern.danger)).collect();
     assert_eq!(shown, [("agents.reviewer", Danger::Runs)]);
+    assert_eq!(asked.concerns[0].row.value["prompt"], "You review.");
     asked.confirm(&world.path("home/.tiller")).unwrap();
     assert_eq!(question(&world).unwrap(), None);
     world.write(file, &agent.replace("You review.", "You do as I say."));

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
 use tiller_protocol::command::{AgentInfo, BackgroundTask, TaskKind, TaskState};
-use tiller_protocol::id::AgentId;
+use tiller_protocol::id::{AgentId, CallId};
 use tiller_tools::AgentState;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +20,8 @@ pub(crate) struct Known {
     pub(crate) words: String,
     /// Stops it.
     pub(crate) stop: CancellationToken,
+    /// Fires when its caller shall wait no longer.
+    pub(crate) moved: CancellationToken,
     /// Fires when it has ended.
     pub(crate) ended: CancellationToken,
 }
@@ -59,16 +61,32 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Notes an agent that begins. False if it is at work already.
-    pub(crate) fn begin(&self, info: AgentInfo, stop: CancellationToken) -> bool {
+    /// Notes an agent that begins, unless it is at work already.
+    pub(crate) fn begin(&self, info: AgentInfo, stop: CancellationToken) -> Option<Known> {
         let mut agents = self.lock();
         if agents.get(&info.id).is_some_and(|known| known.state == TaskState::Running) {
-            return false;
+            return None;
         }
-        let (state, words, ended) = (TaskState::Running, String::new(), CancellationToken::new());
+        let (state, words) = (TaskState::Running, String::new());
+        let (moved, ended) = (CancellationToken::new(), CancellationToken::new());
         agents.shift_remove(&info.id);
-        agents.insert(info.id.clone(), Known { info, state, words, stop, ended });
-        true
+        let known = Known { info, state, words, stop, moved, ended };
+        agents.insert(known.info.id.clone(), known.clone());
+        Some(known)
+    }
+
+    /// Lets the call that waits for an agent wait no longer. False if none waits.
+    pub(crate) fn move_to_background(&self, call: &CallId) -> bool {
+        let waits = |known: &&Known| known.info.call == *call && !known.info.background;
+        self.lock().values().find(waits).inspect(|known| known.moved.cancel()).is_some()
+    }
+
+    /// Notes that an agent works in the background from now on. Nothing if it has ended.
+    pub(crate) fn leave_alone(&self, id: &AgentId) -> Option<Known> {
+        let mut agents = self.lock();
+        let known = agents.get_mut(id).filter(|known| known.state == TaskState::Running)?;
+        known.info.background = true;
+        Some(known.clone())
     }
 
     /// Notes that an agent has ended.
@@ -130,12 +148,12 @@ mod tests {
     #[test]
     fn an_agent_at_work_cannot_begin_again() {
         let book = Book::default();
-        assert!(book.begin(info("a1", true), CancellationToken::new()));
-        assert!(!book.begin(info("a1", true), CancellationToken::new()));
+        assert!(book.begin(info("a1", true), CancellationToken::new()).is_some());
+        assert!(book.begin(info("a1", true), CancellationToken::new()).is_none());
         let ended = book.end(&"a1".into(), TaskState::Completed, "found it".to_owned()).unwrap();
         assert!(ended.ended.is_cancelled());
         assert_eq!(book.get("a1").unwrap().words, "found it");
-        assert!(book.begin(info("a1", false), CancellationToken::new()));
+        assert!(book.begin(info("a1", false), CancellationToken::new()).is_some());
         assert!(book.in_background().is_empty());
     }
 

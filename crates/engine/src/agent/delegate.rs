@@ -11,10 +11,12 @@ use tiller_protocol::command::{AgentInfo, Event, TaskState};
 use tiller_protocol::entry::Outcome;
 use tiller_protocol::id::{AgentId, CallId};
 use tiller_protocol::mode::Mode;
-use tiller_tools::{AgentOrder, AgentReport, Delegated};
+use tiller_tools::{AgentOrder, AgentReport, Delegated, StructuredOutput, Tool};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+use super::book::Known;
 use super::{Agents, Worktree};
 use crate::hook::Agent;
 use crate::policy::resolved;
@@ -51,17 +53,36 @@ impl Delegation {
     pub(crate) async fn run(self, order: AgentOrder) -> Result<Delegated, String> {
         let ready = self.prepare(order).await?;
         let agents = Arc::clone(&self.agents);
-        if !agents.book.begin(ready.info.clone(), ready.services.ended.clone()) {
+        let Some(known) = agents.book.begin(ready.info.clone(), ready.services.ended.clone()) else {
             return Err(format!("The agent {} is still at work; wait for its report.", ready.info.id));
-        }
-        let (id, background) = (ready.info.id.clone(), ready.info.background);
-        if !background {
-            return Ok(Delegated::Finished(ready.work().await));
-        }
+        };
         self.services.tell(Event::AgentStarted(ready.info.clone()));
-        agents.announce(&self.services, &id);
-        self.services.tasks.spawn(ready.work());
-        Ok(Delegated::Started(id.to_string()))
+        let id = ready.info.id.clone();
+        if known.info.background {
+            agents.announce(&self.services, &id);
+            self.services.tasks.spawn(ready.work());
+            return Ok(Delegated::Started(id.to_string()));
+        }
+        let work = self.services.tasks.spawn(ready.work());
+        self.attend(known, work).await
+    }
+
+    /// Waits for an agent, which goes on without its caller only if the user wants that.
+    async fn attend(self, known: Known, mut work: JoinHandle<AgentReport>) -> Result<Delegated, String> {
+        let with_the_call = known.stop.clone().drop_guard();
+        tokio::select! {
+            biased;
+            report = &mut work => return finished(report),
+            () = self.cancel.cancelled() => known.stop.cancel(),
+            () = known.moved.cancelled() => {
+                if let Some(known) = self.agents.book.leave_alone(&known.info.id) {
+                    with_the_call.disarm();
+                    self.services.tell(Event::TaskChanged(known.task()));
+                    return Ok(Delegated::Moved(known.info.id.to_string()));
+                }
+            }
+        }
+        finished(work.await)
     }
 
     async fn prepare(&self, order: AgentOrder) -> Result<Ready, String> {
@@ -80,7 +101,7 @@ impl Delegation {
         // What an agent may do follows from what it was made as, not from what the call says it is.
         let definition = agents.find(resumed.as_deref().unwrap_or(&order.kind))?.clone();
         let worktree = self.worktree(&definition, &id).await?;
-        let services = self.services_of(&definition, &id, worktree.as_ref(), order.background);
+        let services = self.services_of(&definition, &id, worktree.as_ref());
         let model = self.model(&definition, order.model.as_deref());
         let info = AgentInfo {
             id,
@@ -132,7 +153,6 @@ impl Delegation {
         definition: &AgentDefinition,
         id: &AgentId,
         worktree: Option<&Worktree>,
-        background: bool,
     ) -> Services {
         let mut services = self.services.clone();
         let fence = worktree.map(|worktree| worktree.path.clone());
@@ -140,7 +160,9 @@ impl Delegation {
         let may_delegate = services.depth < self.agents.limits.depth;
         services.registry = services
             .registry
-            .filtered(|tool| definition.allows(tool) && (may_delegate || !DELEGATING.contains(&tool)));
+            .filtered(|tool| definition.allows(tool) && (may_delegate || !DELEGATING.contains(&tool)))
+            // The result of the run is the main agent's to hand over.
+            .filtered(|tool| tool != StructuredOutput::NAME);
         services.policy = services.policy.of_agent(id.clone(), fence.clone());
         services.agent = Some(Agent { id: id.clone(), kind: definition.name.clone() });
         services.editors = None;
@@ -149,10 +171,7 @@ impl Delegation {
             // Servers that know the project do not know the copy.
             services.languages = None;
         }
-        services.ended = match background {
-            true => self.services.session_ended.child_token(),
-            false => self.cancel.child_token(),
-        };
+        services.ended = self.services.session_ended.child_token();
         services
     }
 }
@@ -164,9 +183,6 @@ impl Ready {
     /// Works to the end and tells of it.
     async fn work(self) -> AgentReport {
         let Self { agents, info, commission, worktree, services } = self;
-        if !info.background {
-            services.tell(Event::AgentStarted(info.clone()));
-        }
         let started = tokio::time::Instant::now();
         let slot = tokio::select! {
             slot = agents.slot(&services) => slot,
@@ -190,17 +206,22 @@ impl Ready {
             Outcome::Interrupted => TaskState::Stopped,
             _ => TaskState::Failed,
         };
-        agents.book.end(&info.id, state, report.text.clone());
+        let known = agents.book.end(&info.id, state, report.text.clone());
         let outcome =
             if state == TaskState::Completed { Ok(finished.words) } else { Err(report.text.clone()) };
         services.tell(Event::AgentEnded { id: info.id.clone(), spent: finished.spent, outcome });
-        if info.background {
-            agents.announce(&services, &info.id);
+        // It may have been moved there meanwhile.
+        if let Some(known) = known.filter(|known| known.info.background) {
+            services.tell(Event::TaskChanged(known.task()));
             // The session may be over; then nobody waits for it.
             let _ = services.asides.send(Aside::TaskEnded);
         }
         report
     }
+}
+
+fn finished(report: Result<AgentReport, JoinError>) -> Result<Delegated, String> {
+    report.map(Delegated::Finished).map_err(|error| format!("The agent is lost: {error}"))
 }
 
 /// What the caller is told.
@@ -245,7 +266,9 @@ fn trouble(outcome: &Outcome) -> Option<String> {
         Outcome::MaxBudget => "The agent stopped: the spending limit of the session is reached.".to_owned(),
         Outcome::MaxTokens => "The agent stopped: the token limit of the session is reached.".to_owned(),
         Outcome::MaxTime => "The agent stopped: the time limit of the session is reached.".to_owned(),
-        Outcome::Error { message, .. } => format!("The agent failed: {message}"),
+        Outcome::Error { message, .. } | Outcome::Unstructured { message } => {
+            format!("The agent failed: {message}")
+        }
         Outcome::Interrupted => "The agent was stopped.".to_owned(),
         Outcome::ToolRejected => "The agent stopped: the user refused one of its calls.".to_owned(),
         Outcome::HookStopped { message } => format!("A hook ended the agent's work: {message}"),

@@ -5,6 +5,7 @@ mod book;
 mod delegate;
 mod worktree;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tiller_config::AgentDefinition;
@@ -14,7 +15,10 @@ use tokio::sync::Semaphore;
 pub(crate) use book::Book;
 pub(crate) use delegate::Delegation;
 pub(crate) use worktree::Worktree;
+use worktree::sweep;
 
+use crate::policy::resolved;
+use crate::services::Services;
 use crate::session::Template;
 
 /// How many agents there may be, and how deep.
@@ -75,6 +79,19 @@ impl Agents {
     /// The names by which they are called upon.
     pub(crate) fn names(&self) -> Vec<String> {
         self.definitions.iter().map(|definition| definition.name.clone()).collect()
+    }
+
+    /// Removes what sessions that were killed have left behind, beside everything else.
+    pub(crate) fn tidy_up(&self, services: &Services) {
+        let own = self.template.worktrees();
+        let Some(all) = own.parent().filter(|all| all.is_dir()).map(Path::to_path_buf) else { return };
+        let (repository, ended) = (resolved(&services.env.cwd), services.session_ended.clone());
+        services.tasks.spawn(async move {
+            tokio::select! {
+                () = ended.cancelled() => {}
+                () = sweep(&repository, &all, &own) => {}
+            }
+        });
     }
 
     fn find(&self, name: &str) -> Result<&AgentDefinition, String> {

@@ -9,7 +9,7 @@ use tiller_policy::{Context, Decision, Permit, Reason, Request, approve};
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Attachment, DecisionRecord, Level, Notice, Response};
+use tiller_protocol::entry::{Attachment, DecisionRecord, Level, Notice};
 use tiller_protocol::id::{CallId, SnapshotId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
@@ -21,6 +21,7 @@ use super::changed::Changed;
 use super::consult::{HandedOver, PlanAnswer};
 use super::hooked::Hooked;
 use super::permission::{Permission, Permitted};
+use crate::beside::Bill;
 use crate::hook::Outcome;
 use crate::services::Services;
 use crate::undo::{Keeper, Kept};
@@ -49,7 +50,7 @@ pub(crate) enum News {
     /// The user has refused something while the call runs, and wants the turn to end.
     EndTurn,
     /// A model request was made on the call's behalf.
-    Spent(Response),
+    Spent(Bill),
     /// It is over.
     Finished(Ended),
 }

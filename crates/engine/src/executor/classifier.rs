@@ -7,12 +7,11 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_model::{Completion, Model};
+use tiller_model::Completion;
 use tiller_policy::{Confidence, Found, Question};
-use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 
-use crate::host::{ask_beside, small_question, unfenced};
+use crate::beside::{Beside, Bill, small_question, unfenced};
 
 const INSTRUCTIONS: &str = include_str!("classifier.md");
 /// How long an answer may take.
@@ -46,9 +45,9 @@ impl Classifier {
     pub(crate) async fn compare(
         &self,
         question: &Question,
-        model: &dyn Model,
+        beside: &Beside,
         name: &str,
-        spent: impl FnOnce(Response),
+        spent: impl FnOnce(Bill),
     ) -> Found {
         if let Some(found) = self.known().get(question) {
             return found.clone();
@@ -56,7 +55,7 @@ impl Classifier {
         let command = logged(&question.script.command);
         let behavior = question.behavior.name();
         tracing::debug!(command, behavior, "comparing a command with rules in words");
-        match ask(question, model, name, spent).await {
+        match ask(question, beside, name, spent).await {
             Ok(found) => {
                 tracing::debug!(command, ?found, "compared");
                 self.remember(question, &found);
@@ -84,9 +83,9 @@ impl Classifier {
 
 async fn ask(
     question: &Question,
-    model: &dyn Model,
+    beside: &Beside,
     name: &str,
-    spent: impl FnOnce(Response),
+    spent: impl FnOnce(Bill),
 ) -> Result<Found, String> {
     let length = question.script.command.chars().count();
     if length > LONGEST_COMMAND {
@@ -94,10 +93,10 @@ async fn ask(
     }
     let mut request = small_question(name, &put(question));
     request.system = Bytes::from(json!([{"type": "text", "text": INSTRUCTIONS.trim_end()}]).to_string());
-    let answer = tokio::time::timeout(PATIENCE, ask_beside(model, request)).await;
-    let (answer, response) =
+    let answer = tokio::time::timeout(PATIENCE, beside.ask(request)).await;
+    let (answer, bill) =
         answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?;
-    spent(response);
+    spent(bill);
     understood(&answer, question)
 }
 

@@ -22,6 +22,9 @@ use super::permission::{Open, Permission, Permitted};
 /// Stands before a plan that is not what was handed over.
 const EDITED: &str = "[The user changed the plan before approving it. What counts is the text below.]";
 
+/// What the user is told when a question about a plan is put again.
+const CHANGED: &str = "The plan file has changed since the plan was shown. It is shown again as it is now.";
+
 /// What a run without a user tells the model that hands a plan over.
 const HANDED_OVER: &str = "The plan was handed over. Nobody can approve it in this run, which ends here; plan mode \
      stays on.";
@@ -128,22 +131,31 @@ impl Permission<'_> {
             self.answered(plan, PlanMoment::HandedOver, "no-user", Vec::new(), cancel).await?;
             return Err(Verdict::HandedOver(Box::new(handed_over)));
         }
-        let ask = self.plan_ask(path, &plan);
-        match self.put(Ask::Plan(ask.clone()), cancel).await? {
-            Some(Answer::Plan { mode }) => {
-                // What the file holds now is what the user has approved.
-                let approved = written(&ask.path)?;
-                let edited = approved != plan;
-                let permitted = self.granted(prepared, &open)?;
-                self.approved(approved, mode, &ask, cancel).await?;
-                Ok(if edited { permitted.noting(EDITED) } else { permitted })
+        let mut shown = plan.clone();
+        loop {
+            let ask = self.plan_ask(path.clone(), &shown);
+            match self.put(Ask::Plan(ask.clone()), cancel).await? {
+                Some(Answer::Plan { mode, plan: seen }) => {
+                    let now = written(&path)?;
+                    if ![&*now, &*self.services.secrets.mask(&now)].contains(&seen.as_str()) {
+                        let (subtype, level) = ("plan_changed".to_owned(), Level::Warning);
+                        let content = CHANGED.to_owned();
+                        self.line.tell(News::Notice(Notice { subtype, level, content }));
+                        shown = now;
+                        continue;
+                    }
+                    let edited = now != plan;
+                    let permitted = self.granted(prepared, &open)?;
+                    self.approved(now, mode, &ask, cancel).await?;
+                    return Ok(if edited { permitted.noting(EDITED) } else { permitted });
+                }
+                Some(Answer::Refuse { feedback, then }) => {
+                    let plan = plan_file::read(&path).unwrap_or(shown);
+                    self.answered(plan, PlanMoment::Refused, "no", Vec::new(), cancel).await?;
+                    return Err(self.sent_back(feedback, then));
+                }
+                _ => return Err(self.nobody_to_ask(&open.reason)),
             }
-            Some(Answer::Refuse { feedback, then }) => {
-                let plan = plan_file::read(&ask.path).unwrap_or(plan);
-                self.answered(plan, PlanMoment::Refused, "no", Vec::new(), cancel).await?;
-                Err(self.sent_back(feedback, then))
-            }
-            _ => Err(self.nobody_to_ask(&open.reason)),
         }
     }
 

@@ -94,11 +94,11 @@ impl Permission<'_> {
             let Some(question) = open_question(request, &policy).filter(|open| wanted(open.behavior)) else {
                 return Ok(policy);
             };
-            let (model, name) = (self.services.model.as_ref(), self.services.small_model.as_str());
-            let spent = |response| self.line.tell(News::Spent(response));
+            let (beside, name) = (self.services.beside(), self.services.small_model.as_str());
+            let spent = |bill| self.line.tell(News::Spent(bill));
             let found = tokio::select! {
                 () = cancel.cancelled() => return Err(Verdict::Cancelled),
-                found = self.services.classifier.compare(&question, model, name, spent) => found,
+                found = self.services.classifier.compare(&question, &beside, name, spent) => found,
             };
             findings.push(Finding { question, found });
         }

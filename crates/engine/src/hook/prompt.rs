@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Judge;
 use super::output::Ended;
-use crate::host::unfenced;
+use crate::beside::unfenced;
 
 /// What the model is told besides the hook's own question.
 const INSTRUCTIONS: &str = include_str!("prompt.md");

@@ -23,7 +23,7 @@ use super::occasion::{Agent, Ending, Moment, Occasion, StartSource};
 use super::outcome::{AsyncResponse, Conclusion, HookRun, Outcome};
 use super::registered::{Registered, Runnable, Work, select};
 use super::{HookSettings, Hooks, Judge, Parts};
-use crate::host::{ask_beside, small_question};
+use crate::beside::small_question;
 
 /// What is to be tried out.
 pub struct HookTrial<'a> {
@@ -269,8 +269,8 @@ impl Judge for SmallModel {
         let model = self.0.clone();
         async move {
             let (model, name) = model.ok_or("there is no model to ask")?;
-            let answered = ask_beside(model.as_ref(), small_question(&name, &prompt)).await;
-            answered.map(|(answer, _)| answer.text()).map_err(|error| error.to_string())
+            let answer = model.complete(small_question(&name, &prompt)).await;
+            answer.map(|answer| answer.text()).map_err(|error| error.to_string())
         }
         .boxed()
     }

@@ -5,12 +5,13 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued, Response};
 use tiller_protocol::id::EntryId;
 use tiller_steering::source::Style;
-use tiller_tools::todo_file;
+use tiller_tools::{StructuredOutput, Tool, todo_file};
 
 use super::invoke::Called;
 use super::{Aside, PromptChoice, Task};
+use crate::beside::Bill;
 use crate::hook::Ending;
-use crate::next::Abort;
+use crate::next::{Abort, Form};
 use crate::store::StoreError;
 
 impl Task {
@@ -87,6 +88,14 @@ impl Task {
         Ok(())
     }
 
+    /// Counts a request beside the conversation, and only then gives back what was set aside for it.
+    pub(super) fn count(&mut self, bill: Bill) -> Result<(), StoreError> {
+        let Bill { response, held } = bill;
+        self.append(Body::Response(response))?;
+        drop(held);
+        Ok(())
+    }
+
     /// Whoever made a request counts it; the session has all of them in its log.
     fn follow_spending(&self, response: &Response) {
         if response.agent.is_some() {
@@ -124,6 +133,11 @@ impl Task {
         }
         if let Body::Attachment(attachment) = &entry.body {
             self.follow_attachment(attachment);
+        }
+        if let Body::Result(result) = &entry.body
+            && result.tool == StructuredOutput::NAME
+        {
+            self.turn.form = if result.is_error { self.turn.form.tried() } else { Form::Given };
         }
         let effects: &[Effect] = match &entry.body {
             Body::Effect(effect) => std::slice::from_ref(effect),

@@ -10,11 +10,12 @@ use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Attachment, Body, Dequeued, Level, Notice, Response};
-use tiller_protocol::id::{AskId, CallId, EntryId};
+use tiller_protocol::id::{AskId, CallId, ChainId, EntryId};
 use tiller_protocol::permission::Update;
 use tokio::sync::oneshot;
 
 use super::{Role, Task};
+use crate::beside::Bill;
 use crate::hook::{AsyncResponse, Moment, Occasion, Outcome};
 use crate::store::StoreError;
 
@@ -29,8 +30,12 @@ pub(crate) enum Aside {
     Ask(Ask, oneshot::Sender<Answer>),
     /// Hooks that nobody waited for are done.
     Hooks(Box<Outcome>),
-    /// A model request was made on behalf of a hook.
+    /// A sub-agent has made a model request.
     Spent(Response),
+    /// A model request was made for a hook.
+    Billed(Bill),
+    /// A message was proposed after the turn with this chain.
+    Suggested { bill: Bill, text: Option<String>, chain: ChainId },
     /// The user should know something.
     Notice(Notice),
     /// Something changes what is permitted, on behalf of a sub-agent.
@@ -108,6 +113,8 @@ impl Task {
             }
             Aside::Hooks(outcome) => self.record_hooks(&outcome, None),
             Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
+            Aside::Billed(bill) => self.count(bill),
+            Aside::Suggested { bill, text, chain } => self.suggested(bill, text, chain),
             Aside::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
             Aside::Unsaved { updates, problem } => self.unsaved(updates, &problem),
             Aside::Permit(updates) => self.permit_for_hook(updates),

@@ -7,7 +7,6 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tiller_config::{HookEvent, OnFailure};
-use tiller_model::Model;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::Level;
@@ -16,26 +15,26 @@ use tiller_protocol::id::CallId;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Aside, Task};
+use crate::beside::{Beside, small_question};
 use crate::hook::{CallbackGroup, Callbacks, HookRun, Judge, Started};
-use crate::host::{ask_beside, small_question};
+
 use crate::store::StoreError;
 
 /// The small model, as prompt hooks ask it.
 pub(super) struct SmallModel {
-    pub(super) model: Arc<dyn Model>,
+    pub(super) beside: Beside,
     pub(super) name: String,
     pub(super) asides: mpsc::UnboundedSender<Aside>,
 }
 
 impl Judge for SmallModel {
     fn ask(&self, prompt: String) -> BoxFuture<'static, Result<String, String>> {
-        let (model, asides) = (Arc::clone(&self.model), self.asides.clone());
+        let (beside, asides) = (self.beside.clone(), self.asides.clone());
         let request = small_question(&self.name, &prompt);
         async move {
-            let (answer, spent) =
-                ask_beside(model.as_ref(), request).await.map_err(|error| error.to_string())?;
+            let (answer, bill) = beside.ask(request).await.map_err(|error| error.to_string())?;
             // The session may be over; then nobody counts any more.
-            let _ = asides.send(Aside::Spent(spent));
+            let _ = asides.send(Aside::Billed(bill));
             Ok(answer.text())
         }
         .boxed()

@@ -16,6 +16,7 @@ mod sample;
 mod settle;
 mod steering;
 mod sub_agent;
+mod suggestion;
 mod tasks;
 mod turn;
 
@@ -294,6 +295,8 @@ struct Task {
     /// The last of the changes to files of the user that are made beside the session.
     writing: Option<JoinHandle<()>>,
     turn: Turn,
+    /// Whether a turn is running.
+    in_turn: bool,
 }
 
 impl Task {
@@ -307,7 +310,10 @@ impl Task {
 
     async fn serve(&mut self) -> Result<(), StoreError> {
         while let Some((id, content, origin)) = self.next_input().await? {
-            self.turn(id, content, origin).await?;
+            self.in_turn = true;
+            let outcome = self.turn(id, content, origin).await?;
+            self.in_turn = false;
+            self.suggest(&outcome);
         }
         Ok(())
     }

@@ -35,6 +35,7 @@ use super::turn::Turn;
 use super::{Fixed, Lead, Role, Setup, Start, Task, Template};
 use crate::agent::Agents;
 use crate::archive::Archive;
+use crate::beside::Beside;
 use crate::budget::Budget;
 use crate::cache_watch::CacheWatch;
 use crate::confinement::Confiner;
@@ -117,8 +118,9 @@ impl Task {
         });
         let archive = Archive::new(log);
         let (aside, asides) = mpsc::unbounded_channel();
+        let budget = Arc::new(Budget::new(setup.limits, &opening.history.state.spent));
         let judge = SmallModel {
-            model: Arc::clone(&setup.model),
+            beside: Beside { model: Arc::clone(&setup.model), budget: Arc::clone(&budget) },
             name: setup.names.small_fast.clone(),
             asides: aside.clone(),
         };
@@ -138,7 +140,6 @@ impl Task {
             None => setup.config_dir.join("layers").join(opening.id.to_string()),
         };
         let own = vec![setup.config_dir.clone(), opening.paths.dir.clone()];
-        let budget = Arc::new(Budget::new(setup.limits, &opening.history.state.spent));
         let mut services = Services {
             env: setup.env.clone(),
             agent: None,
@@ -217,7 +218,12 @@ impl Task {
             session: opening.id,
             events: events.clone(),
         };
-        services.agents = Some(Arc::new(Agents::new(setup.agents, setup.limits.agents, template)));
+        let agents = Agents::new(setup.agents, setup.limits.agents, template);
+        // While planning nothing changes, not even what git keeps of a worktree.
+        if services.policy.now().mode != Mode::Plan {
+            agents.tidy_up(&services);
+        }
+        services.agents = Some(Arc::new(agents));
         let History { state, conversation, past, room, epoch, damage, drop_thinking, slug } = opening.history;
         let folds = (state, conversation, past, room);
         let journal = Journal::new(setup.env, opening.id, folds, (archive, opening.writer), events);
@@ -256,6 +262,7 @@ impl Task {
             asks: HashMap::new(),
             writing: None,
             turn: Turn::default(),
+            in_turn: false,
         };
         task.offer_recall();
         if let Some(epoch) = epoch {

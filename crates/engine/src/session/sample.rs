@@ -34,6 +34,16 @@ pub(super) enum Sampled {
     Limited(End),
 }
 
+/// What can be done about a failed request.
+enum Recovery {
+    /// Another request, to this model.
+    Again(String),
+    /// Nothing more: the step is over.
+    Over(Sampled),
+    /// Nothing.
+    Impossible,
+}
+
 /// One answer of the model while it arrives.
 pub(super) struct Attempt {
     pub(super) model: String,
@@ -65,7 +75,7 @@ impl Task {
         let (chain, depth, model) = (self.turn.chain, self.turn.depth(), self.model_for_step());
         self.journal.tell(Event::StepStarted { chain, depth, model });
         if self.make_room().await?
-            && let Some(end) = self.set_aside().await?
+            && let Some(end) = self.set_aside_for_step().await?
         {
             return Ok(Sampled::Limited(end));
         }
@@ -82,15 +92,16 @@ impl Task {
                     if !self.force_room(Some(&error)).await? {
                         return self.after_failure(attempt, &error).await;
                     }
-                    if let Some(end) = self.set_aside().await? {
+                    if let Some(end) = self.set_aside_for_step().await? {
                         return Ok(Sampled::Limited(end));
                     }
                     self.show_lead();
                     model = self.model_for_step();
                 }
                 Err(Stopped::Failed(error)) => match self.recover(&mut attempt, &error).await? {
-                    Some(next) => model = next,
-                    None => return self.after_failure(attempt, &error).await,
+                    Recovery::Again(next) => model = next,
+                    Recovery::Over(sampled) => return Ok(sampled),
+                    Recovery::Impossible => return self.after_failure(attempt, &error).await,
                 },
             }
         }
@@ -341,22 +352,24 @@ impl Task {
     fn keep_account(&mut self, call: &CallId, news: News) -> Result<(), StoreError> {
         match news {
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call)),
-            News::Spent(response) => self.append(Body::Response(response)).map(drop),
+            News::Spent(bill) => self.count(bill),
             News::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
             _ => Ok(()),
         }
     }
 
-    /// A failure that another request can mend: the model for it, if there is one.
-    async fn recover(
-        &mut self,
-        attempt: &mut Attempt,
-        error: &ModelError,
-    ) -> Result<Option<String>, StoreError> {
+    /// A failure that another request may mend.
+    async fn recover(&mut self, attempt: &mut Attempt, error: &ModelError) -> Result<Recovery, StoreError> {
         match error {
             ModelError::Overloaded => {
-                let Some(fallback) = self.fallback_for(&attempt.model) else { return Ok(None) };
+                let Some(fallback) = self.fallback_for(&attempt.model) else {
+                    return Ok(Recovery::Impossible);
+                };
                 self.void(attempt, Cause::ModelFallback).await?;
+                // Its tokens have another price.
+                if let Some(end) = self.set_aside(&fallback).await? {
+                    return Ok(Recovery::Over(Sampled::Limited(end)));
+                }
                 self.append(Body::Effect(Effect::SetModel { model: fallback.clone() }))?;
                 self.measure(&Telemetry::ModelFallback {
                     original: &attempt.model,
@@ -365,7 +378,7 @@ impl Task {
                 });
                 let text = format!("{} is overloaded; {fallback} has taken over.", attempt.model);
                 self.notice("model_fallback", Level::Info, text)?;
-                Ok(Some(fallback))
+                Ok(Recovery::Again(fallback))
             }
             ModelError::PrefixMismatch { .. } if !self.drop_thinking => {
                 self.drop_thinking = true;
@@ -373,9 +386,9 @@ impl Task {
                 let text =
                     "The provider no longer accepts some earlier reasoning; it is left out from now on.";
                 self.notice(THINKING_DROPPED, Level::Info, text.to_owned())?;
-                Ok(Some(attempt.model.clone()))
+                Ok(Recovery::Again(attempt.model.clone()))
             }
-            _ => Ok(None),
+            _ => Ok(Recovery::Impossible),
         }
     }
 

@@ -103,9 +103,7 @@ impl Task {
             News::Decided(record) => {
                 self.append(Body::Decision(record))?;
             }
-            News::Spent(response) => {
-                self.append(Body::Response(response))?;
-            }
+            News::Spent(bill) => self.count(bill)?,
             News::Ask(ask, answer) => self.put(ask, answer),
             News::Permit(updates, done) => {
                 self.permit_for_hook(updates)?;

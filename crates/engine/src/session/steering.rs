@@ -38,6 +38,8 @@ pub struct SteeringChoice {
     pub ultra_memory: Option<PathBuf>,
     /// Whether earlier sessions of the project are told.
     pub session_memory: bool,
+    /// Whether the next message is proposed to the user.
+    pub suggestions: bool,
     /// A text that is repeated with every request.
     pub critical_reminder: Option<String>,
     /// Who knows problems in files.

@@ -187,6 +187,7 @@ impl Template {
             asks: HashMap::new(),
             writing: None,
             turn: Turn::default(),
+            in_turn: false,
             fixed,
         };
         if let Some(epoch) = epoch {

@@ -23,11 +23,12 @@ const TASK_ENDED: &str = "[Not written by the user: work in the background has e
     ended.]";
 
 impl Task {
-    /// Lets a running call wait no longer for its command, which goes on.
+    /// Lets a running call wait no longer for its command or its agent, which goes on.
     pub(super) fn move_to_background(&mut self, call: &CallId) {
-        if !self.services.shells.move_to_background(call) {
-            let problem =
-                format!("{call} cannot go on in the background: it waits for no command that could");
+        let agents = self.services.agents.as_ref();
+        let is_agents = || agents.is_some_and(|agents| agents.book.move_to_background(call));
+        if !self.services.shells.move_to_background(call) && !is_agents() {
+            let problem = format!("{call} cannot go on in the background: it waits for nothing that could");
             self.journal.tell(Event::Rejected(problem));
         }
     }

@@ -9,6 +9,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, EndMarker, EndReason, Level, Origin, Outcome, TurnEnd, UserMessage};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{ChainId, EntryId};
+use tiller_tools::{StructuredOutput, Tool};
 use tokio_util::sync::CancellationToken;
 
 use super::Task;
@@ -16,14 +17,16 @@ use super::compaction::Tracking;
 use super::hooks::Admission;
 use super::invoke::Called;
 use super::sample::Sampled;
-use crate::budget::{Reached, Reservation};
+use crate::budget::Reservation;
 use crate::executor::HandedOver;
-use crate::next::{Abort, Facts, Next, StopHooks, aborted, next};
+use crate::next::{Abort, Facts, Form, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
 use crate::telemetry::{self, Telemetry};
 use crate::undo::Kept;
 
 const GO_ON: &str = "Your last message was cut off by the output limit. Go on exactly where it stopped.";
+const HAND_OVER: &str = "The result of this run has to be handed over in the form that its caller has laid down. Call \
+     StructuredOutput with it now.";
 /// Tokens that the results of one answer rarely exceed.
 const RESULTS_AT_MOST: u64 = 50_000;
 const INTERRUPTED: &str = "[The user interrupted the work here.]";
@@ -47,6 +50,10 @@ pub(super) struct Turn {
     pub(super) stop_hook_active: bool,
     /// Ends that Stop hooks refused.
     pub(super) refused_ends: u32,
+    /// What it began with.
+    pub(super) prompt: String,
+    /// What has become of the form that the result has to have.
+    pub(super) form: Form,
     /// The text of the last answer.
     pub(super) last_words: String,
     /// Something may have been changed, and what was there before is kept.
@@ -90,6 +97,9 @@ impl Task {
         origin: Origin,
     ) -> Result<Outcome, StoreError> {
         self.turn = Turn::new(&self.fixed.env, &self.services.ended);
+        if self.services.registry.names().contains(&StructuredOutput::NAME) {
+            self.turn.form = Form::Missing { tries: 0 };
+        }
         self.journal.tell(Event::TurnStarted);
         self.ensure_epoch().await?;
         self.session_start_hooks().await?;
@@ -139,6 +149,7 @@ impl Task {
         }
         let is_blank = content.iter().all(RawBlock::is_blank_text);
         let mut text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
+        self.turn.prompt.clone_from(&text);
         self.append_as(id, Body::User(UserMessage { content, origin }))?;
         self.attach(context)?;
         if is_blank {
@@ -180,6 +191,7 @@ impl Task {
                         continuations: self.turn.continuations,
                         hook_stop: self.turn.hook_stop.take(),
                         handed_over: self.turn.handed_over.take(),
+                        form: self.turn.form,
                         stop_hooks: StopHooks::Due,
                     }
                 }
@@ -220,6 +232,15 @@ impl Task {
                     return Ok(Some(window_full()));
                 }
             }
+            Next::AskForResult => {
+                self.turn.form = self.turn.form.tried();
+                if let Form::Missing { tries: 1 } = self.turn.form {
+                    self.append(Body::User(hidden(HAND_OVER)))?;
+                } else {
+                    let facts = Facts { form: self.turn.form, ..facts };
+                    return Box::pin(self.follow_up(facts)).await;
+                }
+            }
             Next::StopHooks => {
                 if self.stop_hooks_object().await? {
                     return Ok(None);
@@ -244,44 +265,43 @@ impl Task {
             self.notice("max_turns", Level::Warning, text)?;
             return Ok(Some((Outcome::MaxTurns, None)));
         }
-        self.set_aside().await
+        self.set_aside_for_step().await
     }
 
     /// Sets aside what the next request could cost. Returns the end of the turn, if there is not enough.
-    pub(super) async fn set_aside(&mut self) -> Result<Option<End>, StoreError> {
+    pub(super) async fn set_aside_for_step(&mut self) -> Result<Option<End>, StoreError> {
+        let model = self.model_for_step();
+        self.set_aside(&model).await
+    }
+
+    /// The same for this model, in place of what was set aside before, while commands are still heard.
+    pub(super) async fn set_aside(&mut self, model: &str) -> Result<Option<End>, StoreError> {
         self.turn.reservation = None;
-        let input = self.likely_input();
-        match self.reserve(input).await? {
-            Some(Ok(reservation)) => {
+        let model = self.services.model.info(model);
+        let (budget, input) = (Arc::clone(&self.services.budget), self.likely_input());
+        let token = self.turn.token.clone();
+        let mut reserving = pin!(budget.reserve(&model, input));
+        let reserved = loop {
+            tokio::select! {
+                biased;
+                reserved = &mut reserving => break reserved,
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                () = token.cancelled() => {
+                    return Ok(Some(aborted(self.turn.abort.unwrap_or(Abort::Interrupted), false)));
+                }
+            }
+        };
+        match reserved {
+            Ok(reservation) => {
                 self.turn.reservation = Some(reservation);
                 Ok(None)
             }
-            Some(Err(reached)) => {
+            Err(reached) => {
                 let outcome = reached.outcome();
                 let kind = if outcome == Outcome::MaxBudget { "max_budget" } else { "limit" };
                 self.notice(kind, Level::Warning, reached.explain())?;
                 Ok(Some((outcome, None)))
-            }
-            None => Ok(Some(aborted(self.turn.abort.unwrap_or(Abort::Interrupted), false))),
-        }
-    }
-
-    /// Sets aside what a request could cost, while commands are still heard; none if the turn is stopped.
-    pub(super) async fn reserve(
-        &mut self,
-        input: u64,
-    ) -> Result<Option<Result<Reservation, Reached>>, StoreError> {
-        let model = self.services.model.info(&self.model_for_step());
-        let budget = Arc::clone(&self.services.budget);
-        let token = self.turn.token.clone();
-        let mut reserving = pin!(budget.reserve(&model, input));
-        loop {
-            tokio::select! {
-                biased;
-                reserved = &mut reserving => return Ok(Some(reserved)),
-                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
-                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
-                () = token.cancelled() => return Ok(None),
             }
         }
     }

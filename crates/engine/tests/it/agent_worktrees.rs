@@ -102,3 +102,35 @@ async fn no_worktree_is_made_while_planning() {
     assert!(!project.join(".git/worktrees").exists());
     lab.server.assert_clean();
 }
+
+// A session that was killed cannot tidy up; the next one does, and loses nothing that somebody may want.
+#[tokio::test]
+async fn worktrees_of_killed_sessions_are_swept() {
+    let lab = Lab::new();
+    let project = repository(&lab);
+    let caches = lab.setup().env.home.join(".cache/tiller/worktrees");
+    let made = |session: &str, agent: &str| {
+        let path = caches.join(session).join(agent);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        git(&project, &["worktree", "add", "--quiet", "--detach", path.to_str().unwrap(), "HEAD"]);
+        path
+    };
+    let [unchanged, changed, committed] = ["a1", "a2", "a3"].map(|agent| made("killed", agent));
+    let [gone, alive] = ["over", "alive"].map(|session| made(session, "a4"));
+    fs_err::write(changed.join("new"), "work").unwrap();
+    git(&committed, &["commit", "-q", "--allow-empty", "-m", "on no branch"]);
+    let held = fs_err::File::create(alive.with_file_name("lock")).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockShared).unwrap();
+    let plan = Setup { mode: Some(Mode::Plan), ..lab.setup() };
+    lab.server.reply(Reply::text("a plan"));
+    lab.turn(plan, "go").await.close().await;
+    assert!(unchanged.exists(), "while planning nothing changes");
+    lab.server.reply(Reply::text("done"));
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    while unchanged.exists() || gone.parent().unwrap().exists() {
+        tokio::task::yield_now().await;
+    }
+    assert!(changed.join("new").exists() && committed.exists() && alive.exists());
+    assert_eq!(fs_err::read_dir(project.join(".git/worktrees")).unwrap().count(), 3);
+    watch.close().await;
+}

@@ -36,7 +36,7 @@ pub(crate) fn setup_with(lab: &Lab, agents: Vec<AgentDefinition>) -> Setup {
     Setup { registry, agents, ..lab.setup() }
 }
 
-fn setup(lab: &Lab) -> Setup {
+pub(crate) fn setup(lab: &Lab) -> Setup {
     setup_with(lab, definitions())
 }
 
@@ -204,12 +204,17 @@ async fn agents_share_one_budget() {
     );
     lab.server.reply(reply);
     let dear = json!({"input_tokens": 2_000_000, "output_tokens": 10});
-    lab.server.conversation(by_prompt("spend it")).replies([Reply::text("spent").usage(dear)]);
-    let gate = Gate::new();
+    let (spending, gate) = (Gate::new(), Gate::new());
+    let spender = lab.server.conversation(by_prompt("spend it"));
+    spender.replies([Reply::new().gate_headers(&spending).and_text("spent").usage(dear)]);
     let late = lab.server.conversation(by_prompt("come later"));
     late.replies([Reply::new().gate_headers(&gate).tool_with_id("x", "Glob", json!({"pattern": "*"}))]);
     let limits = Limits { max_budget_usd: Some(3.0), ..Limits::default() };
     let mut watch = lab.begin(Setup { limits, ..setup(&lab) }, "go").await;
+    while sent_to(&lab, "come later").is_empty() {
+        tokio::task::yield_now().await;
+    }
+    spending.open();
     watch.until_result("a").await;
     gate.open();
     watch.until_turn_ends().await;

@@ -7,6 +7,7 @@ use tiller_engine::{Setup, Start, SteeringChoice};
 use tiller_protocol::command::{BackgroundTask, Command, Event, TaskKind, TaskState, UserInput};
 use tiller_protocol::entry::{Body, Origin, Outcome};
 use tiller_protocol::id::CallId;
+use tiller_protocol::mode::Mode;
 use tiller_testkit::Reply;
 use tiller_tools::shell_tools;
 
@@ -268,5 +269,25 @@ async fn a_resumed_session_tells_of_its_own_commands() {
         watch.until_turn_ends().await;
     }
     assert_eq!(told(&watch, "task_status")[0]["taskId"], "bash_2");
+    watch.close().await;
+}
+
+// CUST-03, KERN-06: whoever plans cannot have a running command do what a new one could not.
+#[tokio::test]
+async fn nothing_is_typed_into_a_command_that_may_do_more_than_a_new_one() {
+    let lab = Lab::new();
+    lab.server.replies([in_background("bash"), Reply::text("up")]);
+    let mut watch = lab.turn(setup(&lab), "go").await;
+    watch.send(Command::SetMode(Mode::Plan)).await;
+    let typing = json!({"shell_id": "bash_1", "text": "touch made\n", "end": true});
+    lab.server.replies([Reply::new().tool_with_id("t", "ShellInput", typing.clone()), Reply::text("done")]);
+    submit(&mut watch, "type").await;
+    assert!(watch.result("t").is_error, "{}", watch.result("t").text());
+    assert!(!lab.project().join("made").exists());
+    watch.send(Command::SetMode(Mode::BypassPermissions)).await;
+    lab.server.replies([Reply::new().tool_with_id("u", "ShellInput", typing), Reply::text("done")]);
+    watch.send(Command::Submit(UserInput::text("type"))).await;
+    until_task(&mut watch, "bash_1", TaskState::Completed).await;
+    assert!(lab.project().join("made").exists());
     watch.close().await;
 }

@@ -7,6 +7,7 @@
     reason = "a broken set-up should stop the test"
 )]
 
+mod agent_moves;
 mod agent_worktrees;
 mod agents;
 mod asks;
@@ -30,6 +31,7 @@ mod prompt_rules;
 mod recipes;
 mod rewind;
 mod sessions;
+mod suggestions;
 mod turn_hooks;
 mod turns;
 mod undo;

@@ -68,6 +68,10 @@ async fn handing_over(lab: &Lab, setup: Setup, input: Value) -> (Watch, AskId, P
     (watch, id, ask)
 }
 
+fn yes(mode: Mode, seen: &str) -> Answer {
+    Answer::Plan { mode, plan: seen.to_owned() }
+}
+
 fn updates(watch: &Watch) -> Vec<Vec<Update>> {
     let update = |entry: &std::sync::Arc<tiller_protocol::entry::Entry>| match &entry.body {
         Body::Effect(Effect::Permissions { updates }) => Some(updates.clone()),
@@ -100,7 +104,7 @@ async fn every_approval_leads_to_its_mode() {
         assert_eq!(ask.modes, [Mode::BypassPermissions, Mode::AcceptEdits, Mode::Default]);
         assert_eq!((ask.plan.as_str(), ask.path.clone()), (PLAN, plan_file(&lab, &watch)));
         lab.server.reply(Reply::text("done"));
-        watch.send(Command::Answer(id, Answer::Plan { mode: chosen })).await;
+        watch.send(Command::Answer(id, yes(chosen, PLAN))).await;
         watch.until_turn_ends().await;
         let after = state(&watch);
         assert_eq!(after.mode, chosen);
@@ -131,7 +135,7 @@ async fn bypass_is_offered_and_taken_only_where_it_is_available() {
     let (mut watch, id, ask) = handing_over(&lab, planning(&lab), json!({})).await;
     assert_eq!(ask.modes, [Mode::AcceptEdits, Mode::Default]);
     lab.server.reply(Reply::text("done"));
-    watch.send(Command::Answer(id, Answer::Plan { mode: Mode::BypassPermissions })).await;
+    watch.send(Command::Answer(id, yes(Mode::BypassPermissions, PLAN))).await;
     watch.until_turn_ends().await;
     assert_eq!(state(&watch).mode, Mode::Default);
     assert_eq!(
@@ -149,11 +153,30 @@ async fn what_the_user_made_of_the_plan_is_what_is_approved() {
     let (mut watch, id, ask) = handing_over(&lab, planning(&lab), json!({})).await;
     fs_err::write(&ask.path, "# Better plan").unwrap();
     lab.server.reply(Reply::text("done"));
-    watch.send(Command::Answer(id, Answer::Plan { mode: Mode::Default })).await;
+    watch.send(Command::Answer(id, yes(Mode::Default, "# Better plan"))).await;
     watch.until_turn_ends().await;
     let text = watch.result("exit").text();
     assert!(text.contains("The user changed the plan") && text.ends_with("# Better plan"), "{text}");
     assert_eq!(moments(&watch), [(PlanMoment::Approved, "# Better plan".to_owned())]);
+    lab.server.assert_clean();
+}
+
+// PLAN-63: a yes is for the plan that was shown. Whatever else the file holds by then is shown first.
+#[tokio::test]
+async fn a_plan_that_changed_after_it_was_shown_is_shown_again() {
+    let lab = Lab::new();
+    let (mut watch, id, ask) = handing_over(&lab, planning(&lab), json!({})).await;
+    fs_err::write(&ask.path, "# Another plan").unwrap();
+    watch.send(Command::Answer(id, yes(Mode::AcceptEdits, PLAN))).await;
+    let (id, ask) = asked_for_plan(&mut watch).await;
+    assert_eq!((ask.plan.as_str(), state(&watch).mode), ("# Another plan", Mode::Plan));
+    assert!(watch.sketch().contains(&"notice plan_changed".to_owned()));
+    assert_eq!((updates(&watch).len(), moments(&watch).len()), (0, 0));
+    lab.server.reply(Reply::text("done"));
+    watch.send(Command::Answer(id, yes(Mode::Default, "# Another plan"))).await;
+    watch.until_turn_ends().await;
+    assert_eq!(state(&watch).mode, Mode::Default);
+    assert_eq!(moments(&watch), [(PlanMoment::Approved, "# Another plan".to_owned())]);
     lab.server.assert_clean();
 }
 
@@ -168,7 +191,7 @@ async fn nothing_is_approved_that_is_not_there() {
             fs_err::write(&ask.path, "\n").unwrap();
         }
         lab.server.reply(Reply::text("oh"));
-        watch.send(Command::Answer(id, Answer::Plan { mode: Mode::AcceptEdits })).await;
+        watch.send(Command::Answer(id, yes(Mode::AcceptEdits, PLAN))).await;
         watch.until_turn_ends().await;
         assert!(watch.result("exit").is_error);
         assert_eq!(state(&watch).mode, Mode::Plan);
@@ -242,7 +265,7 @@ async fn two_plans_of_one_response_are_two_questions() {
     let (id, ask) = asked_for_plan(&mut watch).await;
     lab.server.reply(Reply::text("done"));
     watch.until_answered().await;
-    watch.send(Command::Answer(id, Answer::Plan { mode: Mode::Default })).await;
+    watch.send(Command::Answer(id, yes(Mode::Default, PLAN))).await;
     watch.until_turn_ends().await;
     let (first, second) = if ask.call.as_str() == "one" { ("one", "two") } else { ("two", "one") };
     assert!(!watch.result(first).is_error);

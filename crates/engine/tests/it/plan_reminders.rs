@@ -85,7 +85,9 @@ async fn approved(lab: &Lab, setup: Setup) -> Watch {
     watch.send(Command::Submit(UserInput::text("go on"))).await;
     watch.until(|event| matches!(event, Event::Asked(_, Ask::Plan(_)))).await;
     let Some(Event::Asked(id, _)) = watch.seen.last() else { panic!("no question") };
-    watch.send(Command::Answer(*id, Answer::Plan { mode: Mode::BypassPermissions })).await;
+    watch
+        .send(Command::Answer(*id, Answer::Plan { mode: Mode::BypassPermissions, plan: PLAN.to_owned() }))
+        .await;
     watch.until_turn_ends().await;
     watch
 }

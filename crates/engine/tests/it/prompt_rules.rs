@@ -141,7 +141,7 @@ async fn what_an_approved_plan_needs_is_not_asked_again() {
     ]);
     watch.send(Command::Submit(UserInput::text("go on"))).await;
     let (id, _) = crate::plan::asked_for_plan(&mut watch).await;
-    watch.send(Command::Answer(id, Answer::Plan { mode: Mode::Default })).await;
+    watch.send(Command::Answer(id, Answer::Plan { mode: Mode::Default, plan: "# Plan".to_owned() })).await;
     watch.until_turn_ends().await;
     assert!(!watch.result("a").is_error && made(&lab, "made"), "{}", watch.result("a").text());
     assert_eq!(question(model.requests()[0].body())["descriptions"], json!(["create files for tests"]));

@@ -394,3 +394,19 @@ async fn a_model_switch_begins_an_epoch_without_reasoning() {
     assert_eq!(resumed[..before.len() - 3], before[..before.len() - 3]);
     lab.server.assert_clean();
 }
+
+// BUDG-01: a model that takes over has its own price.
+#[tokio::test]
+async fn a_fallback_that_costs_more_than_is_left_is_not_asked() {
+    let lab = Lab::new();
+    let overloaded = || Reply::status(529, "overloaded_error", "busy");
+    lab.server.replies([overloaded(), overloaded(), overloaded()]);
+    let mut setup = Setup { fallback_model: Some("opus".into()), ..lab.setup() };
+    setup.model_setting = Some("haiku".to_owned());
+    setup.limits.max_budget_usd = Some(0.01);
+    let watch = lab.turn(setup, "go").await;
+    assert_eq!(watch.outcome(), Outcome::MaxBudget);
+    assert!(watch.sketch().contains(&"notice max_budget".to_owned()), "{:?}", watch.sketch());
+    let asked = lab.server.messages();
+    assert!(asked.iter().all(|request| request.body()["model"] == "claude-haiku-5-5"), "{}", asked.len());
+}

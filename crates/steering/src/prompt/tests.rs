@@ -5,7 +5,7 @@ use jiff::civil::date;
 use super::*;
 
 /// The tools of the main agent.
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 13] = [
     "Read",
     "Write",
     "Edit",
@@ -14,6 +14,7 @@ const TOOLS: [&str; 12] = [
     "Grep",
     "Bash",
     "BashOutput",
+    "ShellInput",
     "KillShell",
     "WebFetch",
     "WebSearch",

@@ -72,13 +72,7 @@ impl Tool for Bash {
         if input.command.trim().is_empty() {
             return Err("The command is empty. Give a command to run.".to_owned());
         }
-        if let Some(mask) = view.secrets.mentioned(&input.command) {
-            return Err(format!(
-                "{mask} stands for a secret, and commands do not get the real value. Let the command take it from \
-                 where it is (a file, a variable), or use Edit or Write to change the file that holds it."
-            ));
-        }
-        Ok(())
+        masked_secret(&input.command, view)
     }
 
     fn access(&self, input: &BashInput, view: &View) -> Vec<Access> {
@@ -91,6 +85,15 @@ impl Tool for Bash {
         }
         if input.run_in_background { start(&cx).await } else { run(&input, &cx).await }
     }
+}
+
+/// Refuses text for a command that names a masked secret.
+pub(crate) fn masked_secret(text: &str, view: &View) -> Result<(), String> {
+    let Some(mask) = view.secrets.mentioned(text) else { return Ok(()) };
+    Err(format!(
+        "{mask} stands for a secret, and commands do not get the real value. Let the command take it from where it is \
+         (a file, a variable), or use Edit or Write to change the file that holds it."
+    ))
 }
 
 impl From<SandboxError> for ToolError {
@@ -114,7 +117,7 @@ async fn start(cx: &ToolCx) -> Result<Done, ToolError> {
     }
     let shell = cx.shells.start(&cx.permit, &confinement, &cx.call, &cx.view.spill_dir).await?;
     let text = format!(
-        "Running in the background as {id}. BashOutput with bash_id {id} shows what it prints, KillShell ends it.",
+        "Running in the background as {id}. BashOutput with bash_id {id} shows what it prints, ShellInput types into it, KillShell ends it.",
         id = shell.id
     );
     Ok(Done::text(&text)

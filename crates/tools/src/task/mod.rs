@@ -144,6 +144,14 @@ impl Tool for Task {
                 );
                 Ok(Done::text(&text).with_detail(json!({"status": "async_launched", "agentId": id})))
             }
+            Delegated::Moved(id) => {
+                let text = format!(
+                    "The user has moved the agent {id} to the background while it was working. It goes on; you are told \
+                     when it ends. TaskOutput with task_id {id} gives its answer, KillShell stops it."
+                );
+                let detail = json!({"status": "async_launched", "agentId": id, "backgroundedByUser": true});
+                Ok(Done::text(&text).with_detail(detail))
+            }
         }
     }
 }

@@ -54,6 +54,27 @@ async fn a_background_command_is_read_while_it_runs_and_announces_its_end() {
 
 // CUST-03
 #[tokio::test]
+async fn a_background_command_can_be_typed_into() {
+    let mut bench = Bench::new();
+    let mut changes = bench.shells.changes();
+    start(&mut bench, "read line; echo \"got $line\"; cat; echo end").await;
+    let typed = bench.call("ShellInput", json!({"shell_id": "bash_1", "text": "two\n"})).await;
+    assert!(!typed.failed && typed.text == "Typed 4 bytes into bash_1.", "{}", typed.text);
+    assert_eq!(until_printed(&mut bench, "bash_1", "got two\n").await, "got two\n");
+    let typed = bench.call("ShellInput", json!({"shell_id": "bash_1", "text": "three", "end": true})).await;
+    assert!(!typed.failed, "{}", typed.text);
+    assert_eq!(next_end(&mut changes).await.state, ShellState::Ended(Status::Code(0)));
+    assert_eq!(until_printed(&mut bench, "bash_1", "end").await, "threeend\n");
+    for (id, why) in [("bash_1", "does not read"), ("bash_7", "no background command bash_7")] {
+        let refused = bench.call("ShellInput", json!({"shell_id": id, "text": "x"})).await;
+        assert!(refused.failed && refused.text.contains(why), "{}", refused.text);
+    }
+    let nothing = bench.call("ShellInput", json!({"shell_id": "bash_1", "text": ""})).await;
+    assert!(nothing.failed && nothing.text.contains("nothing to type"), "{}", nothing.text);
+}
+
+// CUST-03
+#[tokio::test]
 async fn output_can_be_filtered() {
     let mut bench = Bench::new();
     let mut changes = bench.shells.changes();

@@ -20,6 +20,7 @@ fn prompts_keep_their_budget() {
         ("WebFetch", 130),
         ("WebSearch", 100),
         ("BashOutput", 60),
+        ("ShellInput", 70),
         ("KillShell", 60),
     ];
     for (name, tokens) in budgets {

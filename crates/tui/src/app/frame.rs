@@ -9,7 +9,7 @@ use super::{App, queue};
 use crate::cell::{self, amount, elapsed};
 use crate::keys::Action;
 use crate::panel::{AgentRow, AgentState, agent_tree};
-use crate::text::{fit, fit_line, paragraphs};
+use crate::text::{fit, fit_line, paragraphs, visible_line};
 use crate::view::View;
 
 /// Rows that stay free above the live area, so that the transcript remains in sight.
@@ -162,14 +162,14 @@ impl App {
             foot.push(View::of(vec![self.status()]));
             return foot;
         }
-        let hint = if self.live.turn.is_some() {
-            "Enter steers, Tab queues"
-        } else {
-            "What shall be done? /help lists commands"
+        let hint = match &self.suggestion {
+            _ if self.live.turn.is_some() => "Enter steers, Tab queues".to_owned(),
+            Some(suggestion) => format!("{} (Tab takes it)", visible_line(suggestion)),
+            None => "What shall be done? /help lists commands".to_owned(),
         };
         let room = (height / INPUT_SHARE).max(1);
         let mut foot = View::of(vec![self.rule()]);
-        foot.push(self.input.view(columns, room, hint, theme));
+        foot.push(self.input.view(columns, room, &hint, theme));
         foot.push(View::of(vec![self.rule()]));
         if let Some(menu) = self.input.menu_view(columns, (height / 3).max(3), theme) {
             foot.push(View::of(menu.lines));

@@ -183,6 +183,8 @@ pub struct App {
     status_command: bool,
     status_text: Option<String>,
     files_asked: bool,
+    /// What the user may want to say next.
+    suggestion: Option<String>,
     title: String,
     now: Duration,
 }
@@ -225,6 +227,7 @@ impl App {
             status_command: options.status_command,
             status_text: None,
             files_asked: false,
+            suggestion: None,
             title: String::new(),
             now: Duration::ZERO,
             info,
@@ -349,6 +352,7 @@ impl App {
             Event::Rewind(report) => self.rewound(&report),
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
+            Event::Suggestion(text) => self.suggestion = Some(text),
             Event::Mcp(server) => self.server_changed(*server),
             Event::CompactionStarted { tokens, .. } => self.live.folding = Some(tokens),
             // Why it was not folded, a notice says.
@@ -359,6 +363,7 @@ impl App {
     }
 
     fn begin_turn(&mut self) {
+        self.suggestion = None;
         self.live.turn =
             Some(Turn { since: self.now, tokens: 0, streamed: 0, usd_before: self.state.spent.usd });
     }

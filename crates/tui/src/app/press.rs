@@ -1,6 +1,6 @@
 //! Keys and what they lead to.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, UserInput};
 use tiller_protocol::entry::{Delivery, Level};
@@ -41,6 +41,14 @@ impl App {
         let recalls = self.keys.action(Context::Input, &key) == Some(Action::Up);
         if recalls && let Some(effects) = self.recall_queued() {
             return effects;
+        }
+        let takes = matches!(key.code, KeyCode::Tab | KeyCode::Right) && key.modifiers.is_empty();
+        if takes
+            && self.input.is_empty()
+            && let Some(text) = self.suggestion.take()
+        {
+            self.input.edited(&text);
+            return Vec::new();
         }
         match self.input.handle(key) {
             Outcome::Ignored => match self.keys.action(Context::Global, &key) {
@@ -126,7 +134,7 @@ impl App {
         match self.live.running.first() {
             Some((call, _)) => vec![Effect::Send(Command::Background(call.clone()))],
             None => {
-                self.remark("no command is running");
+                self.remark("nothing is running");
                 Vec::new()
             }
         }

@@ -27,7 +27,7 @@ pub(crate) fn turn_end(outcome: &Outcome, took: Took, paper: &Paper<'_>) -> Vec<
             (Level::Warning, "The limit on model requests was reached. Say \"go on\" to continue.".to_owned())
         }
         Outcome::MaxBudget => (Level::Warning, "The spending limit was reached.".to_owned()),
-        Outcome::Error { message, .. } => (Level::Error, message.clone()),
+        Outcome::Error { message, .. } | Outcome::Unstructured { message } => (Level::Error, message.clone()),
         Outcome::Interrupted => {
             (Level::Warning, "Stopped. What is finished stays; say how to go on.".to_owned())
         }

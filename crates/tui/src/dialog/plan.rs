@@ -67,7 +67,7 @@ impl PlanApproval {
         match self.choices.handle(&key, &self.keys) {
             Pick::Moved => Outcome::Handled,
             Pick::Chosen(index) => match self.ask.modes.get(index) {
-                Some(mode) => Outcome::Answered(Answer::Plan { mode: *mode }),
+                Some(mode) => self.approved(*mode),
                 None => {
                     let question = "What should be different? (may stay empty)";
                     self.feedback = Some(Feedback::new(question, "", &self.keys));
@@ -81,6 +81,10 @@ impl PlanApproval {
                 _ => Outcome::Ignored,
             },
         }
+    }
+
+    fn approved(&self, mode: Mode) -> Outcome {
+        Outcome::Answered(Answer::Plan { mode, plan: self.ask.plan.clone() })
     }
 
     /// What a line can answer. "Yes" does not say how freely the plan may be carried out if there are several ways.
@@ -98,7 +102,7 @@ impl PlanApproval {
     /// Takes the answer of a line.
     pub(super) fn say(&self, said: Said) -> Outcome {
         match (said.index().and_then(|index| self.ask.modes.get(index)), said) {
-            (Some(mode), _) => Outcome::Answered(Answer::Plan { mode: *mode }),
+            (Some(mode), _) => self.approved(*mode),
             (None, Said::Chosen(_, words)) => keep_planning(words),
             (None, Said::Refused) => keep_planning(String::new()),
         }

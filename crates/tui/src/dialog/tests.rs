@@ -160,7 +160,7 @@ fn a_plan_is_approved_in_one_of_the_offered_modes() {
         let mut dialog = PlanApproval::new(plan(), keys());
         press(pressed, |key| dialog.handle(key))
     };
-    let approved = |mode| Outcome::Answered(Answer::Plan { mode });
+    let approved = |mode| Outcome::Answered(Answer::Plan { mode, plan: plan().plan });
     assert_eq!(approve(&[ENTER]), approved(Mode::AcceptEdits), "not the one that asks nothing any more");
     assert_eq!(approve(&[UP, ENTER]), approved(Mode::BypassPermissions));
     assert_eq!(approve(&[KeyCode::Char('2')]), approved(Mode::AcceptEdits));
@@ -268,7 +268,7 @@ fn keys_that_were_on_their_way_answer_nothing() {
     assert!(matches!(pending.handle(key(ENTER)), PendingOutcome::Answered(id, _) if id == ask_id(1)));
     assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Handled, "pressed twice, but only meant once");
     pending.settle();
-    let approved = Answer::Plan { mode: Mode::AcceptEdits };
+    let approved = Answer::Plan { mode: Mode::AcceptEdits, plan: plan().plan };
     assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Answered(ask_id(2), approved));
     assert!(pending.is_empty());
     assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Elsewhere);
@@ -284,6 +284,12 @@ fn a_question_that_is_settled_elsewhere_goes_away() {
     pending.plan_edited(ask_id(2), "# Other".to_owned());
     let view = pending.view(40, 20, &Theme::new(crate::theme::Palette::Dark));
     assert!(view.lines.iter().any(|line| line.to_string().contains("Other")));
+    let approved = Answer::Plan { mode: Mode::AcceptEdits, plan: "# Other".to_owned() };
+    let mut answering = self::pending(Attention::Free);
+    answering.resolve(ask_id(1));
+    answering.settle();
+    answering.plan_edited(ask_id(2), "# Other".to_owned());
+    assert_eq!(answering.handle(key(ENTER)), PendingOutcome::Answered(ask_id(2), approved));
     pending.resolve(ask_id(2));
     assert_eq!(pending.view(40, 20, &Theme::new(crate::theme::Palette::Dark)), View::default());
 }

@@ -121,7 +121,7 @@ actions! {
     Global {
         Interrupt "interrupt" ["esc"] "Close what is open, then stop the agent; pressed twice while it rests: back to an earlier prompt";
         CycleMode "cycle-mode" ["shift+tab"] "Next permission mode";
-        Background "background" ["ctrl+b"] "Let the running command go on in the background";
+        Background "background" ["ctrl+b"] "Let the running command or agent go on in the background";
         ExpandOutput "expand-output" ["ctrl+o"] "Show output in full, or fold it";
         Todos "todos" ["ctrl+t"] "Show or hide the todo list";
         Queued "queued" ["ctrl+q"] "Edit what is queued";

@@ -1,16 +1,19 @@
 use std::future::pending;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use tiller_model::{Catalog, ModelError, ModelEvent, ModelInfo, Request};
+use tiller_model::{Catalog, Model, ModelError, ModelEvent, ModelInfo, Request};
 use tiller_policy::{Behavior, Script};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::id::MessageId;
+use tiller_protocol::state::Spent;
 use tiller_protocol::usage::Usage;
 
 use super::*;
+use crate::budget::{Budget, Limits};
 
 /// A model that says the same to everybody, or nothing at all.
 struct Oracle {
@@ -70,9 +73,18 @@ fn question(command: &str, descriptions: &[&str]) -> Question {
     }
 }
 
+fn oracle(says: &'static str) -> Arc<Oracle> {
+    Arc::new(Oracle::saying(says))
+}
+
+fn beside(model: &Arc<Oracle>) -> Beside {
+    let budget = Arc::new(Budget::new(Limits::default(), &Spent::default()));
+    Beside { model: Arc::clone(model) as Arc<dyn Model>, budget }
+}
+
 async fn found(says: &'static str, descriptions: &[&str]) -> Found {
-    let (classifier, model) = (Classifier::default(), Oracle::saying(says));
-    classifier.compare(&question("make", descriptions), &model, "small", drop).await
+    let (classifier, model) = (Classifier::default(), Arc::new(Oracle::saying(says)));
+    classifier.compare(&question("make", descriptions), &beside(&model), "small", drop).await
 }
 
 fn fits(description: &str, confidence: Confidence) -> Found {
@@ -111,9 +123,25 @@ async fn answers_are_taken_literally_or_not_at_all() {
 async fn an_answer_that_was_cut_or_refused_is_none() {
     for stop in [StopReason::MaxTokens, StopReason::Refusal] {
         let says = Some((r#"{"matches": true, "confidence": "high"}"#, stop));
-        let model = Oracle { says, asked: AtomicUsize::new(0) };
-        let found = Classifier::default().compare(&question("make", &["x"]), &model, "small", drop).await;
+        let model = Arc::new(Oracle { says, asked: AtomicUsize::new(0) });
+        let found =
+            Classifier::default().compare(&question("make", &["x"]), &beside(&model), "small", drop).await;
         assert_eq!(found, Found::Unknown);
+    }
+}
+
+// BUDG-01: what is asked beside the conversation is set aside like everything else, or not asked.
+#[tokio::test]
+async fn a_comparison_that_cannot_be_paid_is_not_made() {
+    let model = oracle(r#"{"matches": true, "confidence": "high"}"#);
+    for (max_budget_usd, asked) in [(Some(0.000_1), 0), (Some(1.0), 1), (None, 2)] {
+        let limits = Limits { max_budget_usd, ..Limits::default() };
+        let budget = Arc::new(Budget::new(limits, &Spent::default()));
+        let beside = Beside { model: Arc::clone(&model) as Arc<dyn Model>, budget };
+        let found =
+            Classifier::default().compare(&question("make", &["x"]), &beside, "claude-sonnet-5", drop).await;
+        assert_eq!(found == Found::Unknown, asked == 0);
+        assert_eq!(model.asked.load(Ordering::Relaxed), asked, "{max_budget_usd:?}");
     }
 }
 
@@ -121,21 +149,21 @@ async fn an_answer_that_was_cut_or_refused_is_none() {
 #[tokio::test]
 async fn what_was_found_is_remembered() {
     let classifier = Classifier::default();
-    let model = Oracle::saying(r#"{"matches": true, "confidence": "high"}"#);
+    let model = oracle(r#"{"matches": true, "confidence": "high"}"#);
     for _ in 0..3 {
-        let found = classifier.compare(&question("make", &["x"]), &model, "small", drop).await;
+        let found = classifier.compare(&question("make", &["x"]), &beside(&model), "small", drop).await;
         assert_eq!(found, fits("x", Confidence::High));
     }
     assert_eq!(model.asked.load(Ordering::Relaxed), 1);
-    classifier.compare(&question("make -j2", &["x"]), &model, "small", drop).await;
+    classifier.compare(&question("make -j2", &["x"]), &beside(&model), "small", drop).await;
     assert_eq!(model.asked.load(Ordering::Relaxed), 2);
-    let silent = Oracle::saying("hm");
+    let silent = oracle("hm");
     for _ in 0..2 {
-        classifier.compare(&question("ls", &["x"]), &silent, "small", drop).await;
+        classifier.compare(&question("ls", &["x"]), &beside(&silent), "small", drop).await;
     }
     assert_eq!(silent.asked.load(Ordering::Relaxed), 2);
     for n in 0..=REMEMBERED {
-        classifier.compare(&question(&format!("make {n}"), &["x"]), &model, "small", drop).await;
+        classifier.compare(&question(&format!("make {n}"), &["x"]), &beside(&model), "small", drop).await;
     }
     assert_eq!(classifier.known().len(), REMEMBERED);
 }
@@ -143,18 +171,19 @@ async fn what_was_found_is_remembered() {
 // PERM-12
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_longer_than_ten_seconds() {
-    let model = Oracle { says: None, asked: AtomicUsize::new(0) };
+    let model = Arc::new(Oracle { says: None, asked: AtomicUsize::new(0) });
     let begun = tokio::time::Instant::now();
-    let found = Classifier::default().compare(&question("make", &["x"]), &model, "small", drop).await;
+    let found =
+        Classifier::default().compare(&question("make", &["x"]), &beside(&model), "small", drop).await;
     assert_eq!(found, Found::Unknown);
     assert_eq!(begun.elapsed(), PATIENCE);
 }
 
 #[tokio::test]
 async fn a_command_is_compared_whole_or_not_at_all() {
-    let model = Oracle::saying(r#"{"matches": true, "confidence": "high"}"#);
+    let model = oracle(r#"{"matches": true, "confidence": "high"}"#);
     let long = format!("make {}; rm -rf /", "x".repeat(LONGEST_COMMAND));
-    let found = Classifier::default().compare(&question(&long, &["x"]), &model, "small", drop).await;
+    let found = Classifier::default().compare(&question(&long, &["x"]), &beside(&model), "small", drop).await;
     assert_eq!((found, model.asked.load(Ordering::Relaxed)), (Found::Unknown, 0));
 }
 

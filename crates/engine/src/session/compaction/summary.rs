@@ -1,17 +1,16 @@
 //! Asking the model for a summary: in parts, if the conversation is too long for one request.
 
 use std::pin::pin;
-use std::sync::Arc;
 
 use tiller_model::{Completion, ModelError, Request, Thinking};
 use tiller_protocol::compaction::SummaryUsage;
-use tiller_protocol::entry::{Body, Response};
+use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
 use tiller_steering::compaction::{Part, chunks, request, text_tokens};
 
 use super::super::Task;
 use super::Unfolded;
-use crate::host::{ask_beside, user_message};
+use crate::beside::{SideError, user_message};
 use crate::store::StoreError;
 
 /// The longest summary, in tokens.
@@ -107,22 +106,16 @@ impl Task {
         question: &str,
         longest: u64,
     ) -> Result<Result<(String, Response), Missing>, StoreError> {
-        let reservation = match self.reserve(text_tokens(question)).await? {
-            Some(Ok(reservation)) => reservation,
-            Some(Err(reached)) => return Ok(Err(failed(&reached.explain()))),
-            None => return Ok(Err(Missing::Unfolded(Unfolded::Stopped))),
-        };
-        let longest = u32::try_from(longest).unwrap_or(u32::MAX);
         let request = Request {
             model: self.model_for_step(),
             messages: vec![user_message(question)],
-            max_tokens: Some(reservation.max_tokens.map_or(longest, |most| most.min(longest))),
+            max_tokens: Some(u32::try_from(longest).unwrap_or(u32::MAX)),
             thinking: Thinking::Off,
             betas: self.fixed.betas.clone(),
             ..Request::default()
         };
-        let (model, token) = (Arc::clone(&self.services.model), self.turn.token.clone());
-        let mut asking = pin!(ask_beside(model.as_ref(), request));
+        let (beside, token) = (self.services.beside(), self.turn.token.clone());
+        let mut asking = pin!(beside.ask(request));
         let answer = loop {
             tokio::select! {
                 biased;
@@ -132,15 +125,16 @@ impl Task {
                 answer = &mut asking => break answer,
             }
         };
-        drop(reservation);
         match answer {
-            Ok((answer, response)) => {
-                self.append(Body::Response(response.clone()))?;
+            Ok((answer, bill)) => {
+                let response = bill.response.clone();
+                self.count(bill)?;
                 Ok(understood(&answer).map(|text| (text, response)))
             }
-            Err(ModelError::PromptTooLong { .. } | ModelError::Api { status: 413, .. }) => {
+            Err(SideError::Model(ModelError::PromptTooLong { .. } | ModelError::Api { status: 413, .. })) => {
                 Ok(Err(Missing::TooLong))
             }
+            Err(SideError::Reached(reached)) => Ok(Err(failed(&reached.explain()))),
             Err(error) => Ok(Err(failed(&error.to_string()))),
         }
     }

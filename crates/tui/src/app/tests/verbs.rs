@@ -106,7 +106,7 @@ fn esc_stops_and_keeps_what_is_typed() {
 fn ctrl_b_lets_the_running_command_go_on_in_the_background() {
     let mut stage = Stage::new(60, 20);
     stage.key(KeyCode::Char('b'), KeyModifiers::CONTROL);
-    assert!(stage.shown().contains("no command is running"));
+    assert!(stage.shown().contains("nothing is running"));
     stage.begin_turn("work");
     stage.call("c7", "Bash", &json!({"command": "make"}));
     stage.key(KeyCode::Char('b'), KeyModifiers::CONTROL);
@@ -225,4 +225,23 @@ fn nothing_wakes_an_idle_front_end() {
     assert!(stage.app.wakes_at().is_some());
     stage.end_turn(Outcome::Success);
     assert_eq!(stage.app.wakes_at(), None);
+}
+
+// SESS-19: a proposal is only a proposal: it is taken with a key where nothing is written, and gone with the next turn.
+#[test]
+fn a_proposal_is_taken_with_tab_where_nothing_is_written() {
+    let mut stage = Stage::new(80, 20);
+    stage.event(Event::Suggestion("run the tests".to_owned()));
+    assert!(stage.shown().contains("run the tests (Tab takes it)"));
+    stage.press(KeyCode::Enter);
+    assert!(stage.sent().is_empty(), "nobody has written it yet");
+    stage.press(KeyCode::Tab);
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.sent(), ["Steer run the tests"]);
+    stage.event(Event::Suggestion("commit it".to_owned()));
+    stage.write("no");
+    assert!(!stage.shown().contains("commit it"));
+    stage.begin_turn("no");
+    stage.end_turn(Outcome::Success);
+    assert!(!stage.shown().contains("commit it"));
 }
