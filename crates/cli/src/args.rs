@@ -8,6 +8,7 @@ use tiller_config::{ProjectTrust, Sources};
 use tiller_model::Effort;
 use tiller_protocol::id::SessionId;
 use tiller_protocol::mode::Mode;
+use tiller_tools::StructuredOutput;
 
 use crate::exit::Exit;
 
@@ -102,6 +103,10 @@ pub(crate) struct Args {
     /// Stop after so many model requests
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
+
+    /// Hand the result over as JSON that fits this JSON schema
+    #[arg(long, value_name = "SCHEMA", value_parser = result_form)]
+    pub(crate) json_schema: Option<StructuredOutput>,
 
     /// Stop when so many dollars are spent
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = positive)]
@@ -282,6 +287,11 @@ impl From<EffortArg> for Effort {
     }
 }
 
+fn result_form(text: &str) -> Result<StructuredOutput, String> {
+    let schema = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    StructuredOutput::new(schema).map_err(|problem| format!("it is no JSON schema: {problem}"))
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
@@ -290,14 +300,8 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// Options that hosts pass to restrict or shape a run. Going on without one would do what the host has ruled out.
-const NOT_TO_BE_IGNORED: [&str; 6] = [
-    "--managed-settings",
-    "--resume-session-at",
-    "--resume-drops-turn",
-    "--json-schema",
-    "--mcp-config",
-    "--agent",
-];
+const NOT_TO_BE_IGNORED: [&str; 5] =
+    ["--managed-settings", "--resume-session-at", "--resume-drops-turn", "--mcp-config", "--agent"];
 
 /// Arguments, with what had to be left out to understand them.
 pub(crate) struct Parsed {

@@ -47,7 +47,7 @@ impl Exit {
             Outcome::MaxTime => Self::MaxTime,
             Outcome::Interrupted | Outcome::ToolRejected => Self::Interrupted,
             Outcome::HookStopped { .. } => Self::Denied,
-            Outcome::Error { .. } | Outcome::Refused { .. } => Self::Failure,
+            Outcome::Error { .. } | Outcome::Refused { .. } | Outcome::Unstructured { .. } => Self::Failure,
         }
     }
 

@@ -78,13 +78,14 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         }
     };
     let config_dir = tiller_config::config_dir(env);
-    let all = kept(&config_dir, env)?;
     let plans = Plans::in_dir(&config_dir);
+    let all = kept(&config_dir, &plans, env)?;
     match command.action {
         Action::List { json: true } => {
             let list: Vec<Value> = all.iter().map(|kept| as_json(kept, &plans)).collect();
             print(&serde_json::to_string_pretty(&list)?)?;
         }
+        Action::List { json: false } if all.is_empty() => print("there are no plans of this directory yet")?,
         Action::List { json: false } => {
             for kept in &all {
                 print(&as_line(kept, &plans))?;
@@ -98,8 +99,8 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The plans of the sessions in this directory, the latest first.
-fn kept(config_dir: &Path, env: &Env) -> anyhow::Result<Vec<Kept>> {
+/// The plans of the sessions in this directory, the latest first. A name alone is no plan.
+fn kept(config_dir: &Path, plans: &Plans, env: &Env) -> anyhow::Result<Vec<Kept>> {
     let project = fs_err::canonicalize(&env.cwd)?;
     let mut all = Vec::new();
     for session in store::list(config_dir, &project) {
@@ -109,7 +110,7 @@ fn kept(config_dir: &Path, env: &Env) -> anyhow::Result<Vec<Kept>> {
             Body::Effect(Effect::PlanKept(version)) => versions.push((entry.at, version)),
             _ => {}
         })?;
-        if let Some(slug) = slug {
+        if let Some(slug) = slug.filter(|slug| !versions.is_empty() || plans.file(slug).exists()) {
             all.push(Kept { slug, session: session.id, title: session.title, versions });
         }
     }
@@ -170,7 +171,11 @@ fn numbered(kept: &Kept, number: usize) -> anyhow::Result<&PlanVersion> {
 fn as_line(kept: &Kept, plans: &Plans) -> String {
     let state = kept.versions.last().map_or("not written", |(_, version)| version.moment.words());
     let missing = if plans.file(&kept.slug).exists() { "" } else { ", file is gone" };
-    format!("{:<28}  {:>2} versions, {state}{missing}  {}", kept.slug, kept.versions.len(), kept.title)
+    let versions = match kept.versions.len() {
+        1 => " 1 version".to_owned(),
+        count => format!("{count:>2} versions"),
+    };
+    format!("{:<28}  {versions}, {state}{missing}  {}", kept.slug, kept.title)
 }
 
 fn as_json(kept: &Kept, plans: &Plans) -> Value {

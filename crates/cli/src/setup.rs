@@ -54,6 +54,10 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let registry = tools(args, &rules, agent_lines(&agents, &limits), skill_lines(&recipes))?;
     // What nobody can answer is not offered.
     let registry = registry.filtered(|name| interactive || !ONLY_WITH_USER.contains(&name));
+    let registry = match &args.json_schema {
+        Some(form) => registry.with(form.clone()),
+        None => registry,
+    };
     let catalog = Catalog::shipped()?;
     let window = catalog.info(&main_model).context_window;
     if asks_for_long_context(&main_model) && window < LONG_WINDOW {

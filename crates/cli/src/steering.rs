@@ -25,6 +25,7 @@ pub(crate) fn choice(args: &Args, settings: &Resolved, styles: &[OutputStyle]) -
         style: style(settings, styles),
         ultra_memory: settings.ultra_memory_file.value.clone(),
         session_memory: settings.session_memory.value,
+        suggestions: settings.prompt_suggestions.value,
         languages: languages(settings),
         // A run for one prompt has begun before an editor could have found it.
         editors: !args.print || args.input_format == InputFormat::StreamJson,

@@ -89,7 +89,11 @@ pub(crate) fn question(
 }
 
 fn list(config_dir: &Path, env: &Env) -> anyhow::Result<Exit> {
-    for dir in trusted_directories(config_dir)? {
+    let trusted = trusted_directories(config_dir)?;
+    if trusted.is_empty() {
+        print("no directory is trusted yet")?;
+    }
+    for dir in trusted {
         let changed = question(&dir, &CommandLine::default(), env);
         let remark = match changed {
             _ if !dir.is_dir() => "  (does not exist any more)",

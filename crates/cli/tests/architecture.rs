@@ -77,7 +77,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("htmd", &["tools"], &[]),
     ("image", &["tools", "testkit"], &[]),
     ("base64", &["tools", "testkit"], &[]),
-    ("jsonschema", &["testkit"], &[]),
+    ("jsonschema", &["tools", "testkit"], &[]),
     ("jsonc-parser", &["config"], &[]),
     ("serde-saphyr", &["config"], &[]),
     // The terminal.

@@ -118,7 +118,7 @@ impl Narrator {
             say(&format!("  {}\n", self.styled(code, line)))?;
         }
         say(&format!(
-            "\nThe repository stays at {}; the session is {session}.\n\
+            "\nThe repository stays at {}. Everything that happened: tiller inspect {session}\n\
              To work on your own code, set ANTHROPIC_API_KEY and run: tiller -p \"...\"\n",
             scene.dir.display()
         ))

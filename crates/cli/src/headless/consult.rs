@@ -28,7 +28,7 @@ pub(crate) struct EditedPlan {
 /// A yes of the host, understood.
 pub(super) struct Yes {
     pub(super) answer: Answer,
-    /// To be written before the answer is passed on: what the file holds is what gets approved.
+    /// To be written before the answer is passed on: what gets approved has to stand in the file.
     pub(super) edited: Option<EditedPlan>,
     pub(super) warning: Option<String>,
 }
@@ -95,7 +95,10 @@ fn approval(ask: &PlanAsk, input: Option<&Value>, updates: &[Update]) -> Yes {
     });
     let edited = input.and_then(|input| input["plan"].as_str()).filter(|plan| *plan != ask.plan);
     Yes {
-        answer: Answer::Plan { mode: named.unwrap_or(Mode::Default) },
+        answer: Answer::Plan {
+            mode: named.unwrap_or(Mode::Default),
+            plan: edited.unwrap_or(&ask.plan).to_owned(),
+        },
         edited: edited.map(|plan| EditedPlan { path: ask.path.clone(), plan: plan.to_owned() }),
         warning,
     }
@@ -129,7 +132,7 @@ mod tests {
             Some(json!({"plan": "# Plan"})),
             updates,
         ) {
-            Yes { answer: Answer::Plan { mode }, edited: None, warning } => (mode, warning.is_some()),
+            Yes { answer: Answer::Plan { mode, .. }, edited: None, warning } => (mode, warning.is_some()),
             Yes { answer, .. } => panic!("{answer:?}"),
         };
         assert_eq!(chosen(Vec::new()), (Mode::Default, false));

@@ -202,6 +202,9 @@ impl Frames {
             Some(error) if ending.subtype == "success" => frame["result"] = error.into(),
             Some(error) => frame["errors"] = json!([error]),
         }
+        if let Some(structured) = &tally.turn.structured {
+            frame["structured_output"] = structured.clone();
+        }
         if let Some(Outcome::PlanHandedOver { path, .. }) = outcome {
             frame["plan_file"] = json!(path);
         }
@@ -308,6 +311,9 @@ impl Ending {
             },
             Some(Outcome::HookStopped { message }) => {
                 Self { outcome: "denied", ..failed("error_during_execution", "hook_stopped", message) }
+            }
+            Some(Outcome::Unstructured { message }) => {
+                failed("error_max_structured_output_retries", "structured_output_retry_exhausted", message)
             }
             Some(Outcome::Refused { message }) => failed("error_during_execution", "model_error", message),
             // SDKs know a failed request as a "success" that is an error, with the text as its result.

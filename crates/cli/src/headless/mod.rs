@@ -15,7 +15,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use tiller_engine::Session;
-use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::command::{BackgroundTask, Command, Event, TaskState, UserInput};
 use tiller_protocol::entry::{Body, Entry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -166,6 +166,7 @@ impl Run {
             Event::AgentStarted(info) => self.tally.delegate(info),
             Event::Agent(_, event) => self.tally.take_of_agent(event),
             Event::Rejected(problem) => self.tally.breakdown = Some(problem.clone()),
+            Event::TaskChanged(task) => self.note_task(task),
             _ => {}
         }
         self.output.event(&event, &self.tally)?;
@@ -199,6 +200,15 @@ impl Run {
             self.give_up(&problem).await;
         }
         Ok(())
+    }
+
+    /// Nothing outlives the run: whoever had the model start a server should know that it is gone.
+    fn note_task(&self, task: &BackgroundTask) {
+        let ends_with_the_run = !self.streaming && !self.tally.is_in_turn();
+        if task.state == TaskState::Stopped && ends_with_the_run {
+            let what = task.description.lines().next().unwrap_or_default();
+            self.output.complain(&format!("{} was stopped at the end of the run: {what}", task.id));
+        }
     }
 
     fn note_end(&mut self, entry: &Entry) {

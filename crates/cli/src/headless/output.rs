@@ -119,7 +119,10 @@ impl Output {
     fn answer(&self, tally: &Tally) -> anyhow::Result<()> {
         match tally.turn.end.as_ref().map(|end| &end.outcome) {
             Some(Outcome::Success) => {
-                line(tally.answer().trim_end())?;
+                match &tally.turn.structured {
+                    Some(structured) => line(&structured.to_string())?,
+                    None => line(tally.answer().trim_end())?,
+                }
                 self.list_denials(tally);
             }
             Some(Outcome::PlanHandedOver { plan, path }) => {
@@ -133,7 +136,11 @@ impl Output {
                 }
                 self.complain(&format!("stopped by a hook: {message}"));
             }
-            Some(Outcome::Error { message, .. } | Outcome::Refused { message }) => self.complain(message),
+            Some(
+                Outcome::Error { message, .. }
+                | Outcome::Refused { message }
+                | Outcome::Unstructured { message },
+            ) => self.complain(message),
             Some(Outcome::MaxTurns | Outcome::MaxBudget | Outcome::MaxTokens | Outcome::MaxTime) => {
                 if !tally.answer().trim().is_empty() {
                     line(tally.answer().trim_end())?;
@@ -202,6 +209,7 @@ impl Output {
             | Event::HookStarted { .. }
             | Event::Rewind(_)
             | Event::Mcp(_)
+            | Event::Suggestion(_)
             | Event::Rejected(_) => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use tiller_protocol::entry::{Body, DecisionRecord, Entry, Outcome, TurnEnd};
 use tiller_protocol::id::{AgentId, MessageId};
 use tiller_protocol::state::State;
 use tiller_protocol::usage::{StopReason, Usage};
+use tiller_tools::{StructuredOutput, Tool};
 
 /// Figures for results.
 pub(crate) struct Tally {
@@ -35,6 +36,8 @@ pub(crate) struct TurnTally {
     /// Why, for people.
     pub(crate) denial_reasons: Vec<String>,
     pub(crate) end: Option<TurnEnd>,
+    /// The result in the form that was asked for.
+    pub(crate) structured: Option<Value>,
     answer: (Option<MessageId>, String),
     /// The last response with calls.
     calling: Option<MessageId>,
@@ -53,6 +56,7 @@ impl TurnTally {
             denials: Vec::new(),
             denial_reasons: Vec::new(),
             end: None,
+            structured: None,
             answer: (None, String::new()),
             calling: None,
             denied_last: false,
@@ -135,6 +139,9 @@ impl Tally {
                 let (before, after) = (compacted.pre_tokens, compacted.post_tokens);
                 self.turn.answer.1 =
                     format!("The conversation was compacted: about {before} tokens became {after}.");
+            }
+            Body::Result(result) if result.tool == StructuredOutput::NAME && !result.is_error => {
+                self.turn.structured = Some(result.detail.clone());
             }
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}

@@ -1,5 +1,6 @@
 //! `tiller inspect`: what a session consisted of, from its log alone.
 
+mod agents;
 mod beside;
 mod compaction;
 mod event;
@@ -77,7 +78,9 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
 fn read(log: &Log) -> anyhow::Result<Report> {
     let mut fold = Fold::new(log.id, log.path.clone());
     let loaded = store::load(&log.path, |entry| fold.take(&entry))?;
-    Ok(fold.finish(&loaded.damage))
+    let mut report = fold.finish(&loaded.damage);
+    report.agents = agents::of(log);
+    Ok(report)
 }
 
 /// Writes a file at once, or not at all. Like the log it tells from, it is for its owner only.

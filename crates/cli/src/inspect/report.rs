@@ -32,6 +32,19 @@ pub(super) struct Report {
     pub(super) side_requests: Vec<SideRequest>,
     pub(super) epochs: Vec<EpochFacts>,
     pub(super) compactions: Vec<Compaction>,
+    pub(super) agents: Vec<AgentRun>,
+}
+
+/// What a sub-agent did, by its own log. Its requests are part of the session's totals.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AgentRun {
+    pub(super) id: String,
+    pub(super) kind: String,
+    pub(super) description: String,
+    /// The call that it worked for.
+    pub(super) call: String,
+    pub(super) report: Report,
 }
 
 /// What the log says about the session as a whole.

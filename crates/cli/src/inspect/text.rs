@@ -134,6 +134,10 @@ impl Writer<'_> {
         for hook in self.report.hooks.iter().filter(|hook| hook.call.as_deref() == Some(&call.id)) {
             row(&ran(hook));
         }
+        for agent in self.report.agents_of(&call.id) {
+            row(&agent.summary());
+            agent.steps().for_each(|step| row(&format!("  {step}")));
+        }
         lines.join("\n")
     }
 }
@@ -181,7 +185,7 @@ fn content(report: &Report) -> String {
     parts.join(", ")
 }
 
-fn tokens(tokens: Tokens) -> String {
+pub(super) fn tokens(tokens: Tokens) -> String {
     let [input, read, written, output] =
         [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output].map(grouped);
     format!("in {input} + {read} from cache + {written} to cache, out {output}")
@@ -189,7 +193,10 @@ fn tokens(tokens: Tokens) -> String {
 
 pub(super) fn outcome(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Error { message, .. } | Outcome::HookStopped { message } | Outcome::Refused { message } => {
+        Outcome::Error { message, .. }
+        | Outcome::HookStopped { message }
+        | Outcome::Refused { message }
+        | Outcome::Unstructured { message } => {
             format!("{} ({})", word(outcome), short(message))
         }
         other => word(other),

@@ -41,6 +41,34 @@ fn hosts_see_what_agents_do() {
     world.server.assert_clean();
 }
 
+// LEDG-02, BUDG-02: afterwards, too: each step of an agent stands under the call that it worked for.
+#[test]
+fn a_report_tells_what_agents_did() {
+    let world = World::new().file("notes.txt", "gold\n");
+    world
+        .server
+        .replies([Reply::new().tool_with_id("t", "Task", task("Explore", "find gold")), Reply::text("done")]);
+    by_prompt(&world, "find gold").replies([
+        Reply::new().tool_with_id("g", "Grep", json!({"pattern": "gold"})),
+        Reply::text("In notes.txt."),
+    ]);
+    world.run(&["-p", "go"]).ok();
+    let report: Value =
+        serde_json::from_str(&world.run(&["inspect", "latest", "--json"]).ok().stdout).unwrap();
+    let agent = &report["agents"][0];
+    assert_eq!((&agent["kind"], &agent["call"]), (&json!("Explore"), &json!("t")), "{agent}");
+    assert_eq!(agent["report"]["turns"][0]["steps"][0]["calls"][0]["tool"], "Grep");
+    assert_eq!(agent["report"]["totals"]["steps"], 2);
+    let (own, all) = (&agent["report"]["totals"]["costUsd"], &report["totals"]["costUsd"]);
+    assert!(own.as_f64().unwrap() > 0.0 && own.as_f64() < all.as_f64(), "{own} of {all}");
+    let text = world.run(&["inspect", "latest"]).ok().stdout;
+    assert!(text.contains("(Explore): 2 steps, 1 call;"), "{text}");
+    assert!(text.contains("Grep gold"), "{text}");
+    let page = world.path("page.html");
+    world.run(&["inspect", "latest", "--html", "page.html"]).ok();
+    assert!(fs_err::read_to_string(page).unwrap().contains("(Explore): 2 steps, 1 call;"));
+}
+
 // HEAD-01, HEAD-02: what an agent was not allowed to do is in the result of the run.
 #[test]
 fn denials_of_agents_are_listed() {

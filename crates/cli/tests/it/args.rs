@@ -102,7 +102,7 @@ fn hosts_get_a_warning_for_unknown_options() {
 #[test]
 fn options_that_restrict_a_run_are_never_ignored() {
     let world = World::new();
-    for option in ["--managed-settings={}", "--json-schema={}", "--resume-session-at=x"] {
+    for option in ["--managed-settings={}", "--resume-session-at=x"] {
         let end = world.talk(&[option]).finish();
         assert_eq!(end.code, 1, "{option}");
         assert!(end.stderr.contains("not supported"), "{option}: {}", end.stderr);

@@ -110,6 +110,7 @@ fn a_run_of_one_prompt_ends_with_its_turn_and_takes_background_commands_along() 
     ]);
     let run = world.run(&["-p", "go", "--permission-mode", "bypassPermissions"]).ok();
     assert_eq!(run.stdout, "started\n");
+    assert!(run.stderr.contains("bash_1 was stopped at the end of the run: touch up"), "{}", run.stderr);
     assert!(processes_with(&marker).is_empty());
     world.server.assert_clean();
 }

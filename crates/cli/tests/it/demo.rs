@@ -20,6 +20,8 @@ fn the_demo_fixes_a_bug_without_account_or_network() {
     assert!(stdout.contains("The model's words are recorded."), "{stdout}");
     assert!(stdout.contains("What changed:") && stdout.contains("diff --git a/version.sh"), "{stdout}");
     assert!(!stdout.contains('\u{1b}'), "colours are for terminals");
+    let inspect = stdout.lines().find_map(|line| line.split("tiller inspect ").nth(1)).unwrap();
+    assert!(world.run(&["inspect", inspect.trim()]).ok().stdout.contains("version.sh"));
 
     let mut left = fs_err::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().path());
     let repository: PathBuf =

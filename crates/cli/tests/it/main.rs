@@ -53,6 +53,7 @@ mod secrets;
 mod sessions_command;
 mod steering;
 mod stream_input;
+mod structured_output;
 mod telemetry;
 mod terminal;
 mod terminal_commands;

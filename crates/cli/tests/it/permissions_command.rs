@@ -430,9 +430,9 @@ fn a_difference_fails_and_is_shown() {
     FAIL   Beam {}
            expected  ask
            but       There is no tool named Beam. Available tools: Read, Edit,
-                     Write, NotebookEdit, Glob, Grep, Bash, BashOutput, KillShell,
-                     WebFetch, WebSearch, TodoWrite, EnterPlanMode, ExitPlanMode,
-                     AskUserQuestion, Recall.
+                     Write, NotebookEdit, Glob, Grep, Bash, BashOutput, ShellInput,
+                     KillShell, WebFetch, WebSearch, TodoWrite, EnterPlanMode,
+                     ExitPlanMode, AskUserQuestion, Recall.
            in        <project>/.tiller/settings.local.json
     2 of 5 examples come out otherwise
     "#);

@@ -296,8 +296,15 @@ fn delegate_mode_is_named_like_any_other() {
 fn plans_can_be_listed_shown_and_compared() {
     let world = World::new();
     let none = world.run(&["plans", "list"]).ok();
-    assert_eq!(none.stdout, "");
+    assert_eq!(none.stdout, "there are no plans of this directory yet\n");
     assert_eq!(world.run(&["plans", "show"]).code(), 1);
+    world.server.reply(Reply::text("nothing to plan"));
+    world.run(&["-p", "just look", "--permission-mode", "plan"]).ok();
+    assert_eq!(
+        world.run(&["plans", "list"]).ok().stdout,
+        none.stdout,
+        "a session that only could have a plan"
+    );
     plans(&world, PLAN, json!({}));
     world.run(&["-p", "plan it", "--permission-mode", "plan"]).ok();
     let list: Value = serde_json::from_str(&world.run(&["plans", "list", "--json"]).ok().stdout).unwrap();
@@ -307,7 +314,10 @@ fn plans_can_be_listed_shown_and_compared() {
         list[0]["versions"].as_array().unwrap().iter().map(|version| &version["moment"]).collect();
     assert_eq!(moments, ["written", "handed_over"]);
     let line = world.run(&["plans", "list"]).ok().stdout;
-    assert!(line.starts_with(&name) && line.contains("handed over") && line.contains("plan it"), "{line}");
+    assert!(
+        line.starts_with(&name) && line.contains("2 versions, handed over") && line.contains("plan it"),
+        "{line}"
+    );
 
     let file = list[0]["file"].as_str().unwrap();
     fs_err::write(file, PLAN.replace("Run", "Then run")).unwrap();

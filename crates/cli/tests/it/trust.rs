@@ -5,6 +5,8 @@ use tiller_testkit::Reply;
 
 use crate::harness::{World, held_by_namespaces};
 
+const NOBODY: &str = "no directory is trusted yet\n";
+
 const LOOSE: &str =
     r#"{"permissions": {"allow": ["Bash(touch:*)"], "deny": ["WebFetch"]}, "env": {"A": "b"}}"#;
 
@@ -18,7 +20,7 @@ fn trust_is_given_for_what_is_shown_and_can_be_taken_back() {
         assert!(shown.stdout.contains(word), "{word} is not in {}", shown.stdout);
     }
     assert!(!shown.stdout.contains("WebFetch"), "what only restricts needs no trust: {}", shown.stdout);
-    assert_eq!(world.run(&["trust", "--list"]).ok().stdout, "");
+    assert_eq!(world.run(&["trust", "--list"]).ok().stdout, NOBODY);
 
     let trusted = world.run(&["trust"]).ok();
     assert!(trusted.stdout.ends_with(&format!("{dir} is trusted now\n")), "{}", trusted.stdout);
@@ -31,7 +33,7 @@ fn trust_is_given_for_what_is_shown_and_can_be_taken_back() {
 
     assert_eq!(world.run(&["trust", "--remove", &dir]).ok().stdout, format!("{dir} is no longer trusted\n"));
     assert_eq!(world.run(&["trust", "--remove"]).ok().stdout, format!("{dir} was not trusted\n"));
-    assert_eq!(world.run(&["trust", "--list"]).ok().stdout, "");
+    assert_eq!(world.run(&["trust", "--list"]).ok().stdout, NOBODY);
     let run = world.run(&["trust", "nowhere"]);
     assert_eq!(run.code(), 1);
     assert!(run.stderr.contains("is not a directory"), "{}", run.stderr);
@@ -42,7 +44,11 @@ fn a_run_can_give_trust_on_its_way() {
     let world = World::new().file(".tiller/settings.json", LOOSE);
     world.server.reply(Reply::text("ok"));
     world.run(&["-p", "go"]).ok();
-    assert_eq!(world.run(&["trust", "--list"]).ok().stdout, "", "a run that asks for nothing gives no trust");
+    assert_eq!(
+        world.run(&["trust", "--list"]).ok().stdout,
+        NOBODY,
+        "a run that asks for nothing gives no trust"
+    );
     world.server.reply(Reply::text("ok"));
     world.run(&["-p", "go", "--trust"]).ok();
     assert_eq!(world.run(&["trust", "--list"]).ok().stdout, format!("{}\n", world.dir().display()));

@@ -54,6 +54,12 @@ fn call(html: &mut Html, report: &Report, call: &Call, pointer: &str) {
             for one in report.hooks.iter().filter(|hook| hook.call.as_deref() == Some(&call.id)) {
                 hook(html, one);
             }
+            for agent in report.agents_of(&call.id) {
+                html.leaf("p", "name", &agent.summary());
+                html.element("ul", &[], |html| {
+                    agent.steps().for_each(|step| html.leaf("li", "", &step));
+                });
+            }
             html.leaf("p", "name", "input");
             excerpt(html, &call.input);
             if let Some(result) = &call.result {
