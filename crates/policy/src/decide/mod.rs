@@ -86,10 +86,8 @@ pub fn vouch(request: &Request, cx: &Context, hook: Reason) -> Decision {
 /// Whether the kernel, if it could, would keep a command from something that its words do not show, or from files outside of
 /// the working directories: and it cannot.
 fn is_unheld(request: &Request, cx: &Context) -> bool {
-    let stays = |analysis: &Analysis| {
-        script::shows_what_it_touches(analysis) && script::changed_outside(analysis, cx).is_empty()
-    };
-    !cx.holding.kernel.confines() && analyse(request).is_some_and(|analysis| !stays(&analysis))
+    !cx.holding.kernel.confines()
+        && analyse(request).is_some_and(|analysis| !script::stays_inside(&analysis, cx))
 }
 
 /// Judges a call that a hook allows in the user's place. What steers Tiller or git, what may lead to files that must

@@ -354,20 +354,35 @@ pub(crate) fn shows_what_it_touches(analysis: &Analysis) -> bool {
     is_plain && analysis.commands.iter().all(|command| only_looks(command) || is_simple_change(command))
 }
 
+/// Whether a script changes nothing but files in the working directories, all of which its words name.
+pub(crate) fn stays_inside(analysis: &Analysis, cx: &Context) -> bool {
+    let is_inside = |found: Where| match found {
+        Where::Known(places) => places.iter().all(|place| cx.is_inside(&place.real)),
+        Where::Below(..) | Where::Elsewhere | Where::Unknown => false,
+    };
+    shows_what_it_touches(analysis) && changed(analysis, cx).into_iter().all(is_inside)
+}
+
 /// The places outside of the working directories that a script changes, if its words show all that it touches.
 pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
     if !shows_what_it_touches(analysis) {
         return Vec::new();
     }
-    let (files, places) = (Files { cx, tool: None }, Places { cx, variables: &analysis.variables });
-    let touches = analysis.commands.iter().flat_map(shell::touches);
-    let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
-    let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
-    let known = written.filter_map(|touch| match places.of(&touch.word, &touch.dirs) {
+    let files = Files { cx, tool: None };
+    let known = changed(analysis, cx).into_iter().filter_map(|found| match found {
         Where::Known(places) => Some(places),
         _ => None,
     });
     known.flatten().filter(|place| !cx.is_inside(&place.real) && files.guarded(place).is_none()).collect()
+}
+
+/// Where a script changes something.
+fn changed(analysis: &Analysis, cx: &Context) -> Vec<Where> {
+    let places = Places { cx, variables: &analysis.variables };
+    let touches = analysis.commands.iter().flat_map(shell::touches);
+    let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
+    let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
+    written.map(|touch| places.of(&touch.word, &touch.dirs)).collect()
 }
 
 /// Whether the text itself says which program runs.

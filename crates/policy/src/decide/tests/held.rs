@@ -17,6 +17,7 @@ fn a_hook_does_not_answer_for_what_nothing_holds() {
         ("mkdir -p a && cp b a/b", true),
         ("cat /elsewhere/a > b", true),
         ("cat b > /elsewhere/a", false),
+        ("find .git -name config -exec tee {} + < a", false),
     ] {
         let request = bash(command);
         assert_eq!(allows(vouch(&request, &unheld, hook())), shows, "{command}");
