@@ -11,7 +11,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
-use tiller_sandbox::{Captured, Exit, Output, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, spawn};
+use tiller_sandbox::{
+    Captured, Exit, Output, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, spawn,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
