@@ -43,7 +43,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("rustls", &["model", "tools", "xtask"], &["testkit", "cli"]),
     ("axum", &["testkit"], &["tools"]),
     // Processes and the file system, below the standard library.
-    ("rustix", &["sandbox", "snapshot", "tools", "engine", "cli"], &[]),
+    ("rustix", &["sandbox", "snapshot", "tools", "engine", "tui", "cli"], &[]),
     ("libc", &["sandbox"], &[]),
     (
         "fs-err",

@@ -35,6 +35,21 @@ impl Palette {
     }
 }
 
+/// A colour as a terminal tells it: red, green, blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rgb(pub u8, pub u8, pub u8);
+
+impl Rgb {
+    /// The palette that can be read on this background.
+    #[must_use]
+    pub fn palette(self) -> Palette {
+        let Self(red, green, blue) = self;
+        // The eye sees green best and blue least.
+        let brightness = (u32::from(red) * 299 + u32::from(green) * 587 + u32::from(blue) * 114) / 1_000;
+        if brightness > 127 { Palette::Light } else { Palette::Dark }
+    }
+}
+
 /// The style of each role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Theme {

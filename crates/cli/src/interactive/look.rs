@@ -15,7 +15,12 @@ use crate::{complain, settings};
 
 /// How questions are shown before there are settings.
 pub(super) fn manner(args: &Args, env: &Env) -> Manner {
-    Manner { surface: surface(args, env), palette: palette(env), keys: Arc::new(Keymap::default()) }
+    Manner {
+        surface: surface(args, env),
+        palette: palette(env),
+        follows_background: env.var("NO_COLOR").is_none(),
+        keys: Arc::new(Keymap::default()),
+    }
 }
 
 /// What the user has chosen in settings that the program sees to.
@@ -41,6 +46,7 @@ pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result
     });
     let options = Options {
         palette: chosen.filter(|_| !no_color).unwrap_or(manner.palette),
+        follows_background: manner.follows_background && chosen.is_none(),
         vim: terminal.vim.value,
         keys: Arc::new(keys),
         status_command: terminal.status_line.value.is_some(),

@@ -8,6 +8,9 @@ use crate::terminal::{READY, leave, open};
 
 const LINES: usize = 2_000;
 
+/// What only the live area shows.
+const LIVE: [&str; 4] = ["───", "Enter steers", "Writing", "asks before"];
+
 fn line(number: usize) -> String {
     format!("line {number:04}")
 }
@@ -18,9 +21,8 @@ fn numbered(program: &Program) -> Vec<String> {
     lines.iter().filter_map(|text| text.find("line ").map(|at| text[at..].to_owned())).collect()
 }
 
-// TERM-01
-#[test]
-fn two_thousand_lines_survive_changes_of_size() {
+/// Writes the lines, changing the size on the way.
+fn survives(change: impl Fn(&Program, u16, u16)) {
     let world = World::new();
     let answer = format!("```\n{}\n```\n", (0..LINES).map(line).collect::<Vec<_>>().join("\n"));
     world.server.reply(Reply::text(answer).chunked(64));
@@ -33,11 +35,30 @@ fn two_thousand_lines_survive_changes_of_size() {
         program.until(&format!("{reached} was written"), |terminal| {
             terminal.lines().iter().any(|text| text.contains(&reached))
         });
-        program.resize(columns, rows);
+        change(&program, columns, rows);
     }
     program.until_shown(&line(LINES - 1));
     program.until_shown(READY);
     let program = leave(program);
     let expected: Vec<String> = (0..LINES).map(line).collect();
-    assert_eq!(numbered(&program), expected);
+    let found = numbered(&program);
+    let differs = (0..found.len().max(LINES)).find(|at| found.get(*at) != expected.get(*at));
+    let around = differs.map(|at| &found[at.saturating_sub(3)..(at + 3).min(found.len())]);
+    assert_eq!(around, None, "every line is there once and in order");
+    let lines = program.look(|terminal| terminal.lines());
+    let remains: Vec<&String> =
+        lines.iter().filter(|line| LIVE.iter().any(|part| line.contains(part))).collect();
+    assert_eq!(remains, Vec::<&String>::new(), "no live area was left behind");
+}
+
+// TERM-01
+#[test]
+fn two_thousand_lines_survive_changes_of_size() {
+    survives(Program::resize);
+}
+
+// TERM-01
+#[test]
+fn two_thousand_lines_survive_changes_of_size_that_are_heard_of_late() {
+    survives(Program::resize_late);
 }

@@ -70,6 +70,15 @@ impl Program {
         self.master.resize(size(columns, rows)).expect("the terminal can be resized");
     }
 
+    /// Changes the size of the terminal, but tells the program only after it has written something for the old size.
+    #[track_caller]
+    pub fn resize_late(&self, columns: u16, rows: u16) {
+        self.look(|terminal| terminal.resize(columns, rows));
+        let written = lock(&self.printed).len();
+        self.until("the program has written something", |_| lock(&self.printed).len() > written);
+        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
+    }
+
     /// Looks at the terminal.
     pub fn look<T>(&self, see: impl FnOnce(&mut Terminal) -> T) -> T {
         see(&mut lock(&self.terminal))

@@ -37,7 +37,7 @@ use crate::input::{Input, Past};
 use crate::keys::Keymap;
 use crate::menu::Candidate;
 use crate::screen::Size;
-use crate::theme::{Palette, Theme};
+use crate::theme::{Palette, Rgb, Theme};
 use live::{Live, Retry, Turn};
 use look::Look;
 use overlay::{Content, Overlay};
@@ -48,8 +48,11 @@ const LONG_TURN: Duration = Duration::from_secs(20);
 pub(crate) const AGAIN: Duration = Duration::from_secs(2);
 /// How often a picture of work under way changes by itself.
 const TICK: Duration = Duration::from_millis(125);
-/// Rows that are taken for one frame.
-const ROWS_AT_ONCE: usize = 100;
+/// Rows that are taken for one frame, as a share of the screen. Should the terminal change its size while a frame is under
+/// way, what the frame missed has to be in sight still.
+const SHARE_AT_ONCE: usize = 3;
+/// And on the smallest screen.
+const ROWS_AT_ONCE: usize = 4;
 /// Rows of an earlier conversation that are shown when it is continued.
 const PAST_ROWS: usize = 300;
 
@@ -96,6 +99,8 @@ pub struct ModelRow {
 pub struct Options {
     /// The colours.
     pub palette: Palette,
+    /// Whether they follow the terminal's background, if it tells that.
+    pub follows_background: bool,
     /// Whether Vim keys are on.
     pub vim: bool,
     /// The keys.
@@ -292,7 +297,7 @@ impl App {
     /// The rows that are finished and have not been taken yet, but no more than a terminal can show at once: what comes
     /// faster than it is shown must not keep keys waiting.
     pub fn take_finished(&mut self) -> Vec<Line<'static>> {
-        let most = ROWS_AT_ONCE.max(usize::from(self.look.size.height) * 2);
+        let most = ROWS_AT_ONCE.max(usize::from(self.look.size.height) / SHARE_AT_ONCE);
         self.give_out();
         self.finished.drain(..most.min(self.finished.len())).collect()
     }
@@ -305,8 +310,16 @@ impl App {
 
     /// The terminal has another size.
     pub fn resize(&mut self, size: Size) {
+        if self.look.size == size {
+            return;
+        }
         self.look.size = size;
         self.input.resize(size.width);
+    }
+
+    /// The terminal has told what is behind the text.
+    pub fn on_background(&mut self, color: Rgb) {
+        self.look.theme = Theme::new(color.palette());
     }
 
     /// The session tells something.

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use tiller_testkit::terminal::{LongRows, Terminal};
 
-use crate::screen::{Screen, Size};
+use crate::screen::{Screen, Size, Wrapping};
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
 /// The rows of a view, with the caret, as a terminal of this size shows them.
 fn terminal(view: &View, columns: u16, height: u16) -> Terminal {
-    let mut screen = Screen::new(Size { width: columns, height }, Some(0));
+    let mut screen = Screen::new(Size { width: columns, height }, Some(0), Wrapping::Anew);
     let mut terminal = Terminal::new(columns, height, LongRows::Cut);
     terminal.write(screen.draw(&[], view).as_bytes());
     terminal

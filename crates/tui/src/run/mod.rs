@@ -1,19 +1,19 @@
 //! The machine at a real terminal: reads keys, takes events, draws frames.
 
+mod keyboard;
 mod plain;
 mod question;
+mod rescue;
+mod signals;
 mod terminal;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream, KeyEventKind};
-use futures::StreamExt;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Delivery, Entry};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -22,10 +22,13 @@ use crate::host::{Host, Reply};
 use crate::input::Past;
 use crate::screen::Wrapping;
 pub use question::{Manner, ask_trust, choose, pick};
-use terminal::Terminal;
+use signals::{Signals, Told};
+use terminal::{Background, Came, Readiness, Terminal};
 
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(16);
+/// Between two frames while there is more to show than fits one.
+const CATCHING_UP: Duration = Duration::from_millis(4);
 /// How long events are taken in before keys are looked at again.
 const PATIENCE: Duration = Duration::from_millis(8);
 
@@ -75,7 +78,7 @@ pub enum TuiError {
 pub async fn run(start: Start) -> Result<Exit, TuiError> {
     match start.surface {
         Surface::Plain => plain::run(start).await,
-        Surface::Live(wrapping) => Runner::new(start, wrapping)?.serve().await,
+        Surface::Live(wrapping) => Runner::new(start, wrapping).await?.serve().await,
     }
 }
 
@@ -91,13 +94,17 @@ struct Runner {
     begun: Instant,
     drawn: Instant,
     dirty: bool,
+    /// Until when the terminal is waited for before the next frame.
+    waits: Option<Instant>,
     exit: Option<Exit>,
 }
 
 impl Runner {
-    fn new(start: Start, wrapping: Wrapping) -> Result<Self, TuiError> {
-        let terminal = Terminal::open(wrapping)?;
-        let app = App::new(start.info, start.options, start.history, &start.past, terminal.size());
+    async fn new(start: Start, wrapping: Wrapping) -> Result<Self, TuiError> {
+        let terminal = Terminal::open(wrapping, background(start.options.follows_background)).await?;
+        let palette = terminal.palette(start.options.palette);
+        let options = Options { palette, ..start.options };
+        let app = App::new(start.info, options, start.history, &start.past, terminal.size());
         let now = Instant::now();
         let mut backlog = VecDeque::new();
         backlog.extend(start.prompt.map(|prompt| first(&prompt)));
@@ -112,26 +119,27 @@ impl Runner {
             begun: now,
             drawn: now.checked_sub(FRAME).unwrap_or(now),
             dirty: true,
+            waits: None,
             exit: None,
         })
     }
 
     async fn serve(mut self) -> Result<Exit, TuiError> {
-        let mut keys = Some(EventStream::new());
         let commands = self.commands.clone();
-        let mut terminated = signal(SignalKind::terminate())?;
-        let mut hung_up = signal(SignalKind::hangup())?;
+        let mut signals = Signals::listen()?;
         loop {
-            self.draw_if_due(&mut keys)?;
+            self.draw_if_due()?;
             if let Some(exit) = self.exit.take() {
-                self.terminal.close(&mut self.app)?;
+                self.terminal.close(&mut self.app).await?;
                 return Ok(exit);
             }
-            let stream = keys.get_or_insert_with(EventStream::new);
             let wakes = self.wakes_at();
             let effects = tokio::select! {
                 biased;
-                input = stream.next() => self.on_input(input)?,
+                came = self.terminal.next() => match came {
+                    Came::Answer => continue,
+                    came => self.on_input(came),
+                },
                 event = self.events.recv() => self.on_events(event),
                 Some(reply) = self.replies.1.recv() => self.app.on_reply(reply),
                 Ok(permit) = commands.reserve(), if !self.backlog.is_empty() => {
@@ -140,50 +148,61 @@ impl Runner {
                     }
                     continue;
                 }
-                _ = terminated.recv() => self.app.leave(),
-                _ = hung_up.recv() => self.app.leave(),
+                told = signals.next() => match told {
+                    Told::End => self.app.leave(),
+                    Told::Size => Vec::new(),
+                },
                 () = until(wakes) => Vec::new(),
             };
             self.app.at(self.begun.elapsed());
             self.dirty = true;
-            self.carry_out(effects, &mut keys).await?;
+            self.carry_out(effects).await?;
         }
     }
 
     /// When there is something to do without anybody asking.
     fn wakes_at(&self) -> Option<Instant> {
         if self.dirty {
-            return Some(self.drawn + FRAME);
+            return self.waits.or(Some(self.drawn + self.pace()));
         }
         self.app.wakes_at().map(|at| self.begun + at)
     }
 
-    fn draw_if_due(&mut self, keys: &mut Option<EventStream>) -> Result<(), TuiError> {
-        if !self.dirty || self.drawn.elapsed() < FRAME {
+    fn pace(&self) -> Duration {
+        if self.app.has_finished() { CATCHING_UP } else { FRAME }
+    }
+
+    fn draw_if_due(&mut self) -> Result<(), TuiError> {
+        if !self.dirty || self.drawn.elapsed() < self.pace() {
             return Ok(());
         }
-        if self.terminal.has_changed()? {
-            // Only one can listen to the terminal, and it has to be asked something.
-            *keys = None;
-            self.terminal.follow(&mut self.app)?;
+        self.waits = match self.terminal.ready()? {
+            Readiness::Now => None,
+            Readiness::Before(latest) => Some(latest),
+        };
+        if self.waits.is_some() {
+            return Ok(());
         }
         self.app.at(self.begun.elapsed());
+        self.app.resize(self.terminal.size());
         self.terminal.draw(&mut self.app)?;
         self.drawn = Instant::now();
         self.dirty = self.app.has_finished();
         Ok(())
     }
 
-    fn on_input(&mut self, input: Option<std::io::Result<Input>>) -> Result<Vec<Effect>, TuiError> {
+    fn on_input(&mut self, came: Came) -> Vec<Effect> {
         self.app.at(self.begun.elapsed());
-        Ok(match input {
-            Some(Ok(Input::Key(key))) if key.kind != KeyEventKind::Release => self.app.on_key(key),
-            Some(Ok(Input::Paste(text))) => self.app.on_paste(&text),
-            Some(Ok(_)) => Vec::new(),
-            Some(Err(error)) => return Err(error.into()),
-            // The terminal is gone.
-            None => vec![Effect::Send(Command::Shutdown), Effect::Exit(Exit::Quit)],
-        })
+        match came {
+            Came::Key(key) => self.app.on_key(key),
+            Came::Paste(text) => self.app.on_paste(&text),
+            Came::Background(color) => {
+                self.app.on_background(color);
+                Vec::new()
+            }
+            Came::Answer => Vec::new(),
+            Came::End => vec![Effect::Send(Command::Shutdown), Effect::Exit(Exit::Quit)],
+        }
     }
 
     /// Takes in what has come, but no more than a person would notice.
@@ -200,11 +219,7 @@ impl Runner {
         effects
     }
 
-    async fn carry_out(
-        &mut self,
-        effects: Vec<Effect>,
-        keys: &mut Option<EventStream>,
-    ) -> Result<(), TuiError> {
+    async fn carry_out(&mut self, effects: Vec<Effect>) -> Result<(), TuiError> {
         for effect in effects {
             match effect {
                 Effect::Send(command) => self.backlog.push_back(command),
@@ -213,17 +228,15 @@ impl Runner {
                 Effect::Title(title) => self.terminal.title(&title)?,
                 Effect::Redraw => self.terminal.redraw(&mut self.app)?,
                 Effect::EditInput(text) => {
-                    *keys = None;
-                    self.terminal.suspend()?;
+                    self.terminal.suspend().await?;
                     let edited = self.host.edit(text).await;
-                    self.terminal.resume(&mut self.app)?;
+                    self.terminal.resume().await?;
                     self.app.on_edited(edited);
                 }
                 Effect::EditPlan(ask, path) => {
-                    *keys = None;
-                    self.terminal.suspend()?;
+                    self.terminal.suspend().await?;
                     let edited = self.host.edit_file(path).await;
-                    self.terminal.resume(&mut self.app)?;
+                    self.terminal.resume().await?;
                     self.app.on_plan_edited(ask, edited);
                 }
                 Effect::EditFile(path) => {
@@ -234,16 +247,19 @@ impl Runner {
                     self.app.on_file_edited(&path, edited);
                 }
                 Effect::Suspend => {
-                    *keys = None;
-                    self.terminal.suspend()?;
+                    self.terminal.suspend().await?;
                     self.host.sleep();
-                    self.terminal.resume(&mut self.app)?;
+                    self.terminal.resume().await?;
                 }
                 Effect::Exit(exit) => self.exit = Some(exit),
             }
         }
         Ok(())
     }
+}
+
+fn background(is_followed: bool) -> Background {
+    if is_followed { Background::Asked } else { Background::Known }
 }
 
 fn first(prompt: &str) -> Command {

@@ -3,12 +3,12 @@
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use crossterm::event::{Event as Input, EventStream, KeyEvent, KeyEventKind};
-use futures::StreamExt;
+use crossterm::event::KeyEvent;
 use tiller_protocol::id::SessionId;
 
-use super::terminal::Terminal;
-use super::{Surface, TuiError};
+use super::signals::{Signals, Told};
+use super::terminal::{Came, Readiness, Terminal};
+use super::{Surface, TuiError, background, until};
 use crate::dialog::{
     Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said, Trust, TrustOutcome, TrustQuestion,
 };
@@ -29,6 +29,8 @@ pub struct Manner {
     pub surface: Surface,
     /// The colours.
     pub palette: Palette,
+    /// Whether they follow the terminal's background, if it tells that.
+    pub follows_background: bool,
     /// The keys.
     pub keys: Arc<Keymap>,
 }
@@ -56,7 +58,7 @@ pub async fn choose(
         return Ok(said.index());
     };
     let handle = |choice: &mut Choice, key| answer(choice.handle(key));
-    ask(manner.palette, wrapping, &mut choice, handle, Choice::view, None).await
+    ask(manner, wrapping, &mut choice, handle, Choice::view, None).await
 }
 
 /// Lets the user choose a session. Nothing if they would rather not.
@@ -75,7 +77,7 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
         return Ok(picked(picker.say(&said)).flatten());
     };
     let handle = |picker: &mut Resume, key| picked(picker.handle(key));
-    ask(manner.palette, wrapping, &mut picker, handle, Resume::view, None).await
+    ask(manner, wrapping, &mut picker, handle, Resume::view, None).await
 }
 
 /// Asks whether a project is trusted.
@@ -93,41 +95,48 @@ pub async fn ask_trust(question: TrustQuestion, manner: &Manner) -> Result<Trust
         return Ok(trust.say(&said));
     };
     let handle = |trust: &mut Trust, key| settled(trust.handle(key));
-    ask(manner.palette, wrapping, &mut trust, handle, Trust::view, TrustOutcome::Leave).await
+    ask(manner, wrapping, &mut trust, handle, Trust::view, TrustOutcome::Leave).await
 }
 
 async fn ask<D, A>(
-    palette: Palette,
+    manner: &Manner,
     wrapping: Wrapping,
     dialog: &mut D,
     mut handle: impl FnMut(&mut D, KeyEvent) -> Option<A>,
     view: impl Fn(&D, u16, u16, &Theme) -> View,
     otherwise: A,
 ) -> Result<A, TuiError> {
-    let theme = Theme::new(palette);
-    let mut terminal = Terminal::open(wrapping)?;
-    let mut keys = EventStream::new();
+    let mut terminal = Terminal::open(wrapping, background(manner.follows_background)).await?;
+    let mut signals = Signals::listen()?;
+    let mut theme = Theme::new(terminal.palette(manner.palette));
     let answer = loop {
-        let size = terminal.size();
-        terminal.show(&view(dialog, size.width, size.height.saturating_sub(1), &theme))?;
-        match keys.next().await {
-            Some(Ok(Input::Key(key))) if key.kind != KeyEventKind::Release => {
-                if let Some(answer) = handle(dialog, key) {
-                    break answer;
+        let readiness = terminal.ready()?;
+        if readiness == Readiness::Now {
+            let size = terminal.size();
+            terminal.show(&view(dialog, size.width, size.height.saturating_sub(1), &theme))?;
+        }
+        let waits = match readiness {
+            Readiness::Now => None,
+            Readiness::Before(latest) => Some(latest),
+        };
+        tokio::select! {
+            came = terminal.next() => match came {
+                Came::Key(key) => {
+                    if let Some(answer) = handle(dialog, key) {
+                        break answer;
+                    }
                 }
-            }
-            Some(Ok(Input::Resize(..))) => {
-                drop(keys);
-                terminal.adapt()?;
-                keys = EventStream::new();
-            }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(error.into()),
-            // The terminal is gone.
-            None => break otherwise,
+                Came::Background(color) => theme = Theme::new(color.palette()),
+                Came::Paste(_) | Came::Answer => {}
+                Came::End => break otherwise,
+            },
+            told = signals.next() => if told == Told::End {
+                break otherwise;
+            },
+            () = until(waits) => {}
         }
     };
-    terminal.end()?;
+    terminal.suspend().await?;
     Ok(answer)
 }
 

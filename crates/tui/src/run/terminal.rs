@@ -1,39 +1,99 @@
-//! A real terminal: taken over, written to, given back.
+//! A real terminal: taken over, written to, listened to, given back.
 
 use std::io::{Stdout, Write};
+use std::time::Duration;
 
-use crossterm::{cursor, terminal};
+use crossterm::event::KeyEvent;
+use crossterm::terminal;
+use tokio::time::{Instant, timeout_at};
 
+use super::keyboard::{Answer, Keyboard, Word};
+use super::rescue;
 use crate::app::App;
-use crate::screen::{Screen, Size, Wrapping};
+use crate::screen::{Heard, Screen, Size, Wrapping};
 use crate::text::clean;
+use crate::theme::{Palette, Rgb};
 use crate::view::View;
 
 /// Bracketed paste, keys that can be told apart, the title remembered.
 const ENTER: &str = "\x1b[?2004h\x1b[>1u\x1b[22;2t";
-const LEAVE: &str = "\x1b[<1u\x1b[?2004l\x1b[23;2t\x1b[?25h";
+/// All of it undone; and rows are wrapped, the cursor is shown.
+pub(super) const LEAVE: &str = "\x1b[<1u\x1b[?2004l\x1b[23;2t\x1b[?7h\x1b[?25h";
+/// Asks for the colour behind the text.
+const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";
+
+/// How long the start waits for the terminal's first answers. Later ones count as well.
+const FIRST_ANSWER: Duration = Duration::from_millis(100);
+/// How long a frame is waited for before the next one.
+const FRAME_ARRIVES: Duration = Duration::from_millis(500);
+/// How long a change of size may take from the terminal's side to ours.
+const SIZE_SETTLES: Duration = Duration::from_millis(600);
+/// Between two questions for the size.
+const ASK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Whether the terminal is asked for its colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Background {
+    Asked,
+    Known,
+}
+
+/// What comes from a terminal.
+#[derive(Debug)]
+pub(super) enum Came {
+    Key(KeyEvent),
+    Paste(String),
+    Background(Rgb),
+    /// It has answered something that only the drawing needed.
+    Answer,
+    /// It is gone.
+    End,
+}
+
+/// Whether a frame can be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Now,
+    /// Something has to come first, but no later than this.
+    Before(Instant),
+}
+
+/// The terminal has another size, and it is not clear yet what it shows.
+struct Settling {
+    since: Instant,
+    asked_at: Option<Instant>,
+    /// The size by its own account, and the row of the cursor.
+    seen: Option<(Option<Size>, u16)>,
+}
 
 /// The terminal that the program runs in.
 pub(super) struct Terminal {
     out: Stdout,
     screen: Screen,
-    wrapping: Wrapping,
-    /// Whether it says where the cursor is when it is asked.
-    answers: bool,
-    is_ours: bool,
+    keyboard: Option<Keyboard>,
+    background: Background,
+    /// What is behind the text, if the terminal has told it.
+    color: Option<Rgb>,
+    /// The first part of an answer.
+    told_sizes: Vec<Size>,
+    settling: Option<Settling>,
+    drawn_at: Instant,
 }
 
 impl Terminal {
     /// Takes the terminal over.
-    pub(super) fn open(wrapping: Wrapping) -> std::io::Result<Self> {
+    pub(super) async fn open(wrapping: Wrapping, background: Background) -> std::io::Result<Self> {
         let mut terminal = Self {
             out: std::io::stdout(),
-            screen: Screen::new(size()?, None),
-            wrapping,
-            answers: true,
-            is_ours: false,
+            screen: Screen::new(size()?, None, wrapping),
+            keyboard: None,
+            background,
+            color: None,
+            told_sizes: Vec::new(),
+            settling: None,
+            drawn_at: Instant::now(),
         };
-        terminal.take_over()?;
+        terminal.take_over().await?;
         Ok(terminal)
     }
 
@@ -41,10 +101,28 @@ impl Terminal {
         self.screen.size()
     }
 
-    fn take_over(&mut self) -> std::io::Result<()> {
+    /// The palette for what the terminal has told of itself.
+    pub(super) fn palette(&self, otherwise: Palette) -> Palette {
+        self.color.map_or(otherwise, Rgb::palette)
+    }
+
+    async fn take_over(&mut self) -> std::io::Result<()> {
         terminal::enable_raw_mode()?;
-        self.is_ours = true;
-        let place = self.cursor();
+        rescue::taken();
+        let keyboard = self.keyboard.insert(Keyboard::open()?);
+        let question = if self.background == Background::Asked { ASK_BACKGROUND } else { "" };
+        let questions = format!("{question}{}", self.screen.probe());
+        self.out.write_all(questions.as_bytes())?;
+        self.out.flush()?;
+        let (place, mut others) = first_answer(keyboard).await;
+        others.retain(|word| match word {
+            Word::Answer(Answer::Background(color)) => {
+                self.color = Some(*color);
+                false
+            }
+            _ => true,
+        });
+        keyboard.put_back(others);
         let row = match place {
             // What somebody left unfinished keeps its row.
             Some((column, row)) if column > 0 => {
@@ -53,53 +131,101 @@ impl Terminal {
             }
             place => place.map(|(_, row)| row),
         };
+        if row.is_some() {
+            self.screen.answered(&[], 0);
+            self.screen.ask();
+        }
         self.screen.begin_anew(size()?, row);
+        self.settling = None;
         self.write(ENTER)
     }
 
-    /// Where the cursor is. A terminal that does not answer is not asked again.
-    fn cursor(&mut self) -> Option<(u16, u16)> {
-        let place = self.answers.then(|| cursor::position().ok()).flatten();
-        self.answers = place.is_some();
-        place
+    /// What comes next. Nothing is lost if it is not waited for to the end.
+    pub(super) async fn next(&mut self) -> Came {
+        let Some(keyboard) = &mut self.keyboard else { return Came::End };
+        match keyboard.next().await {
+            Some(Word::Key(key)) => Came::Key(key),
+            Some(Word::Paste(text)) => Came::Paste(text),
+            Some(Word::Answer(answer)) => self.hear(answer),
+            None => Came::End,
+        }
     }
 
-    /// Whether the terminal has another size than what was drawn.
-    pub(super) fn has_changed(&self) -> std::io::Result<bool> {
-        Ok(size()? != self.screen.size())
+    fn hear(&mut self, answer: Answer) -> Came {
+        match answer {
+            Answer::Background(color) => return Came::Background(color),
+            Answer::Size(size) => self.told_sizes.push(size),
+            Answer::Cursor(_, row) => {
+                // Whoever answers late answers nevertheless.
+                self.screen.ask();
+                let sizes = std::mem::take(&mut self.told_sizes);
+                let heard = self.screen.answered(&sizes, row);
+                if let (Heard::Probe, Some(settling)) = (heard, &mut self.settling) {
+                    settling.seen = Some((sizes.last().copied(), row));
+                }
+            }
+        }
+        Came::Answer
     }
 
-    /// Adapts to another size. Nobody else may listen to the terminal.
-    pub(super) fn follow(&mut self, app: &mut App) -> std::io::Result<()> {
-        self.adapt()?;
-        app.resize(self.size());
-        Ok(())
+    /// Whether a frame can be drawn now. A change of size is followed first.
+    pub(super) fn ready(&mut self) -> std::io::Result<Readiness> {
+        let now = Instant::now();
+        if self.screen.is_adrift() || size()? != self.screen.size() {
+            return self.settle(now);
+        }
+        self.settling = None;
+        if self.screen.has_room() {
+            return Ok(Readiness::Now);
+        }
+        let latest = self.drawn_at + FRAME_ARRIVES;
+        if now < latest {
+            return Ok(Readiness::Before(latest));
+        }
+        self.screen.stop_waiting();
+        Ok(Readiness::Now)
     }
 
-    /// Takes the live area away where it is now.
-    pub(super) fn adapt(&mut self) -> std::io::Result<()> {
+    /// Finds out what a change of size did, and takes the live area away where it is now.
+    fn settle(&mut self, now: Instant) -> std::io::Result<Readiness> {
         let size = size()?;
-        let row = self.cursor().map(|(_, row)| row);
-        let bytes = self.screen.resize(size, row, self.wrapping);
-        self.write(&bytes)
+        let settling = self.settling.get_or_insert(Settling { since: now, asked_at: None, seen: None });
+        let latest = settling.since + SIZE_SETTLES;
+        let agrees = |told: Option<Size>| told.is_none_or(|told| told == size);
+        let row = match settling.seen {
+            _ if !self.screen.answers() || now >= latest => settling.seen.map(|(_, row)| row),
+            Some((told, row)) if agrees(told) => Some(row),
+            _ if !self.screen.has_arrived() => return Ok(Readiness::Before(latest)),
+            _ => {
+                let next = settling.asked_at.map(|at| at + ASK_AGAIN).filter(|next| now < *next);
+                if let Some(next) = next {
+                    return Ok(Readiness::Before(next));
+                }
+                settling.asked_at = Some(now);
+                settling.seen = None;
+                let questions = self.screen.probe();
+                self.write(&questions)?;
+                return Ok(Readiness::Before(latest));
+            }
+        };
+        self.settling = None;
+        let bytes = self.screen.resize(size, row);
+        self.write(&bytes)?;
+        Ok(Readiness::Now)
     }
 
     /// Shows a view and nothing else.
     pub(super) fn show(&mut self, view: &View) -> std::io::Result<()> {
         let bytes = self.screen.draw(&[], view);
+        self.drawn_at = Instant::now();
         self.write(&bytes)
     }
 
-    /// Takes the live area away and gives the terminal back.
-    pub(super) fn end(&mut self) -> std::io::Result<()> {
-        let bytes = self.screen.leave();
-        self.write(&bytes)?;
-        self.give_back()
-    }
-
+    /// Draws what is finished and the live area.
     pub(super) fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
         let finished = app.take_finished();
         let bytes = self.screen.draw(&finished, &app.view());
+        self.drawn_at = Instant::now();
         self.write(&bytes)
     }
 
@@ -120,32 +246,44 @@ impl Terminal {
         self.write(&format!("\x1b]2;{title}\x07"))
     }
 
-    /// Gives the terminal to somebody else for a while.
-    pub(super) fn suspend(&mut self) -> std::io::Result<()> {
-        self.end()
+    /// Takes the live area away and gives the terminal to somebody else.
+    pub(super) async fn suspend(&mut self) -> std::io::Result<()> {
+        self.listen_to_the_end().await;
+        let bytes = self.screen.leave();
+        self.write(&bytes)?;
+        self.give_back()
     }
 
     /// Takes it over again.
-    pub(super) fn resume(&mut self, app: &mut App) -> std::io::Result<()> {
-        self.take_over()?;
-        app.resize(self.screen.size());
-        Ok(())
+    pub(super) async fn resume(&mut self) -> std::io::Result<()> {
+        self.take_over().await
     }
 
     /// Writes what is finished and gives the terminal back.
-    pub(super) fn close(&mut self, app: &mut App) -> std::io::Result<()> {
+    pub(super) async fn close(&mut self, app: &mut App) -> std::io::Result<()> {
         loop {
             let finished = app.take_finished();
             let bytes = self.screen.draw(&finished, &View::default());
             self.write(&bytes)?;
             if !app.has_finished() {
-                return self.end();
+                return self.suspend().await;
+            }
+        }
+    }
+
+    /// Answers that still come would be typed into whatever follows.
+    async fn listen_to_the_end(&mut self) {
+        let latest = Instant::now() + FRAME_ARRIVES;
+        while !self.screen.has_arrived() {
+            if let Err(_) | Ok(Came::End) = timeout_at(latest, self.next()).await {
+                return;
             }
         }
     }
 
     fn give_back(&mut self) -> std::io::Result<()> {
-        self.is_ours = false;
+        self.keyboard = None;
+        rescue::given_back();
         self.write(LEAVE)?;
         terminal::disable_raw_mode()
     }
@@ -162,12 +300,26 @@ impl Terminal {
 impl Drop for Terminal {
     /// Also when something has gone wrong the shell gets back what it had.
     fn drop(&mut self) {
-        if self.is_ours {
+        if rescue::is_taken() {
             let bytes = self.screen.leave();
             let _ = self.write(&bytes);
             let _ = self.give_back();
         }
     }
+}
+
+/// The place of the cursor if the terminal tells it soon, and what else came.
+async fn first_answer(keyboard: &mut Keyboard) -> (Option<(u16, u16)>, Vec<Word>) {
+    let latest = Instant::now() + FIRST_ANSWER;
+    let mut others = Vec::new();
+    while let Ok(Some(word)) = timeout_at(latest, keyboard.next()).await {
+        match word {
+            Word::Answer(Answer::Cursor(column, row)) => return (Some((column, row)), others),
+            Word::Answer(Answer::Size(_)) => {}
+            word => others.push(word),
+        }
+    }
+    (None, others)
 }
 
 fn size() -> std::io::Result<Size> {

@@ -1,11 +1,14 @@
 //! The terminal as a machine: what it shows now, and the bytes that make it show something else.
 //!
 //! Finished lines are written once and scroll into the terminal's own history; below them is the live area, which is
-//! redrawn. All movement is relative to the caret, so nothing has to be known of what stood there before. A row is
+//! redrawn. All movement is relative to the cursor, so nothing has to be known of what stood there before. A row is
 //! never left to the terminal to wrap.
 
 mod encode;
+mod flight;
+mod picture;
 mod resize;
+mod row;
 
 use std::fmt::Write;
 
@@ -13,8 +16,11 @@ use ratatui::text::Line;
 
 use crate::text;
 use crate::view::View;
-use encode::encode;
+pub use flight::Heard;
+use flight::{ASK_CURSOR, ASK_SIZE, Change, Flight, Frame};
+use picture::Picture;
 pub use resize::Wrapping;
+use row::Row;
 
 /// Columns and rows of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,58 +31,42 @@ pub struct Size {
     pub height: u16,
 }
 
-/// A row of the live area as it stands on the terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
-    bytes: String,
-    width: u16,
-}
-
-impl Row {
-    fn new(line: &Line<'_>, columns: u16) -> Self {
-        let line = text::fit_line(own(line), usize::from(columns));
-        let width = u16::try_from(text::line_width(&line)).unwrap_or(u16::MAX);
-        Self { bytes: encode(&line), width }
-    }
-
-    /// Writes the row over whatever stands there. Behind a full row nothing can be erased: the cursor still stands on
-    /// its last column.
-    fn write(&self, out: &mut String, columns: u16) {
-        out.push_str(&self.bytes);
-        if self.width < columns {
-            out.push_str("\x1b[K");
-        }
-    }
-}
-
-fn own(line: &Line<'_>) -> Line<'static> {
-    let spans =
-        line.spans.iter().map(|span| ratatui::text::Span::styled(span.content.to_string(), span.style));
-    Line::from(spans.collect::<Vec<_>>()).style(line.style)
-}
-
 /// What a terminal shows of us.
 #[derive(Debug)]
 pub struct Screen {
     size: Size,
-    /// The live area.
-    rows: Vec<Row>,
-    /// Column and row of the cursor within the live area.
-    cursor: (u16, u16),
+    /// The live area as it was drawn last.
+    picture: Picture,
     cursor_is_shown: bool,
     /// The row of the terminal at which the live area begins, if that is known.
     top: Option<u16>,
+    flight: Flight,
+    /// Whether the terminal answers questions.
+    answers: bool,
+    wrapping: Wrapping,
 }
 
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
+/// Rows of the live area are cut rather than wrapped, should the terminal have become narrower meanwhile.
+const CUT: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
 
 impl Screen {
-    /// A screen whose live area begins at the cursor: in the first column of a row that is known or not.
+    /// A screen whose live area begins at the cursor: in the first column of a row that is known or not. `wrapping` is
+    /// what the terminal probably does with long rows.
     #[must_use]
-    pub fn new(size: Size, row: Option<u16>) -> Self {
-        Self { size, rows: Vec::new(), cursor: (0, 0), cursor_is_shown: true, top: row }
+    pub fn new(size: Size, row: Option<u16>, wrapping: Wrapping) -> Self {
+        Self {
+            size,
+            picture: Picture::default(),
+            cursor_is_shown: true,
+            top: row,
+            flight: Flight::default(),
+            answers: false,
+            wrapping,
+        }
     }
 
     /// Its size.
@@ -85,37 +75,109 @@ impl Screen {
         self.size
     }
 
+    /// The terminal answers questions: from now on every frame asks what became of it.
+    pub fn ask(&mut self) {
+        self.answers = true;
+    }
+
+    /// Whether the terminal answers questions, as far as is known.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        self.answers
+    }
+
+    /// Whether a frame may be drawn now, or others are waited for.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.flight.has_room()
+    }
+
+    /// Whether everything that was sent has arrived.
+    #[must_use]
+    pub fn has_arrived(&self) -> bool {
+        self.flight.is_over()
+    }
+
+    /// Whether a frame came when the terminal had another size already.
+    #[must_use]
+    pub fn is_adrift(&self) -> bool {
+        self.flight.is_adrift
+    }
+
+    /// The answers did not come: they are not waited for.
+    pub fn stop_waiting(&mut self) {
+        self.flight.assume(self.picture.clone());
+    }
+
+    /// The bytes that only ask.
+    pub fn probe(&mut self) -> String {
+        self.send(Change::None, self.picture.cursor.1);
+        format!("{ASK_SIZE}{ASK_CURSOR}")
+    }
+
+    /// The terminal has answered: how large it was when it was asked, if it tells that, and in which row the cursor is.
+    pub fn answered(&mut self, sizes: &[Size], row: u16) -> Heard {
+        let heard = self.flight.answered(sizes, self.wrapping);
+        if heard == Heard::Frame && self.flight.is_over() {
+            self.top = row.checked_sub(self.picture.cursor.1);
+        }
+        heard
+    }
+
+    fn send(&mut self, change: Change, from: u16) {
+        let picture = self.picture.clone();
+        self.flight.send(Frame { size: self.size, change, from, picture });
+    }
+
     /// The bytes that add finished lines and turn the live area into `live`. Finished lines that have become too long are
     /// wrapped, rows of the live area are cut.
     pub fn draw(&mut self, finished: &[Line<'_>], live: &View) -> String {
-        let finished: Vec<Line<'static>> = finished.iter().flat_map(|line| self.fitting(line)).collect();
+        let finished: Vec<Row> = finished.iter().flat_map(|line| self.fitting(line)).collect();
         let (rows, cursor) = self.clipped(live);
-        if finished.is_empty() && rows == self.rows && self.stands(cursor) {
+        if finished.is_empty() && rows == self.picture.rows && self.stands(cursor) {
             return String::new();
         }
         let mut out = BEGIN.to_owned();
-        if finished.is_empty() && rows.len() == self.rows.len() {
+        self.ask_size(&mut out);
+        let from = self.picture.cursor.1;
+        let change = if finished.is_empty() && rows.len() == self.picture.rows.len() {
             self.rewrite(&mut out, &rows);
+            Change::Rows
         } else {
             self.replace(&mut out, &finished, &rows);
-        }
-        self.rows = rows;
+            Change::All(finished)
+        };
+        self.picture.rows = rows;
         self.place(&mut out, cursor);
         out.push_str(END);
+        if self.answers {
+            self.send(change, from);
+            self.ask_size(&mut out);
+            out.push_str(ASK_CURSOR);
+        } else {
+            self.flight.assume(self.picture.clone());
+        }
         out
     }
 
+    fn ask_size(&self, out: &mut String) {
+        if self.answers {
+            out.push_str(ASK_SIZE);
+        }
+    }
+
     /// A finished line as rows that fit.
-    fn fitting(&self, line: &Line<'_>) -> Vec<Line<'static>> {
-        match text::line_width(line) <= usize::from(self.size.width) {
-            true => vec![own(line)],
-            false => text::wrap(line, self.size.width, 0),
+    fn fitting(&self, line: &Line<'_>) -> Vec<Row> {
+        let width = self.size.width;
+        match text::line_width(line) <= usize::from(width) {
+            true => vec![Row::new(line, width)],
+            false => text::wrap(line, width, 0).iter().map(|row| Row::new(row, width)).collect(),
         }
     }
 
     fn stands(&self, cursor: Option<(u16, u16)>) -> bool {
         match cursor {
-            Some(place) => self.cursor_is_shown && self.cursor == place,
+            Some(place) => self.cursor_is_shown && self.picture.cursor == place,
             None => !self.cursor_is_shown,
         }
     }
@@ -133,39 +195,37 @@ impl Screen {
 
     /// Rewrites the rows that differ.
     fn rewrite(&mut self, out: &mut String, rows: &[Row]) {
+        out.push_str(CUT);
         for (at, row) in rows.iter().enumerate() {
-            if self.rows[at] != *row {
+            if self.picture.rows[at] != *row {
                 self.go_to_row(out, u16::try_from(at).unwrap_or(u16::MAX));
                 row.write(out, self.size.width);
             }
         }
+        out.push_str(WRAP);
     }
 
     /// Writes everything from the first row of the live area on. The terminal scrolls as far as it has to.
-    fn replace(&mut self, out: &mut String, finished: &[Line<'static>], rows: &[Row]) {
+    fn replace(&mut self, out: &mut String, finished: &[Row], rows: &[Row]) {
         let width = self.size.width;
-        let finished_rows = finished.iter().map(|line| Row::new(line, width));
-        let mut written = 0_usize;
-        let before = self.rows.len();
         self.go_to_row(out, 0);
-        for row in finished_rows.chain(rows.iter().cloned()) {
-            if written > 0 {
-                out.push_str("\r\n");
-            }
+        for row in finished {
             row.write(out, width);
-            written += 1;
-        }
-        let ends_in_finished = rows.is_empty() && written > 0;
-        if before > written {
-            let next = if written > 0 { "\r\n" } else { "" };
-            let _ = write!(out, "{next}\x1b[J");
-            if written > 0 && !ends_in_finished {
-                out.push_str("\x1b[A");
-            }
-        } else if ends_in_finished {
             out.push_str("\r\n");
         }
-        self.cursor.1 = u16::try_from(rows.len().saturating_sub(1)).unwrap_or(u16::MAX);
+        out.push_str(CUT);
+        let last = rows.len().saturating_sub(1);
+        for row in &rows[..last] {
+            row.write(out, width);
+            out.push_str("\r\n");
+        }
+        // Behind the last row it is too late to erase what is below: the cursor may stand on its last column.
+        out.push_str("\x1b[J");
+        if let Some(row) = rows.last() {
+            row.write(out, width);
+        }
+        out.push_str(WRAP);
+        self.picture.cursor.1 = u16::try_from(last).unwrap_or(u16::MAX);
         self.scroll(finished.len(), rows.len());
     }
 
@@ -179,24 +239,24 @@ impl Screen {
     }
 
     fn go_to_row(&mut self, out: &mut String, row: u16) {
-        let from = self.cursor.1;
+        let from = self.picture.cursor.1;
         if row < from {
             let _ = write!(out, "\x1b[{}A", from - row);
         } else if row > from {
             let _ = write!(out, "\x1b[{}B", row - from);
         }
         out.push('\r');
-        self.cursor.1 = row;
+        self.picture.cursor.1 = row;
     }
 
     fn place(&mut self, out: &mut String, cursor: Option<(u16, u16)>) {
-        let last = u16::try_from(self.rows.len().saturating_sub(1)).unwrap_or(u16::MAX);
+        let last = u16::try_from(self.picture.rows.len().saturating_sub(1)).unwrap_or(u16::MAX);
         let (column, row) = cursor.unwrap_or((0, last));
         self.go_to_row(out, row.min(last));
         if column > 0 {
             let _ = write!(out, "\x1b[{column}C");
         }
-        self.cursor.0 = column;
+        self.picture.cursor.0 = column;
         self.cursor_is_shown = cursor.is_some();
         if self.cursor_is_shown {
             out.push_str(SHOW_CURSOR);
@@ -210,15 +270,19 @@ impl Screen {
         out.push_str("\x1b[J");
         out.push_str(SHOW_CURSOR);
         out.push_str(END);
-        self.rows.clear();
-        self.cursor = (0, 0);
+        self.picture = Picture::default();
+        self.flight.assume(Picture::default());
         self.cursor_is_shown = true;
         out
     }
 
     /// Somebody else has written to the terminal: the live area begins anew at the cursor, in the first column.
     pub fn begin_anew(&mut self, size: Size, row: Option<u16>) {
-        *self = Self::new(size, row);
+        self.size = size;
+        self.top = row;
+        self.picture = Picture::default();
+        self.flight.assume(Picture::default());
+        self.cursor_is_shown = true;
     }
 }
 

@@ -3,6 +3,9 @@
 //! Most terminals wrap rows anew that have become too long, some cut them off; there is no way to ask. But the cursor
 //! moves along with the text, so that where it has gone tells which of the two happened.
 
+use std::fmt::Write;
+
+use super::picture::{Extent, Picture};
 use super::{BEGIN, END, Screen, Size};
 
 /// What a terminal does with rows that have become too long.
@@ -14,60 +17,57 @@ pub enum Wrapping {
     Never,
 }
 
-/// Rows that the live area takes above the cursor, and below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Extent {
-    above: u16,
-    below: u16,
-}
-
 impl Screen {
     /// The bytes that take the live area away after a change of size. The next frame draws it anew.
     ///
-    /// `cursor` is the row in which the terminal says that the cursor is now; `otherwise` is what counts if that is not
-    /// known or tells nothing.
-    pub fn resize(&mut self, size: Size, cursor: Option<u16>, otherwise: Wrapping) -> String {
-        let wrapped = self.extent(size.width, Wrapping::Anew);
-        let cut = self.extent(size.width, Wrapping::Never);
-        let extent = match self.observed(size, cursor, wrapped, cut).unwrap_or(otherwise) {
+    /// `cursor` is the row in which the terminal says that the cursor is now, if it says so.
+    pub fn resize(&mut self, size: Size, cursor: Option<u16>) -> String {
+        let picture = &self.flight.arrived;
+        let wrapped = picture.extent(size.width, Wrapping::Anew);
+        let cut = picture.extent(size.width, Wrapping::Never);
+        if !self.flight.is_adrift {
+            self.wrapping = self.observed(size, cursor, wrapped, cut).unwrap_or(self.wrapping);
+        }
+        let extent = match self.wrapping {
             Wrapping::Anew => wrapped,
             Wrapping::Never => cut,
         };
         let above = extent.above.min(cursor.unwrap_or(u16::MAX));
         let mut out = BEGIN.to_owned();
-        self.cursor.1 = above;
+        self.picture.cursor.1 = above;
+        let removed = self.remove_stray(&mut out, size.width, cursor.map(|row| row - above));
         self.go_to_row(&mut out, 0);
         out.push_str("\x1b[J");
         out.push_str(END);
-        self.rows.clear();
-        self.cursor = (0, 0);
+        self.picture = Picture::default();
+        self.flight.assume(Picture::default());
         self.cursor_is_shown = false;
-        self.top = cursor.map(|row| row - above);
+        self.top = cursor.map(|row| row - above - removed);
         self.size = size;
         out
     }
 
-    fn extent(&self, width: u16, wrapping: Wrapping) -> Extent {
-        let width = width.max(1);
-        let height = |row: &super::Row| match wrapping {
-            Wrapping::Anew => row.width.div_ceil(width).max(1),
-            Wrapping::Never => 1,
-        };
-        let at = usize::from(self.cursor.1).min(self.rows.len());
-        let (before, rest) = self.rows.split_at(at);
-        let own = rest.first().map_or(1, height);
-        let within = match wrapping {
-            Wrapping::Anew => (self.cursor.0 / width).min(own - 1),
-            Wrapping::Never => 0,
-        };
-        let below: u16 = rest.iter().skip(1).map(height).sum();
-        Extent { above: before.iter().map(height).sum::<u16>() + within, below: below + own - 1 - within }
+    /// Takes away what a frame that came late has left above itself, as far as it is in sight, and gives how many rows
+    /// that were. `top` is the row in which the live area begins.
+    fn remove_stray(&mut self, out: &mut String, width: u16, top: Option<u16>) -> u16 {
+        let (Some(stray), Some(top)) = (self.flight.stray.take(), top) else { return 0 };
+        let between: u16 = stray.below.iter().map(|row| row.height(width, self.wrapping)).sum();
+        let count = stray.rows.min(top.saturating_sub(between));
+        if count == 0 {
+            return 0;
+        }
+        self.go_to_row(out, 0);
+        let _ = write!(out, "\x1b[{}A\x1b[{count}M", between + count);
+        if between > 0 {
+            let _ = write!(out, "\x1b[{between}B");
+        }
+        count
     }
 
     /// What must have happened, by where the cursor is.
     fn observed(&self, size: Size, cursor: Option<u16>, wrapped: Extent, cut: Extent) -> Option<Wrapping> {
         if wrapped == cut {
-            return Some(Wrapping::Never);
+            return None;
         }
         let (cursor, top) = (cursor?, self.top?);
         let is_plausible = |extent: Extent| {

@@ -17,8 +17,18 @@ struct Stage {
 impl Stage {
     fn new(width: u16, height: u16, long_rows: LongRows) -> Self {
         let terminal = Terminal::new(width, height, long_rows);
-        let screen = Screen::new(Size { width, height }, Some(0));
+        let wrapping = match long_rows {
+            LongRows::Wrap => Wrapping::Anew,
+            LongRows::Cut => Wrapping::Never,
+        };
+        let screen = Screen::new(Size { width, height }, Some(0), wrapping);
         Self { terminal, screen, finished: Vec::new() }
+    }
+
+    /// A screen that takes the terminal for another kind.
+    fn mistaken(width: u16, height: u16, long_rows: LongRows, wrapping: Wrapping) -> Self {
+        let stage = Self::new(width, height, long_rows);
+        Self { screen: Screen::new(Size { width, height }, Some(0), wrapping), ..stage }
     }
 
     fn draw(&mut self, finished: &[&str], live: &[&str]) {
@@ -32,10 +42,10 @@ impl Stage {
         self.finished.extend(finished.iter().map(|line| (*line).to_owned()));
     }
 
-    fn resize(&mut self, width: u16, height: u16, otherwise: Wrapping) {
+    fn resize(&mut self, width: u16, height: u16) {
         self.terminal.resize(width, height);
         let cursor = self.terminal.screen().cursor_position().0;
-        let bytes = self.screen.resize(Size { width, height }, Some(cursor), otherwise);
+        let bytes = self.screen.resize(Size { width, height }, Some(cursor));
         self.terminal.write(bytes.as_bytes());
     }
 
@@ -51,6 +61,8 @@ impl Stage {
         assert_eq!(lines, expected);
     }
 }
+
+mod flight;
 
 const LIVE: &[&str] = &["----------", "> typed", "----------", "status"];
 
@@ -73,7 +85,7 @@ fn finished_lines_scroll_away_and_the_live_area_stays() {
 
 #[test]
 fn an_unchanged_frame_writes_nothing_and_a_changed_row_only_itself() {
-    let mut screen = Screen::new(Size { width: 20, height: 8 }, None);
+    let mut screen = Screen::new(Size { width: 20, height: 8 }, None, Wrapping::Anew);
     let frame = |text: &str| View {
         lines: vec![Line::raw("same"), Line::raw(text.to_owned())],
         cursor: Some((0, 1)),
@@ -115,12 +127,12 @@ fn leaving_takes_the_live_area_away() {
 #[test]
 fn changes_of_size_neither_lose_nor_repeat_lines() {
     for (long_rows, wrong) in [(LongRows::Wrap, Wrapping::Never), (LongRows::Cut, Wrapping::Anew)] {
-        let mut stage = Stage::new(10, 8, long_rows);
+        let mut stage = Stage::mistaken(10, 8, long_rows, wrong);
         for number in 0..20 {
             stage.draw(&[&format!("l{number}")], LIVE);
         }
         for (width, height) in [(9, 8), (16, 8), (10, 7), (10, 12), (8, 8), (12, 8)] {
-            stage.resize(width, height, wrong);
+            stage.resize(width, height);
             let rule = "-".repeat(usize::from(width));
             let live = [rule.as_str(), "> typ", rule.as_str(), "s"];
             stage.draw(&["x"], &live);
@@ -136,13 +148,12 @@ proptest! {
         steps in prop::collection::vec((20_u16..40, 10_u16..20, 0_usize..12, 1_usize..5), 1..20),
         wraps in any::<bool>(),
     ) {
-        let (long_rows, otherwise) =
-            if wraps { (LongRows::Wrap, Wrapping::Anew) } else { (LongRows::Cut, Wrapping::Never) };
+        let long_rows = if wraps { LongRows::Wrap } else { LongRows::Cut };
         let mut stage = Stage::new(20, 10, long_rows);
         let mut count = 0;
         stage.draw(&[], &LIVE[..2]);
         for (width, height, finished, live_rows) in steps {
-            stage.resize(width, height, otherwise);
+            stage.resize(width, height);
             let lines: Vec<String> = (0..finished).map(|n| format!("l{}", count + n)).collect();
             count += finished;
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

@@ -60,7 +60,7 @@ impl Stage {
         let mut stage = Self {
             app: App::new(info, options, Vec::new(), &[], size),
             terminal: Terminal::new(width, height, LongRows::Wrap),
-            screen: Screen::new(size, Some(0)),
+            screen: Screen::new(size, Some(0), Wrapping::Anew),
             now: Duration::ZERO,
             entries: 0,
             effects: Vec::new(),
@@ -91,7 +91,7 @@ impl Stage {
         self.terminal.resize(width, height);
         let size = Size { width, height };
         let cursor = self.terminal.screen().cursor_position().0;
-        let bytes = self.screen.resize(size, Some(cursor), Wrapping::Anew);
+        let bytes = self.screen.resize(size, Some(cursor));
         self.terminal.write(bytes.as_bytes());
         self.app.resize(size);
         self.draw();
