@@ -48,6 +48,8 @@ pub enum Request {
     Memory,
     /// Run a command line of the user's own.
     Shell(String),
+    /// Stop the command lines of the user's own that run.
+    StopShell,
     /// Add a note to the instructions for the agent.
     Note(String),
     /// Read an image.

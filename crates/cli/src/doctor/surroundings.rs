@@ -83,11 +83,14 @@ fn nearest_existing(dir: &Path) -> &Path {
 }
 
 fn terminal(env: &Env) -> Finding {
-    let stdout = std::io::stdout();
-    if !stdout.is_terminal() {
-        return Finding::ok("terminal", "standard output is no terminal");
-    }
-    let size = tcgetwinsize(&stdout).map(|size| format!("{} columns, {} lines", size.ws_col, size.ws_row));
+    // Where a front end reads the output, the input is still the user's terminal.
+    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+    let size = match (stdout.is_terminal(), stdin.is_terminal()) {
+        (true, _) => tcgetwinsize(&stdout),
+        (false, true) => tcgetwinsize(&stdin),
+        (false, false) => return Finding::ok("terminal", "neither input nor output is a terminal"),
+    };
+    let size = size.map(|size| format!("{} columns, {} lines", size.ws_col, size.ws_row));
     let name = env.var("TERM").unwrap_or("TERM is not set");
     let text = format!("{name}, {}", size.unwrap_or_else(|_| "of unknown size".to_owned()));
     let locale =

@@ -14,14 +14,13 @@ use tiller_tui::host::{Host, Later, Reply, Request};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::choices::{self, INSTRUCTIONS};
 use super::look::Chosen;
-use super::{editor, files, history, images};
+use super::{editor, files, history, images, shell};
 
-/// Characters of the output of a command line of the user's own that are kept.
-const OUTPUT: usize = 30_000;
 /// How long the command of the status line may take.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
@@ -34,6 +33,8 @@ pub(super) struct World {
     /// The output style that holds.
     style: Mutex<String>,
     tasks: TaskTracker,
+    /// Stops command lines of the user's own that run now.
+    stop: Mutex<CancellationToken>,
 }
 
 impl World {
@@ -45,6 +46,7 @@ impl World {
             status_line,
             style: Mutex::new(output_style),
             tasks: TaskTracker::new(),
+            stop: Mutex::new(CancellationToken::new()),
         })
     }
 
@@ -64,8 +66,15 @@ impl World {
         }
     }
 
-    /// Waits for what is under way.
+    /// Stops what the user runs; what is begun afterwards is not meant.
+    fn stop(&self) {
+        let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *stop).cancel();
+    }
+
+    /// Ends what is under way.
     pub(super) async fn end(&self) {
+        self.stop();
         self.tasks.close();
         self.tasks.wait().await;
     }
@@ -79,8 +88,13 @@ impl Host for World {
             return;
         }
         let (env, session, status_line) = (self.env.clone(), self.session, self.status_line.clone());
+        if request == Request::StopShell {
+            return self.stop();
+        }
+        let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.tasks.spawn(async move {
             let reply = match (request, status_line) {
+                (Request::Shell(command), _) => Some(shell::run(&command, &env, &stop).await),
                 (Request::StatusLine(facts), Some(command)) => status(&command, &facts, &env).await,
                 (request, _) => answer(request, &env, session).await,
             };
@@ -119,7 +133,6 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
         }
         Request::Sessions(words) => Some(Reply::Sessions(choices::other_sessions(env, &words, session))),
         Request::Memory => Some(Reply::Memory(choices::instruction_files(env))),
-        Request::Shell(command) => Some(shell(&command, env).await),
         Request::Note(text) => Some(note(&text, &env.cwd)),
         Request::LoadImage(image) => {
             let block = tokio::task::spawn_blocking(move || images::load(&image.path)).await;
@@ -142,27 +155,17 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
             let words = ["config", "set", &key, &value, "--user"].map(str::to_owned);
             printed(&words, env).await.err().map(|(level, problem)| told(level, problem))
         }
-        Request::Styles | Request::Style(_) | Request::StatusLine(_) => None,
+        // Done above, or not at all.
+        Request::Styles
+        | Request::Style(_)
+        | Request::StatusLine(_)
+        | Request::Shell(_)
+        | Request::StopShell => None,
     }
 }
 
 fn told(level: Level, text: String) -> Reply {
     Reply::Told(level, text)
-}
-
-/// A command line that the user runs themselves: nothing holds it.
-async fn shell(command: &str, env: &Env) -> Reply {
-    let mut process = Command::new("bash");
-    process.args(["-c", command]).current_dir(&env.cwd).stdin(Stdio::null()).kill_on_drop(true);
-    match process.output().await {
-        Ok(output) => {
-            let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.push_str(&String::from_utf8_lossy(&output.stderr));
-            let output_text = text.chars().take(OUTPUT).collect();
-            Reply::Ran { command: command.to_owned(), output: output_text, code: output.status.code() }
-        }
-        Err(error) => told(Level::Error, format!("the command could not be started: {error}")),
-    }
 }
 
 /// What the user's command makes of the facts; nothing if it fails.
@@ -207,7 +210,9 @@ fn note(text: &str, dir: &Path) -> Reply {
 async fn printed(words: &[String], env: &Env) -> Result<String, (Level, String)> {
     let program =
         std::env::current_exe().map_err(|_| (Level::Error, "the program does not find itself".to_owned()))?;
-    let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::null()).output().await;
+    // Its output is read, but what it may say of the terminal it finds where its other streams are.
+    let output =
+        Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::inherit()).output().await;
     let output = output.map_err(|error| {
         (Level::Error, format!("tiller {} could not be started: {error}", words.join(" ")))
     })?;

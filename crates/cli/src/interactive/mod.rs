@@ -8,6 +8,7 @@ mod history;
 mod host;
 mod images;
 mod look;
+mod shell;
 
 use std::io::IsTerminal;
 use std::sync::Arc;

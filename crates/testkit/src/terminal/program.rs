@@ -39,13 +39,27 @@ impl Program {
     /// Starts a command, with its variables and directory, in a terminal of this size.
     #[must_use]
     pub fn start(command: &std::process::Command, columns: u16, rows: u16, long_rows: LongRows) -> Self {
+        Self::start_with(command, columns, rows, long_rows, |_| {})
+    }
+
+    /// Starts a command in a terminal that was made ready for it.
+    #[must_use]
+    pub fn start_with(
+        command: &std::process::Command,
+        columns: u16,
+        rows: u16,
+        long_rows: LongRows,
+        ready: impl FnOnce(&mut Terminal),
+    ) -> Self {
         let pair = native_pty_system().openpty(size(columns, rows)).expect("a terminal can be opened");
         let child = pair.slave.spawn_command(builder(command)).expect("the program starts");
         drop(pair.slave);
         let output = pair.master.try_clone_reader().expect("the terminal can be read");
         let keyboard: Keyboard =
             Arc::new(Mutex::new(pair.master.take_writer().expect("the terminal can be typed to")));
-        let terminal = Arc::new(Mutex::new(Terminal::new(columns, rows, long_rows)));
+        let mut terminal = Terminal::new(columns, rows, long_rows);
+        ready(&mut terminal);
+        let terminal = Arc::new(Mutex::new(terminal));
         let printed = Arc::new(Mutex::new(Vec::new()));
         let reader = watch(output, Arc::clone(&terminal), Arc::clone(&keyboard), Arc::clone(&printed));
         Self { child, master: pair.master, keyboard, terminal, printed, reader: Some(reader) }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tiller_protocol::entry::{AssistantBlock, Attachment, Body, CallResult, Entry, Level, Origin, TurnEnd};
+use tiller_protocol::entry::{
+    AssistantBlock, Attachment, Body, CallResult, Entry, Level, Origin, Outcome, TurnEnd,
+};
 
 use super::live::Block;
 use super::{App, Effect};
@@ -34,8 +36,10 @@ impl App {
     /// Puts an entry into the transcript.
     pub(super) fn show(&mut self, entry: &Entry) -> Vec<Effect> {
         match &entry.body {
-            Body::User(message) if message.is_hidden() => {}
+            Body::User(message) if message.is_hidden() => self.woken(),
             Body::User(message) => {
+                // With a prompt the model hears of it anyway.
+                self.live.ended.clear();
                 let remark = (message.origin == Origin::Queued).then_some("was queued");
                 let rows = cell::prompt(&cell::content_text(&message.content), remark, &self.look.paper());
                 self.put(rows);
@@ -81,6 +85,17 @@ impl App {
         self.put(rows);
     }
 
+    /// Tiller has begun a turn by itself: that is told together with the reason.
+    fn woken(&mut self) {
+        let ended = std::mem::take(&mut self.live.ended);
+        if !ended.is_empty() {
+            self.tell(
+                Level::Info,
+                &format!("The agent looks at what has ended in the background: {}", ended.join(", ")),
+            );
+        }
+    }
+
     fn said(&mut self, block: &AssistantBlock) {
         if let Some(call) = block.block.as_tool_use() {
             self.live.take_block(|block| matches!(block, Block::Call { .. }));
@@ -99,6 +114,9 @@ impl App {
             self.close_answers();
             let rows = cell::failure(&text, &self.look.paper());
             self.put(rows);
+            if let Some(turn) = &mut self.live.turn {
+                turn.has_failed = true;
+            }
             return;
         }
         let streamed = self.live.take_block(|block| matches!(block, Block::Text(_)));
@@ -133,8 +151,11 @@ impl App {
         let time = self.now.saturating_sub(turn.since);
         let usd = (!self.state.spent.unpriced).then_some(self.state.spent.usd - turn.usd_before);
         let took = Took { time, tokens: turn.tokens, usd };
-        let rows = cell::turn_end(&end.outcome, took, &self.look.paper());
-        self.put(rows);
+        // A failure that stands there already is not told again.
+        if !(turn.has_failed && matches!(end.outcome, Outcome::Error { .. })) {
+            let rows = cell::turn_end(&end.outcome, took, &self.look.paper());
+            self.put(rows);
+        }
         self.finish_notice(time)
     }
 

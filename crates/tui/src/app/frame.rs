@@ -44,6 +44,7 @@ impl App {
         let paper = self.look.paper();
         let mut rows = self.writing();
         rows.extend(self.running());
+        rows.extend(self.shells());
         rows.extend(self.agent_tree(AGENT_ROWS));
         rows.extend(self.work());
         let todos = &self.state.todos;
@@ -90,6 +91,23 @@ impl App {
             rows.extend(crate::text::prefixed(tail(output, OUTPUT_ROWS), &bar, &bar));
         }
         rows
+    }
+
+    /// What the user runs.
+    fn shells(&self) -> Vec<Line<'static>> {
+        let columns = usize::from(self.look.size.width);
+        let stop = format!("  runs · {} stops", self.keys.hint(Action::Interrupt));
+        let row = |command: &String| {
+            let room = columns.saturating_sub(crate::text::width(&stop) + 2).max(8);
+            let command = fit(&crate::text::clean(command).replace('\n', " "), room);
+            let spans = vec![
+                Span::styled("! ", self.look.theme.accent),
+                Span::raw(command),
+                Span::styled(stop.clone(), self.look.theme.dim),
+            ];
+            fit_line(Line::from(spans), columns)
+        };
+        self.shells.iter().map(row).collect()
     }
 
     /// The sub-agents at work.

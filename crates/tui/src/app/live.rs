@@ -11,6 +11,7 @@ use tiller_protocol::entry::Body;
 use tiller_protocol::id::{AgentId, CallId};
 
 use crate::cell::{Answer, Call};
+use crate::text::clean;
 
 /// A block of the response that is being written.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub(crate) struct Turn {
     /// Bytes that were streamed and are not.
     pub(crate) streamed: usize,
     pub(crate) usd_before: f64,
+    /// Whether the provider's failure was told.
+    pub(crate) has_failed: bool,
 }
 
 /// The provider is about to be asked again.
@@ -65,6 +68,8 @@ pub(crate) struct Live {
     pub(crate) running: IndexMap<CallId, Running>,
     pub(crate) agents: IndexMap<AgentId, Agent>,
     pub(crate) tasks: IndexMap<String, BackgroundTask>,
+    /// What has ended in the background since the agent last looked.
+    pub(crate) ended: Vec<String>,
     pub(crate) turn: Option<Turn>,
     pub(crate) retry: Option<Retry>,
     pub(crate) stopping: bool,
@@ -178,6 +183,11 @@ impl Live {
     }
 
     pub(crate) fn task_changed(&mut self, task: BackgroundTask) {
+        if matches!(task.state, TaskState::Completed | TaskState::Failed) {
+            let how = if task.state == TaskState::Failed { " (failed)" } else { "" };
+            let what = clean(&task.description).lines().next().unwrap_or_default().to_owned();
+            self.ended.push(format!("{what}{how}"));
+        }
         self.tasks.insert(task.id.clone(), task);
     }
 

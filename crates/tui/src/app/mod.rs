@@ -177,6 +177,8 @@ pub struct App {
     images: HashMap<usize, RawBlock>,
     /// What commands of the user's own printed since the last prompt.
     shell_notes: Vec<String>,
+    /// Commands of the user's own that run.
+    shells: Vec<String>,
     last_result: Option<(Call, CallResult)>,
     /// Passing remarks below the input, and until when they stay.
     hint: Option<(String, Duration)>,
@@ -222,6 +224,7 @@ impl App {
             last_key_at: None,
             images: HashMap::new(),
             shell_notes: Vec::new(),
+            shells: Vec::new(),
             last_result: None,
             hint: None,
             quit_asked_at: None,
@@ -377,8 +380,13 @@ impl App {
 
     fn begin_turn(&mut self) {
         self.suggestion = None;
-        self.live.turn =
-            Some(Turn { since: self.now, tokens: 0, streamed: 0, usd_before: self.state.spent.usd });
+        self.live.turn = Some(Turn {
+            since: self.now,
+            tokens: 0,
+            streamed: 0,
+            usd_before: self.state.spent.usd,
+            has_failed: false,
+        });
     }
 
     fn idle(&mut self) -> Vec<Effect> {
@@ -425,6 +433,9 @@ impl App {
 
     /// What the user ran is shown, and told to the model with the next prompt.
     fn ran(&mut self, command: &str, output: &str, code: Option<i32>) {
+        if let Some(at) = self.shells.iter().position(|running| running == command) {
+            self.shells.remove(at);
+        }
         let failed = code != Some(0);
         let level = if failed { Level::Warning } else { Level::Info };
         let ended = match code {
@@ -433,8 +444,7 @@ impl App {
             None => "\n(it was ended by a signal)".to_owned(),
         };
         self.tell(level, &format!("! {command}\n{}{ended}", output.trim_end()));
-        self.shell_notes
-            .push(format!("I ran `{command}` in the terminal. It printed:\n{}{ended}", output.trim_end()));
+        self.shell_notes.push(cell::shell_note(command, &format!("{}{ended}", output.trim_end())));
     }
 
     /// Says something in the transcript.

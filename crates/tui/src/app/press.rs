@@ -106,15 +106,19 @@ impl App {
     /// Typed text and the queue stay; what is finished stays.
     pub(super) fn interrupt(&mut self) -> Vec<Effect> {
         if self.live.turn.is_none() {
-            return Vec::new();
+            return self.stop_shells();
         }
         self.live.stopping = true;
         vec![Effect::Send(Command::Interrupt)]
     }
 
+    fn stop_shells(&self) -> Vec<Effect> {
+        if self.shells.is_empty() { Vec::new() } else { vec![Effect::Ask(Request::StopShell)] }
+    }
+
     /// Stops the agent; pressed twice while nothing is under way, leads back to an earlier prompt.
     fn escape(&mut self) -> Vec<Effect> {
-        if self.is_working() {
+        if self.is_working() || !self.shells.is_empty() {
             self.escaped_at = None;
             return self.interrupt();
         }
@@ -159,6 +163,9 @@ impl App {
         if self.live.turn.is_some() && !self.live.stopping {
             return self.interrupt();
         }
+        if !self.shells.is_empty() {
+            return self.stop_shells();
+        }
         if self.quit_asked_at.is_some_and(|at| self.now.saturating_sub(at) < AGAIN) {
             return self.quit(Exit::Quit);
         }
@@ -192,7 +199,10 @@ impl App {
         let past = Past { purpose: submission.purpose, text: submission.text.clone() };
         let mut effects = vec![Effect::Ask(Request::Remember(past))];
         match submission.purpose {
-            Purpose::Shell => effects.push(Effect::Ask(Request::Shell(submission.text))),
+            Purpose::Shell => {
+                self.shells.push(submission.text.clone());
+                effects.push(Effect::Ask(Request::Shell(submission.text)));
+            }
             Purpose::Note => effects.push(Effect::Ask(Request::Note(submission.text))),
             Purpose::Prompt => effects.extend(self.prompt(&submission, delivery)),
         }

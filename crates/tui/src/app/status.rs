@@ -25,10 +25,6 @@ impl App {
     pub(super) fn status(&self) -> Line<'static> {
         let theme = &self.look.theme;
         let columns = usize::from(self.look.size.width);
-        if let Some(text) = &self.status_text {
-            let first = clean(text).lines().next().unwrap_or_default().to_owned();
-            return fit_line(Line::styled(first, theme.dim), columns);
-        }
         let (name, style) = mode(self.state.mode, theme);
         let mut left = vec![Span::styled(name, style)];
         if let Some((hint, _)) = &self.hint {
@@ -38,7 +34,10 @@ impl App {
         }
         let left = Line::from(left);
         let room = columns.saturating_sub(line_width(&left) + 2);
-        let right = self.facts(room);
+        let right = match &self.status_text {
+            Some(text) => crate::text::fit(clean(text).lines().next().unwrap_or_default(), room),
+            None => self.facts(room),
+        };
         let gap = columns.saturating_sub(line_width(&left) + width(&right));
         let mut spans = left.spans;
         spans.push(Span::raw(" ".repeat(gap)));

@@ -22,7 +22,7 @@ pub(crate) use answer::{Answer, answer, failure};
 pub(crate) use call::{Call, finished, running, title};
 pub(crate) use hook::hook;
 pub(crate) use notice::{notice, told};
-pub(crate) use prompt::{content_text, prompt};
+pub(crate) use prompt::{content_text, prompt, shell_note};
 pub(crate) use thinking::thinking;
 pub(crate) use todo::todos;
 pub(crate) use turn::{Took, amount, dollars, elapsed, turn_end};

@@ -9,10 +9,23 @@ use crate::text::{clean, prefixed, wrap};
 /// Rows of a prompt that are shown; the user knows what they wrote.
 const MOST_ROWS: usize = 30;
 
-/// The text of a message; what is not text is named.
+/// Around what the user ran in the terminal, as the model is told.
+const NOTE_BEGINS: &str = "<ran-in-terminal>\n";
+const NOTE_ENDS: &str = "\n</ran-in-terminal>";
+
+/// What the model is told of a command that the user ran.
+pub(crate) fn shell_note(command: &str, output: &str) -> String {
+    format!("{NOTE_BEGINS}I ran `{command}` in the terminal. It printed:\n{output}{NOTE_ENDS}")
+}
+
+/// The text of a message; what is not text is named. What the user ran before was shown when it ended.
 pub(crate) fn content_text(content: &[RawBlock]) -> String {
-    let shown = |block: &RawBlock| block.as_text().unwrap_or_else(|| format!("[{}]", block.kind()));
-    content.iter().map(shown).collect::<Vec<_>>().join("\n")
+    let is_note = |text: &str| text.starts_with(NOTE_BEGINS) && text.ends_with(NOTE_ENDS);
+    let shown = |block: &RawBlock| match block.as_text() {
+        Some(text) => (!is_note(&text)).then_some(text),
+        None => Some(format!("[{}]", block.kind())),
+    };
+    content.iter().filter_map(shown).collect::<Vec<_>>().join("\n")
 }
 
 /// A prompt, or input that was delivered later.

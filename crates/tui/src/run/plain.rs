@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_protocol::command::Command;
 use tiller_protocol::entry::Level;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -60,6 +60,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
         exit: None,
     };
     let mut interrupts = signal(SignalKind::interrupt())?;
+    let mut ends = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
     let mut events = start.events;
     let mut lines = lines();
     if let Some(prompt) = start.prompt {
@@ -83,6 +84,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
                 None => vec![Effect::Exit(Exit::Lost)],
             },
             _ = interrupts.recv() => plain.on_interrupt(),
+            () = any(&mut ends) => plain.app.leave(),
             Some(reply) = answers.recv() => plain.app.on_reply(reply),
         };
         plain.carry_out(effects).await;
@@ -202,6 +204,14 @@ impl Plain {
     async fn send(&self, command: Command) {
         // A session that has ended takes no commands; its last event is on the way.
         let _ = self.commands.send(command).await;
+    }
+}
+
+/// Waits for one of two signals.
+async fn any([first, second]: &mut [Signal; 2]) {
+    tokio::select! {
+        _ = first.recv() => {}
+        _ = second.recv() => {}
     }
 }
 

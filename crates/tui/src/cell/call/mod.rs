@@ -82,7 +82,7 @@ fn body(call: &Call, result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'static
         "Read" => file::read(result, paper),
         "Edit" | "Write" => file::changed(result, paper),
         "Grep" | "Glob" => search::body(result, paper),
-        "Task" => task::body(result, paper),
+        "Task" | "ExitPlanMode" => task::body(result, paper),
         _ => text_rows(&result.text(), paper.theme.dim, paper),
     }
 }

@@ -57,8 +57,7 @@ impl Keyboard {
                     }
                 },
             };
-            let Some(bytes) = bytes else { return None };
-            self.take(&bytes);
+            self.take(&bytes?);
         }
     }
 
