@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod program;
 mod requirements;
+mod screenshots;
 mod setup;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ Chores:
   ci                             Everything that must pass: setup, format, lints, tests
   requirements                   List the requirements that no test carries
   requirements --check AREA...   The same for some areas; fails if anything is missing
-  bench [--quick] [--json]       Measure Tiller beside a minimal client (docs/benchmarks.md)";
+  bench [--quick] [--json]       Measure Tiller beside a minimal client (docs/benchmarks.md)
+  screenshots                    Make the pictures in docs/screenshots anew";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +44,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         ["setup"] => setup::run(&root()),
         ["ci"] => ci::run(&root()),
         ["bench", options @ ..] => bench::run(&root(), options),
+        ["screenshots"] => screenshots::run(&root()),
         ["requirements", options @ ..] => requirements::run(&root(), options),
         [chore, ..] => {
             bail!("there is no chore \"{}\"\n\n{HELP}", [&[*chore], &words[1..]].concat().join(" "))

@@ -3,6 +3,8 @@
 mod margin;
 mod model;
 mod program;
+mod svg;
 
 pub use model::{LongRows, Terminal};
 pub use program::Program;
+pub use svg::Colors;

@@ -138,6 +138,13 @@ impl Program {
         self.child.process_id()
     }
 
+    /// Ends the program, whatever it does.
+    pub fn stop(&mut self) {
+        // One that has ended already cannot be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Waits for the program's end; gives its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> u32 {
@@ -158,9 +165,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // A program that has ended already cannot be killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.stop();
     }
 }
 
