@@ -94,7 +94,7 @@ fn picture(root: &Path, scene: &Scene, background: &str, colors: Colors) -> anyh
     command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", server.key());
     let (columns, rows) = SIZE;
     let mut program = Program::start_with(&command, columns, rows, LongRows::Wrap, |terminal| {
-        terminal.set_background(background)
+        terminal.set_background(background);
     });
     program.until_shown(READY);
     program.type_in(scene.prompt);

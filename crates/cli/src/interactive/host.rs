@@ -210,9 +210,10 @@ fn note(text: &str, dir: &Path) -> Reply {
 async fn printed(words: &[String], env: &Env) -> Result<String, (Level, String)> {
     let program =
         std::env::current_exe().map_err(|_| (Level::Error, "the program does not find itself".to_owned()))?;
-    // Its output is read, but what it may say of the terminal it finds where its other streams are.
-    let output =
-        Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::inherit()).output().await;
+    // Its output is read here; what the terminal is like, it can only find out by its input.
+    let is_about_terminal = words.first().is_some_and(|word| word == "doctor");
+    let stdin = if is_about_terminal { Stdio::inherit() } else { Stdio::null() };
+    let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(stdin).output().await;
     let output = output.map_err(|error| {
         (Level::Error, format!("tiller {} could not be started: {error}", words.join(" ")))
     })?;

@@ -240,10 +240,9 @@ impl Runner {
                     self.app.on_plan_edited(ask, edited);
                 }
                 Effect::EditFile(path) => {
-                    *keys = None;
-                    self.terminal.suspend()?;
+                    self.terminal.suspend().await?;
                     let edited = self.host.edit_file(path.clone()).await;
-                    self.terminal.resume(&mut self.app)?;
+                    self.terminal.resume().await?;
                     self.app.on_file_edited(&path, edited);
                 }
                 Effect::Suspend => {
