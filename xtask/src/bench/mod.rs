@@ -12,6 +12,7 @@ mod start;
 mod steering;
 mod steps;
 mod stream;
+mod tui;
 mod turns;
 
 use std::path::Path;
@@ -57,6 +58,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("guard", guard::measure),
     ("steering", steering::measure),
     ("growth", growth::measure),
+    ("tui", tui::measure),
 ];
 
 /// Measures and prints. Timings never fail the chore: they depend on the machine.

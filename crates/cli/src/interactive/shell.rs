@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Bytes of the output that are kept.
 const MOST: usize = 30_000;
+/// Bytes that are read at once.
+const AT_ONCE: usize = 16 * 1024;
 /// How long output is waited for after the end: what goes on in the background may keep the pipe open.
 const AFTERWARDS: Duration = Duration::from_millis(50);
 /// What shells give for a command that they could not start.
@@ -22,7 +24,7 @@ const NOT_STARTED: i32 = 127;
 
 /// Runs a command line until its end, or until it is stopped.
 pub(super) async fn run(command: &str, env: &Env, stop: &CancellationToken) -> Reply {
-    let mut printed = Printed::default();
+    let mut printed = Printed::new();
     let ended = match start(command, env) {
         Ok((child, output)) => watch(child, output, stop, &mut printed).await,
         Err(error) => Err(error),
@@ -73,19 +75,22 @@ async fn watch(
 }
 
 /// The beginning of what was printed.
-#[derive(Default)]
 struct Printed {
+    buffer: Vec<u8>,
     kept: Vec<u8>,
     left_out: u64,
 }
 
 impl Printed {
+    fn new() -> Self {
+        Self { buffer: vec![0; AT_ONCE], kept: Vec::new(), left_out: 0 }
+    }
+
     /// Reads some; whether there can be more.
     async fn read(&mut self, output: &mut Receiver) -> std::io::Result<bool> {
-        let mut bytes = [0; 16 * 1024];
-        let count = output.read(&mut bytes).await?;
+        let count = output.read(&mut self.buffer).await?;
         let room = MOST.saturating_sub(self.kept.len()).min(count);
-        self.kept.extend_from_slice(&bytes[..room]);
+        self.kept.extend_from_slice(&self.buffer[..room]);
         self.left_out += (count - room) as u64;
         Ok(count > 0)
     }

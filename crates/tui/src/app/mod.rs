@@ -50,7 +50,7 @@ pub(crate) const AGAIN: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(125);
 /// Rows that are taken for one frame, as a share of the screen. Should the terminal change its size while a frame is under
 /// way, what the frame missed has to be in sight still.
-const SHARE_AT_ONCE: usize = 3;
+const SHARE_AT_ONCE: usize = 6;
 /// And on the smallest screen.
 const ROWS_AT_ONCE: usize = 4;
 /// Rows of an earlier conversation that are shown when it is continued.

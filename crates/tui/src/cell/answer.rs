@@ -20,9 +20,8 @@ impl Answer {
 
     /// Takes the whole text, which may be more than what was streamed. Gives up what it cannot follow.
     pub(crate) fn complete_with(&mut self, whole: &str) {
-        if let Some(rest) = whole.strip_prefix(self.stream.text()) {
-            let rest = rest.to_owned();
-            self.stream.push(&rest);
+        if let Some(rest) = self.stream.rest_of(whole) {
+            self.stream.push(rest);
         } else if !self.stream.has_begun() {
             self.stream = Stream::default();
             self.stream.push(whole);

@@ -9,15 +9,21 @@ use crate::text::clean;
 use crate::theme::Theme;
 
 /// A block that is longer is given out although it may go on: it could not be drawn anew for each frame.
-const LONGEST_PENDING: usize = 16 * 1024;
+const LONGEST_PENDING: usize = 8 * 1024;
+/// What was given out is forgotten when it has become this long.
+const FORGOTTEN: usize = 32 * 1024;
 
 /// A text as it is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    /// All of it.
+    /// Its end; what is before it was given out.
     text: String,
-    /// Bytes of it that were given out.
+    /// Bytes before that end.
+    forgotten: usize,
+    /// Bytes of the end that were given out.
     given: usize,
+    /// What was given out last is the beginning of a block that goes on.
+    in_block: bool,
     /// The code block in which what was given out ends.
     fence: Option<Fence>,
     /// What was given out last was a part of a list, and no gap is due before its next item.
@@ -55,9 +61,18 @@ impl Stream {
         self.text.push_str(text);
     }
 
-    /// Everything that was written.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// What a whole text has beyond what was written; nothing if it is another text.
+    pub(crate) fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
+        whole.get(self.forgotten..)?.strip_prefix(self.text.as_str())
+    }
+
+    /// Lets go of what nobody asks for again.
+    fn forget(&mut self) {
+        if self.given > FORGOTTEN {
+            self.text.drain(..self.given);
+            self.forgotten += self.given;
+            self.given = 0;
+        }
     }
 
     /// Rows of blocks that are complete and were not given out yet.
@@ -70,6 +85,7 @@ impl Stream {
                 None => self.blocks(columns, theme, &mut rows),
             }
             if before == (self.given, self.fence.is_some()) && !self.cut(columns, theme, &mut rows) {
+                self.forget();
                 return rows;
             }
         }
@@ -115,7 +131,7 @@ impl Stream {
 
     /// Whether anything was given out.
     pub(crate) fn has_begun(&self) -> bool {
-        self.given > 0
+        self.forgotten + self.given > 0
     }
 
     fn blocks(&mut self, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
@@ -132,6 +148,7 @@ impl Stream {
             let is_item = matches!(block.kind, Kind::Item);
             let source = &rest[block.start..end];
             self.gap_before(rows, is_item);
+            self.in_block = false;
             rows.extend(render(source, columns, theme));
             // Loose items keep the gap that their source has.
             self.in_list = is_item && !source.ends_with("\n\n");
@@ -145,6 +162,7 @@ impl Stream {
             let highlighter = Highlighter::of_language(language, theme);
             given = last.start + line.len() + 1;
             self.gap_before(rows, false);
+            self.in_block = false;
             self.in_list = false;
             self.fence = Some(Fence { highlighter, mark });
         }
@@ -169,6 +187,7 @@ impl Stream {
             }
         }
         self.given += end;
+        self.in_block = true;
         true
     }
 
@@ -197,8 +216,8 @@ impl Stream {
 
     /// A blank row between blocks, unless an item follows an item.
     fn gap(&self, rows: &mut Vec<Line<'static>>, leaves_list: bool) {
-        let begun = self.given > 0 || !rows.is_empty();
-        if begun && self.fence.is_none() && (leaves_list || !self.in_list) {
+        let begun = self.has_begun() || !rows.is_empty();
+        if begun && !self.in_block && self.fence.is_none() && (leaves_list || !self.in_list) {
             rows.push(Line::default());
         }
     }

@@ -28,7 +28,7 @@ use terminal::{Background, Came, Readiness, Terminal};
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(16);
 /// Between two frames while there is more to show than fits one.
-const CATCHING_UP: Duration = Duration::from_millis(4);
+const CATCHING_UP: Duration = Duration::from_millis(2);
 /// How long events are taken in before keys are looked at again.
 const PATIENCE: Duration = Duration::from_millis(8);
 

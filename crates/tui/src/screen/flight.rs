@@ -65,8 +65,6 @@ pub enum Heard {
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     sent: VecDeque<Frame>,
-    /// Answers to frames that are not waited for any more.
-    overdue: usize,
     /// The live area by the last answer.
     pub(super) arrived: Picture,
     pub(super) stray: Option<Stray>,
@@ -79,9 +77,9 @@ impl Flight {
         self.sent.push_back(frame);
     }
 
-    /// Takes for granted that a picture stands there, and that nothing is under way.
+    /// Takes for granted that a picture stands there, and that nothing is under way. Answers that still come count for what
+    /// is sent next; as soon as nothing is under way, they count for nothing.
     pub(super) fn assume(&mut self, picture: Picture) {
-        self.overdue += self.sent.len();
         self.sent.clear();
         self.arrived = picture;
         self.stray = None;
@@ -101,10 +99,6 @@ impl Flight {
 
     /// The terminal has taken the oldest frame, and says how large it was each time that the frame asked.
     pub(super) fn answered(&mut self, sizes: &[Size], wrapping: Wrapping) -> Heard {
-        if self.overdue > 0 {
-            self.overdue -= 1;
-            return Heard::Nothing;
-        }
         let Some(frame) = self.sent.pop_front() else { return Heard::Nothing };
         if matches!(frame.change, Change::None) {
             return Heard::Probe;

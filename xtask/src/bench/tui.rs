@@ -1,0 +1,157 @@
+//! At a terminal: how long a key takes to be seen while everything streams, what idling costs, what a long session weighs.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tiller_testkit::Reply;
+use tiller_testkit::terminal::{LongRows, Program};
+
+use super::Effort;
+use super::arena::{Arena, Contestant, Directory};
+use super::figure::{Figure, Goal, Unit};
+use super::sample::millis;
+
+const SIZE: (u16, u16) = (100, 40);
+/// What is shown when input is awaited.
+const READY: &str = "What shall be done?";
+/// Bytes of a token, about.
+const TOKEN: usize = 4;
+const TOKENS: usize = 1_000_000;
+const PIECE: usize = 64;
+/// Keys for one figure.
+const KEYS: usize = 200;
+/// Keys until the input is emptied.
+const A_LINE: usize = 40;
+const IDLE: Duration = Duration::from_secs(10);
+/// Nobody waits longer for a key.
+const DEADLINE: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_micros(200);
+
+pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> {
+    let server = Arena::server();
+    let sentence = "All of it, word by word, and then the next line of it.\n\n";
+    server.reply(Reply::text(sentence.repeat(TOKENS * TOKEN / sentence.len())).chunked(PIECE));
+    let mut command = arena.command(Contestant::Tiller(&[]), Directory::Empty, &server);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    let tiller = Program::start(&command, SIZE.0, SIZE.1, LongRows::Wrap);
+    tiller.until_shown(READY);
+    let pid = tiller.pid().context("the program has no id")?;
+    let at_first = resident(pid)?;
+    let wakes = wakes_while_idle(pid)?;
+    tiller.type_in("tell\r");
+    tiller.until_shown("Writing");
+    let key = slowest_key(&tiller, "› ")?;
+    tiller.until("everything was told", |terminal| {
+        let text = terminal.text();
+        text.contains(READY) && text.contains("tokens")
+    });
+    let at_last = resident(pid)?;
+    Ok(vec![
+        Figure {
+            name: "key to frame while the model streams, 99 of 100".to_owned(),
+            unit: Unit::Millis,
+            tiller: millis(key),
+            floor: millis(slowest_key(&echo(), "")?),
+            goal: Some(Goal::AtMost(50.0)),
+        },
+        Figure {
+            name: "wake-ups in 10 s of idling".to_owned(),
+            unit: Unit::Times,
+            tiller: wakes,
+            floor: 1.0,
+            goal: Some(Goal::AtMost(0.0)),
+        },
+        Figure {
+            name: "memory after 1 M streamed tokens, beside that at the start".to_owned(),
+            unit: Unit::Megabytes,
+            tiller: at_last,
+            floor: at_first,
+            goal: Some(Goal::AtMost(80.0)),
+        },
+    ])
+}
+
+/// A terminal that only echoes: nothing can show a key earlier.
+fn echo() -> Program {
+    let mut command = Command::new("cat");
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    Program::start(&command, SIZE.0, SIZE.1, LongRows::Wrap)
+}
+
+/// The time that 99 of 100 keys do not exceed until they are seen behind the mark.
+fn slowest_key(program: &Program, mark: &str) -> anyhow::Result<Duration> {
+    let mut times = Vec::new();
+    let mut typed = String::new();
+    while times.len() < KEYS {
+        if typed.len() == A_LINE {
+            program.type_in("\x15");
+            typed.clear();
+        }
+        let letter = char::from(b'a' + u8::try_from(times.len() % 26).unwrap_or(0));
+        typed.push(letter);
+        let expected = format!("{mark}{typed}");
+        let pressed = Instant::now();
+        program.type_in(&letter.to_string());
+        while !program.text().contains(&expected) {
+            if pressed.elapsed() > DEADLINE {
+                bail!("a key was not shown; the screen:\n{}", program.text());
+            }
+            std::thread::sleep(LOOK);
+        }
+        times.push(pressed.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[KEYS * 99 / 100 - 1])
+}
+
+/// How often the process was given the processor although nothing happened.
+fn wakes_while_idle(pid: u32) -> anyhow::Result<f64> {
+    // What the start has left to do is over when two looks in a row agree.
+    let mut before = switches(pid)?;
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        let now = switches(pid)?;
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    std::thread::sleep(IDLE);
+    Ok((switches(pid)? - before) as f64)
+}
+
+/// Switches of all threads.
+fn switches(pid: u32) -> anyhow::Result<u64> {
+    let mut all = 0;
+    for thread in fs_err::read_dir(format!("/proc/{pid}/task"))? {
+        let status = fs_err::read_to_string(thread?.path().join("status"))?;
+        all += field(&status, "voluntary_ctxt_switches").unwrap_or(0);
+    }
+    Ok(all)
+}
+
+/// Memory in use, in megabytes.
+fn resident(pid: u32) -> anyhow::Result<f64> {
+    let status = fs_err::read_to_string(format!("/proc/{pid}/status"))?;
+    let kilobytes = field(&status, "VmRSS").context("the system does not tell VmRSS")?;
+    Ok(kilobytes as f64 / 1024.0)
+}
+
+/// A number by the name of its line.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_name() {
+        let status = "VmRSS:\t   2048 kB\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t9\n";
+        assert_eq!((field(status, "VmRSS"), field(status, "voluntary_ctxt_switches")), (Some(2048), Some(7)));
+        assert_eq!(field(status, "VmHWM"), None);
+    }
+}
