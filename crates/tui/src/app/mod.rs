@@ -443,7 +443,7 @@ impl App {
             Some(code) => format!("\n(exit code {code})"),
             None => "\n(it was ended by a signal)".to_owned(),
         };
-        self.tell(level, &format!("! {command}\n{}{ended}", output.trim_end()));
+        self.tell(level, &format!("! {command}\n{}{ended}", excerpt(output.trim_end())));
         self.shell_notes.push(cell::shell_note(command, &format!("{}{ended}", output.trim_end())));
     }
 
@@ -503,6 +503,18 @@ impl App {
     fn model(&self) -> &str {
         self.state.model.as_deref().unwrap_or(&self.info.model)
     }
+}
+
+/// The beginning and the end of a long output; the model gets more of it.
+fn excerpt(output: &str) -> String {
+    const FIRST: usize = 40;
+    const LAST: usize = 20;
+    let lines: Vec<&str> = output.lines().collect();
+    if lines.len() <= FIRST + LAST {
+        return output.to_owned();
+    }
+    let left_out = format!("… {} more lines", lines.len() - FIRST - LAST);
+    [&lines[..FIRST], &[left_out.as_str()], &lines[lines.len() - LAST..]].concat().join("\n")
 }
 
 #[cfg(test)]

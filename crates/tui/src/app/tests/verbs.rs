@@ -199,7 +199,12 @@ fn a_command_of_the_users_own_is_told_with_the_next_prompt() {
     assert!(stage.shown().contains("a.rs"));
     stage.write("what is it?");
     stage.press(KeyCode::Enter);
-    assert_eq!(stage.sent(), ["Steer I ran `ls` in the terminal. It printed:\na.rs | what is it?"]);
+    assert_eq!(
+        stage.sent(),
+        [
+            "Steer <ran-in-terminal>\nI ran `ls` in the terminal. It printed:\na.rs\n</ran-in-terminal> | what is it?"
+        ]
+    );
 }
 
 // TERM-03: what comes faster than it can be shown does not keep keys waiting.
