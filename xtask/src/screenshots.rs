@@ -40,7 +40,7 @@ const SCENES: &[Scene] = &[
         args: &["--permission-mode", "plan"],
         prompt: "Plan how to add a discount.",
         script: plan,
-        shows: &["PLAN MODE", "A discount for the whole basket"],
+        shows: &["PLAN MODE", "three", "accept edits"],
     },
     Scene {
         name: "answer",
@@ -105,9 +105,9 @@ fn picture(root: &Path, scene: &Scene, background: &str, colors: Colors) -> anyh
         let text = terminal.text();
         scene.shows.iter().all(|part| text.contains(part))
     });
-    let svg = program.look(|terminal| terminal.svg(colors));
-    // Where the pictures are made is nobody's business.
-    let svg = svg.replace(&project.display().to_string(), "~/shop");
+    let (project, home) = (project.display().to_string(), home.path().display().to_string());
+    let renamed = [(project.as_str(), "~/shop"), (home.as_str(), "~")];
+    let svg = program.look(|terminal| terminal.svg(colors, &renamed));
     program.stop();
     Ok(svg)
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::Terminal;
 
 /// Pixels of a character cell.
@@ -34,6 +36,17 @@ struct Run {
     look: Look,
 }
 
+impl Run {
+    fn rename(&mut self, renamed: &[(&str, &str)]) {
+        for (name, other) in renamed {
+            if self.text.contains(name) {
+                self.text = self.text.replace(name, other);
+                self.columns = u16::try_from(self.text.width()).unwrap_or(u16::MAX);
+            }
+        }
+    }
+}
+
 #[derive(Clone, Default, PartialEq)]
 struct Look {
     color: String,
@@ -45,21 +58,21 @@ struct Look {
 }
 
 impl Terminal {
-    /// The screen as SVG, as far as it is used.
+    /// The screen as SVG, as far as it is used. Names of places that are nobody's business are written as others.
     #[must_use]
-    pub fn svg(&self, colors: Colors) -> String {
+    pub fn svg(&self, colors: Colors, renamed: &[(&str, &str)]) -> String {
         let (_, columns) = self.screen().size();
         let rows = u16::try_from(self.text().lines().count()).unwrap_or(u16::MAX);
         let width = f32::from(columns).mul_add(CELL.0, 2.0 * MARGIN);
         let height = f32::from(rows).mul_add(CELL.1, 2.0 * MARGIN);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-             font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" \
-             xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n",
+             font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n",
             colors.background
         );
         for row in 0..rows {
-            for run in runs(self.screen(), row, columns, colors) {
+            for mut run in runs(self.screen(), row, columns, colors) {
+                run.rename(renamed);
                 write_run(&mut svg, row, &run);
             }
         }
@@ -128,7 +141,9 @@ fn write_run(svg: &mut String, row: u16, run: &Run) {
     ] {
         style.push_str(if is_on { attribute } else { "" });
     }
-    let text = run.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // Several ordinary spaces would become one.
+    let text =
+        run.text.replace(' ', "\u{a0}").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let baseline = y + 13.5;
     let _ = writeln!(
         svg,
@@ -169,8 +184,8 @@ mod tests {
     fn styles_and_places_are_kept() {
         let mut terminal = Terminal::new(20, 3, LongRows::Wrap);
         terminal.write(b"a <b> \x1b[1;38;5;80mbold\x1b[0m\r\n\x1b[7m x \x1b[0m");
-        let svg = terminal.svg(Colors::DARK);
-        assert!(svg.contains("fill=\"#d8dee9\">a &lt;b&gt; </text>"), "{svg}");
+        let svg = terminal.svg(Colors::DARK, &[]);
+        assert!(svg.contains("fill=\"#d8dee9\">a\u{a0}&lt;b&gt;\u{a0}</text>"), "{svg}");
         assert!(svg.contains("fill=\"#5fd7d7\" font-weight=\"bold\">bold</text>"), "{svg}");
         assert!(svg.contains("<rect x=\"14.0\" y=\"32.0\" width=\"25.2\""), "{svg}");
         assert!(svg.contains("viewBox=\"0 0 196 64\""), "two rows are used: {svg}");

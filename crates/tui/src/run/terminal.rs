@@ -58,6 +58,38 @@ pub(super) enum Readiness {
     Before(Instant),
 }
 
+/// How the terminal tells its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Telling {
+    Rightly,
+    /// Rows for columns, as some versions of tmux do.
+    Swapped,
+    /// Not at all, or something that cannot be used.
+    Otherwise,
+}
+
+impl Telling {
+    fn of(told: Option<Size>, real: Size) -> Self {
+        match told {
+            Some(told) if told == real => Self::Rightly,
+            Some(told) if swapped(told) == real => Self::Swapped,
+            _ => Self::Otherwise,
+        }
+    }
+
+    fn understand(self, told: Size) -> Option<Size> {
+        match self {
+            Self::Rightly => Some(told),
+            Self::Swapped => Some(swapped(told)),
+            Self::Otherwise => None,
+        }
+    }
+}
+
+fn swapped(size: Size) -> Size {
+    Size { width: size.height, height: size.width }
+}
+
 /// The terminal has another size, and it is not clear yet what it shows.
 struct Settling {
     since: Instant,
@@ -74,6 +106,7 @@ pub(super) struct Terminal {
     background: Background,
     /// What is behind the text, if the terminal has told it.
     color: Option<Rgb>,
+    telling: Telling,
     /// The first part of an answer.
     told_sizes: Vec<Size>,
     settling: Option<Settling>,
@@ -89,6 +122,7 @@ impl Terminal {
             keyboard: None,
             background,
             color: None,
+            telling: Telling::Otherwise,
             told_sizes: Vec::new(),
             settling: None,
             drawn_at: Instant::now(),
@@ -115,7 +149,12 @@ impl Terminal {
         self.out.write_all(questions.as_bytes())?;
         self.out.flush()?;
         let (place, mut others) = first_answer(keyboard).await;
+        let mut told = None;
         others.retain(|word| match word {
+            Word::Answer(Answer::Size(size)) => {
+                told = Some(*size);
+                false
+            }
             Word::Answer(Answer::Background(color)) => {
                 self.color = Some(*color);
                 false
@@ -123,6 +162,7 @@ impl Terminal {
             _ => true,
         });
         keyboard.put_back(others);
+        self.telling = Telling::of(told, size()?);
         let row = match place {
             // What somebody left unfinished keeps its row.
             Some((column, row)) if column > 0 => {
@@ -154,7 +194,14 @@ impl Terminal {
     fn hear(&mut self, answer: Answer) -> Came {
         match answer {
             Answer::Background(color) => return Came::Background(color),
-            Answer::Size(size) => self.told_sizes.push(size),
+            Answer::Size(told) => {
+                if self.telling == Telling::Otherwise
+                    && let Ok(real) = size()
+                {
+                    self.telling = Telling::of(Some(told), real);
+                }
+                self.told_sizes.extend(self.telling.understand(told));
+            }
             Answer::Cursor(_, row) => {
                 // Whoever answers late answers nevertheless.
                 self.screen.ask();
@@ -315,7 +362,6 @@ async fn first_answer(keyboard: &mut Keyboard) -> (Option<(u16, u16)>, Vec<Word>
     while let Ok(Some(word)) = timeout_at(latest, keyboard.next()).await {
         match word {
             Word::Answer(Answer::Cursor(column, row)) => return (Some((column, row)), others),
-            Word::Answer(Answer::Size(_)) => {}
             word => others.push(word),
         }
     }
@@ -327,4 +373,19 @@ fn size() -> std::io::Result<Size> {
     // A terminal that does not know its size says 0.
     let (width, height) = if width == 0 || height == 0 { (80, 24) } else { (width, height) };
     Ok(Size { width, height })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_are_told_the_wrong_way_round_are_understood() {
+        let real = Size { width: 120, height: 40 };
+        let told = Size { width: 40, height: 120 };
+        assert_eq!(Telling::of(Some(real), real).understand(real), Some(real));
+        assert_eq!(Telling::of(Some(told), real).understand(told), Some(real));
+        assert_eq!(Telling::of(Some(Size { width: 7, height: 7 }), real).understand(told), None);
+        assert_eq!(Telling::of(None, real).understand(real), None);
+    }
 }
