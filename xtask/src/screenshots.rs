@@ -40,7 +40,7 @@ const SCENES: &[Scene] = &[
         args: &["--permission-mode", "plan"],
         prompt: "Plan how to add a discount.",
         script: plan,
-        shows: &["PLAN MODE", "three", "accept edits"],
+        shows: &["PLAN MODE", "accept edits"],
     },
     Scene {
         name: "answer",
