@@ -36,7 +36,7 @@ fn every_view_opens_and_closes() {
         ("/config", &["── Settings"]),
         ("/config model", &["── Setting "]),
         ("/doctor", &["── Doctor"]),
-        ("/mcp", &["── Servers", "No server of the Model Context Protocol is configured."]),
+        ("/mcp", &["── Servers", "This session has no server of the Model Context Protocol."]),
         ("/memory", &["AGENTS.md", "1 line", "new: for you, in all projects"]),
         ("/model", &["Which model?", "opusplan"]),
         ("/output-style", &["How shall answers be?", "concise", "comes with Tiller"]),

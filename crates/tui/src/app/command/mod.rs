@@ -19,6 +19,9 @@ pub(super) struct Row {
     pub(super) verb: Verb,
 }
 
+/// Listed only in sessions that have servers.
+const MCP: &str = "mcp";
+
 /// Every command, in the order of the help.
 pub(super) const TABLE: &[Row] = &[
     row("help", "", "What one can do here: commands and keys", Verb::Help),
@@ -54,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
         "Settings and where they come from; one of them; a new value",
         Verb::Config,
     ),
-    row("mcp", "", "Servers: where each stands, what it offers, start, stop, sign in", Verb::Mcp),
+    row(MCP, "", "Servers: where each stands, what it offers, start, stop, sign in", Verb::Mcp),
     row("memory", "", "The files with instructions for the agent, to edit them", Verb::Memory),
     row("init", "", "Let the agent write instructions for this project", Verb::Init),
     row(
@@ -85,7 +88,9 @@ impl App {
     fn commands(&self) -> Arc<[Candidate]> {
         let is_new = |command: &&Candidate| TABLE.iter().all(|row| row.name != command.text);
         let others = self.info.commands.iter().filter(is_new).cloned();
-        own().chain(others).chain(mcp::candidates(self.servers.values())).collect()
+        let has_servers = !self.servers.is_empty();
+        let own = own().filter(|command| has_servers || command.text != MCP);
+        own.chain(others).chain(mcp::candidates(self.servers.values())).collect()
     }
 
     /// Whether a text calls for something that the session carries out. What a plugin brings may be called by the part of
