@@ -33,6 +33,7 @@ Commands:
   tiller plans           See plans and how they changed
   tiller plugin          Add plugins, list and remove them
   tiller sessions        List sessions; show, verify, export, search, compare and remove them
+  tiller replay          Run a session again from its log, offline, and name the first difference
   tiller rewind          Go back to before a prompt: conversation, files, or both
   tiller sandbox run     Try how a command is confined
   tiller skills list     See which skills there are

@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     MaxTokens,
     /// The limit on time was reached.
     MaxTime,
+    /// A replay differs from its recording.
+    Different,
     /// Interrupted by the user.
     Interrupted,
     /// Ended from outside.
@@ -63,6 +65,7 @@ impl Exit {
             Self::MaxBudget => 6,
             Self::MaxTokens => 7,
             Self::MaxTime => 8,
+            Self::Different => 9,
             Self::NotRun => 125,
             Self::Interrupted => 130,
             Self::Terminated => 143,

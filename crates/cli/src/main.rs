@@ -17,6 +17,7 @@ mod permissions;
 mod plans;
 mod plugin;
 mod recipes;
+mod replay;
 mod rewind;
 mod sandbox;
 mod scope;
@@ -73,6 +74,7 @@ fn run() -> anyhow::Result<Exit> {
         Some("commands" | "skills") => return recipes::main(&words[1..], &env),
         Some("plugin") => return plugin::main(&words[1..], &env),
         Some("plans") => return plans::main(&words[1..], &env),
+        Some("replay") => return replay::main(&words[1..], &env),
         Some("rewind") => return rewind::main(&words[1..], &env),
         Some("sessions") => return sessions::main(&words[1..], &env),
         Some("sandbox") => return sandbox::main(&words[1..], &env),

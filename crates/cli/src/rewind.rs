@@ -124,9 +124,13 @@ impl Command {
         }
         match prompt {
             Some(prompt) => print(&format!("back to before: {}", visible(&short(&prompt.text))))?,
-            None => print("the last step back is undone")?,
+            None => print("the last step back is undone; --undo once more takes it again")?,
         }
-        let conversation = if undone.conversation { "went back" } else { "stays as it is" };
+        let conversation = match (undone.conversation, prompt) {
+            (false, _) => "stays as it is",
+            (true, Some(_)) => "went back; what was said since is left behind, and --undo brings it back",
+            (true, None) => "is again what it was before that step",
+        };
         print(&format!("the conversation {conversation}"))?;
         print_changes(store, &changes, true)?;
         for left in left {

@@ -60,6 +60,7 @@ impl Beside {
             request_id: answer.request_id.clone(),
             side: true,
             agent: None,
+            asked: None,
         };
         Ok((answer, Bill { response, held }))
     }

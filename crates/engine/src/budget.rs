@@ -270,6 +270,7 @@ mod tests {
             request_id: None,
             side: false,
             agent: None,
+            asked: None,
         }
     }
 

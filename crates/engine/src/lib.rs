@@ -24,6 +24,7 @@ pub mod plan;
 pub mod policy;
 mod recall;
 mod recipe;
+pub mod replay;
 mod services;
 mod session;
 mod sight;

@@ -22,6 +22,7 @@ use crate::executor::{Asked, Classifier};
 use crate::hook::{Agent, Hooks};
 use crate::ide::Editors;
 use crate::policy::Standpoint;
+use crate::replay::Tape;
 use crate::session::{Aside, Lead};
 use crate::undo::Keeper;
 
@@ -77,6 +78,8 @@ pub(crate) struct Services {
     pub(crate) ended: CancellationToken,
     /// Fires when the session ends.
     pub(crate) session_ended: CancellationToken,
+    /// What came from outside when the session is replayed: then nothing else comes from there.
+    pub(crate) tape: Option<Arc<Tape>>,
     /// The way to the front end.
     pub(crate) events: mpsc::UnboundedSender<Event>,
 }

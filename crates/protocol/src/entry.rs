@@ -13,6 +13,7 @@ use crate::compaction::{Cleared, Compacted};
 use crate::effect::Effect;
 use crate::hook::HookRecord;
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
+use crate::ingredients::{Asked, Ingredients};
 use crate::ledger;
 use crate::rewind::Rewound;
 use crate::usage::{StopReason, Usage};
@@ -213,6 +214,9 @@ pub struct Response {
     /// The sub-agent that made it; its own log has the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
+    /// What was asked; absent for requests beside the conversation, and in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
 }
 
 /// The one answer to a call.
@@ -372,6 +376,9 @@ pub struct Epoch {
     /// The hidden message in front of the conversation, if there is context to give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_context: Option<String>,
+    /// What all that was made of; absent in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_of: Option<Arc<Ingredients>>,
 }
 
 /// Entries that must never be sent again.

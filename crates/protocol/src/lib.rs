@@ -14,6 +14,7 @@ pub mod form;
 pub mod hook;
 pub mod host;
 pub mod id;
+pub mod ingredients;
 pub mod ledger;
 pub mod line;
 pub mod mcp;

@@ -74,6 +74,7 @@ fn bodies() -> Vec<Body> {
             request_id: Some("req".into()),
             side: true,
             agent: None,
+            asked: None,
         }),
         result(vec![RawBlock::text("one")], false),
         result(
@@ -128,6 +129,7 @@ fn bodies() -> Vec<Body> {
             system: raw(r#"[{"type":"text","text":"é"}]"#),
             tools: raw("[]"),
             user_context: Some("ctx".into()),
+            made_of: None,
         }),
         Body::Orphaned(Orphaned { ids: vec![id], cause: Cause::ModelFallback }),
         Body::Queued(Queued { id, delivery: Delivery::Queue, content: vec![RawBlock::text("later")] }),

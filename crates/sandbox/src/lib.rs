@@ -63,6 +63,7 @@ pub use error::SandboxError;
 pub use keeper::prepare;
 pub use launch::StdinPipe;
 pub use probe::{Support, probe};
+pub use scrub::is_credential;
 
 /// What a permitted command needs besides the permit.
 #[derive(Clone, Debug)]

@@ -50,6 +50,13 @@ const OF_THE_USER: &[Name] = &[
     Is("DOCKER_HOST"),
 ];
 
+/// Whether the value of this variable is a credential itself, and not the way to one.
+#[must_use]
+pub fn is_credential(name: &str) -> bool {
+    let of_user = OF_THE_USER.iter().any(|known| matches!(known, Ends(end) if name.ends_with(end)));
+    of_user || is_in(OF_THE_MODEL, name)
+}
+
 /// Whether a command under this confinement gets this variable.
 pub(crate) fn passes(name: &str, confinement: &Confinement) -> bool {
     if is_in(OF_THE_MODEL, name) {

@@ -3,6 +3,7 @@
 //! Every step goes from an open directory to a name in it and follows no link, so that nobody who swaps a directory for
 //! a link can lead it out.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,19 +16,32 @@ use crate::cache::Cache;
 use crate::digest::Digest;
 use crate::ignored::{IGNORE_FILE, IgnoreFiles, MARKERS, Rules, is_package_directory, is_repository};
 use crate::limits::Limits;
-use crate::tree::Unkept;
+use crate::tree::{Node, Tree, Unkept};
+use crate::watch::{Known, Watch};
 use crate::{SnapshotError, hold};
 
 /// What is at a path, before its content is known.
 pub(crate) enum Draft {
-    File { stat: Stat, known: Option<Digest> },
-    Link { target: OsString },
+    File {
+        stat: Stat,
+        known: Option<Digest>,
+    },
+    Link {
+        target: OsString,
+    },
     Directory(DraftDirectory),
     Unkept(Unkept),
+    /// As it was in the last snapshot.
+    Kept(Node),
 }
 
 pub(crate) struct DraftDirectory {
-    pub(crate) mode: u32,
+    pub(crate) path: PathBuf,
+    pub(crate) stat: Stat,
+    /// Files and directories in it and below.
+    pub(crate) seen: usize,
+    /// A file in it may be changed under another name.
+    pub(crate) doubtful: bool,
     pub(crate) entries: Vec<(OsString, Draft)>,
     /// Whether a file below has to be read.
     pub(crate) unread: bool,
@@ -72,7 +86,12 @@ pub(crate) struct Walk<'a> {
     pub(crate) cache: &'a Cache,
     pub(crate) has: &'a dyn Fn(&Digest) -> bool,
     pub(crate) ignore_files: &'a mut IgnoreFiles,
+    pub(crate) watch: Option<&'a mut Watch>,
+    /// What was in directories whose own entries are as they were.
+    pub(crate) trees: HashMap<PathBuf, Tree>,
     pub(crate) seen: usize,
+    /// Of those seen, what was not known.
+    pub(crate) looked: usize,
 }
 
 /// What is known of the place where the walk is.
@@ -102,23 +121,73 @@ impl Walk<'_> {
         stat: &Stat,
         place: &Place<'_>,
     ) -> Result<DraftDirectory, SnapshotError> {
-        let fd = std::os::fd::AsFd::as_fd(directory);
-        let names = names(directory)?;
-        let own = self.own_rules(fd, &names, place);
+        let before = self.seen;
+        let known = self.known_entries(place.path, stat);
+        if known.is_none()
+            && let Some(watch) = &mut self.watch
+        {
+            watch.enter(directory, place.path);
+        }
+        let names = match &known {
+            Some(Tree(entries)) => entries.iter().map(|(name, _)| name.clone()).collect(),
+            None => names(directory)?,
+        };
+        let mut known = known.map(|Tree(entries)| entries.into_iter());
+        let own = self.own_rules(fd(directory), &names, place);
         let place = Place { rules: own.as_ref().unwrap_or(place.rules), ..*place };
-        let mut entries = Vec::with_capacity(names.len());
-        let mut unread = false;
+        let mut draft = DraftDirectory {
+            path: place.path.to_owned(),
+            stat: *stat,
+            seen: 0,
+            doubtful: false,
+            entries: Vec::with_capacity(names.len()),
+            unread: false,
+        };
         for name in names {
             self.count()?;
-            let Some(draft) = self.entry(fd, &name, &place)? else { continue };
-            unread |= match &draft {
-                Draft::File { known, .. } => known.is_none(),
-                Draft::Directory(directory) => directory.unread,
-                Draft::Link { .. } | Draft::Unkept(_) => false,
+            let known = known.as_mut().and_then(Iterator::next).map(|(_, node)| node);
+            let kept = known.filter(|node| self.is_unchanged(node, &place.path.join(&name)));
+            let entry = match kept {
+                Some(node) => Some(self.kept(node, &place.path.join(&name))),
+                None => self.entry(fd(directory), &name, &place)?,
             };
-            entries.push((name, draft));
+            let Some(entry) = entry else { continue };
+            match &entry {
+                Draft::File { known, stat } => {
+                    draft.unread |= known.is_none();
+                    draft.doubtful |= stat.st_nlink > 1;
+                }
+                Draft::Directory(directory) => draft.unread |= directory.unread,
+                Draft::Link { .. } | Draft::Unkept(_) | Draft::Kept(_) => {}
+            }
+            draft.entries.push((name, entry));
         }
-        Ok(DraftDirectory { mode: mode(stat), entries, unread })
+        draft.seen = self.seen - before;
+        Ok(draft)
+    }
+
+    /// The entries of a directory in which nothing but directories has changed.
+    fn known_entries(&mut self, path: &Path, stat: &Stat) -> Option<Tree> {
+        let watch = self.watch.as_deref()?;
+        let Known::Entries(_) = watch.known(path, stat) else { return None };
+        let tree = self.trees.remove(path)?;
+        // One that was passed over may have become something.
+        let lists = |name: &OsStr| tree.0.iter().any(|(listed, _)| listed == name);
+        watch.changed_in(path).all(lists).then_some(tree)
+    }
+
+    fn is_unchanged(&self, node: &Node, path: &Path) -> bool {
+        let is_concerned = || self.watch.as_ref().is_none_or(|watch| watch.concerns(path));
+        !matches!(node, Node::Directory { .. }) || !is_concerned()
+    }
+
+    fn kept(&mut self, node: Node, path: &Path) -> Draft {
+        if let Some(watch) = &self.watch
+            && matches!(node, Node::Directory { .. })
+        {
+            self.seen += watch.seen_below(path);
+        }
+        Draft::Kept(node)
     }
 
     fn count(&mut self) -> Result<(), SnapshotError> {
@@ -154,6 +223,7 @@ impl Walk<'_> {
         name: &OsStr,
         place: &Place<'_>,
     ) -> Result<Option<Draft>, SnapshotError> {
+        self.looked += 1;
         let stat = match look(parent, name) {
             Ok(stat) => stat,
             // It was removed meanwhile.
@@ -203,6 +273,12 @@ impl Walk<'_> {
     ) -> Result<Draft, SnapshotError> {
         if stat.st_dev != place.device {
             return Ok(Draft::Unkept(Unkept::Mount));
+        }
+        if let Some(Known::All(memo)) = self.watch.as_ref().map(|watch| watch.known(path, stat))
+            && (self.has)(&memo.tree)
+        {
+            self.seen += memo.seen;
+            return Ok(Draft::Kept(Node::Directory { tree: memo.tree, mode: mode(stat) }));
         }
         let Ok(directory) = open_directory(parent, name) else {
             return Ok(Draft::Unkept(Unkept::Unreadable));

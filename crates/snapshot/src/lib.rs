@@ -14,12 +14,14 @@ mod digest;
 mod draft;
 mod hold;
 mod ignored;
+mod lay_out;
 mod limits;
 mod objects;
 mod pack;
 mod restore;
 mod store;
 mod tree;
+mod watch;
 
 pub use diff::{Change, Diff, Kind, Summary};
 pub use digest::Digest;

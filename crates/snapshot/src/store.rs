@@ -1,5 +1,6 @@
 //! The store of a project's snapshots.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -17,6 +18,7 @@ use crate::ignored::IgnoreFiles;
 use crate::limits::Limits;
 use crate::objects::Objects;
 use crate::tree::{Node, Tree, Unkept};
+use crate::watch::Watch;
 use crate::{Diff, SnapshotError};
 
 /// Files read in one snapshot from which on what was learned is written down at once.
@@ -33,6 +35,7 @@ pub struct Store {
     excluded: Vec<PathBuf>,
     passed_over: Box<PassedOver>,
     ignore_files: IgnoreFiles,
+    watch: Option<Watch>,
 }
 
 /// A snapshot that was taken.
@@ -40,8 +43,10 @@ pub struct Store {
 pub struct Taken {
     /// Names it.
     pub id: SnapshotId,
-    /// Files and directories that were looked at.
+    /// Files and directories that there are.
     pub seen: usize,
+    /// Those of them that were looked at, because they may have changed.
+    pub looked: usize,
     /// Files that had to be read.
     pub read: usize,
     /// Bytes that were added to the store.
@@ -71,7 +76,22 @@ impl Store {
             excluded,
             passed_over: Box::new(|_| false),
             ignore_files: IgnoreFiles::default(),
+            watch: None,
         })
+    }
+
+    /// Lets the kernel tell what changes, so that all snapshots but the first cost what has changed and not a walk over
+    /// everything.
+    #[must_use]
+    pub fn watching(self) -> Self {
+        Self { watch: Some(Watch::new()), ..self }
+    }
+
+    /// Looks at everything with the next snapshot: there are changes of which the kernel tells nobody.
+    pub fn look_at_everything(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.forget();
+        }
     }
 
     /// Takes the empty directories of which this is true for not there: nobody wants to see that they come and go, or
@@ -89,9 +109,16 @@ impl Store {
     /// # Errors
     /// When the store cannot be written, or there is more than the limits allow.
     pub fn take(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
+        if let Some(watch) = &mut self.watch {
+            watch.listen();
+        }
         let taken = self.take_all(&outermost(roots));
-        if taken.is_err() {
-            self.objects.discard();
+        match &taken {
+            Ok(_) => self.watch.iter_mut().for_each(Watch::settle),
+            Err(_) => {
+                self.objects.discard();
+                self.look_at_everything();
+            }
         }
         taken
     }
@@ -156,10 +183,11 @@ impl Store {
 
     fn take_all(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
         let now = self.env.now().as_nanosecond();
-        let (mut seen, mut read) = (0, 0);
+        let (mut seen, mut looked, mut read) = (0, 0, 0);
         let mut tree = Tree::default();
         for root in roots {
             let Some(directory) = open_root(root)? else { continue };
+            let trees = self.known_trees(root);
             let mut walk = Walk {
                 limits: self.limits,
                 excluded: &self.excluded,
@@ -167,10 +195,13 @@ impl Store {
                 cache: &self.cache,
                 has: &|digest| self.objects.has(digest),
                 ignore_files: &mut self.ignore_files,
+                watch: self.watch.as_mut(),
+                trees,
                 seen,
+                looked,
             };
             let draft = walk.root(root, &directory)?;
-            seen = walk.seen;
+            (seen, looked) = (walk.seen, walk.looked);
             let node = self.keep_directory(&directory, draft, &mut Reading { now, read: &mut read, root })?;
             tree.0.push((root.as_os_str().to_owned(), node));
         }
@@ -180,7 +211,15 @@ impl Store {
         if read >= WORTH_SAVING {
             self.save()?;
         }
-        Ok(Taken { id: SnapshotId(id.to_string()), seen, read, added })
+        Ok(Taken { id: SnapshotId(id.to_string()), seen, looked, read, added })
+    }
+
+    /// What was in directories of a root in which only directories have changed. One that cannot be had is looked at.
+    fn known_trees(&mut self, root: &Path) -> HashMap<PathBuf, Tree> {
+        let Some(watch) = &self.watch else { return HashMap::new() };
+        let partly = watch.partly_known().filter(|(path, _)| path.starts_with(root));
+        let partly: Vec<(PathBuf, Digest)> = partly.map(|(path, tree)| (path.to_owned(), tree)).collect();
+        partly.into_iter().filter_map(|(path, tree)| Some((path, self.objects.tree(&tree).ok()?))).collect()
     }
 
     fn keep_directory(
@@ -190,12 +229,22 @@ impl Store {
         reading: &mut Reading<'_>,
     ) -> Result<Node, SnapshotError> {
         let mut tree = Tree(Vec::with_capacity(draft.entries.len()));
-        for (name, draft) in draft.entries {
+        let DraftDirectory { path, stat, seen, doubtful, entries, .. } = draft;
+        for (name, draft) in entries {
             if let Some(node) = self.keep(fd(directory), &name, draft, reading)? {
                 tree.0.push((name, node));
             }
         }
-        Ok(Node::Directory { tree: self.objects.put_tree(&tree)?, mode: draft.mode })
+        self.keep_tree(&tree, Noted { path, stat, seen, doubtful })
+    }
+
+    fn keep_tree(&mut self, tree: &Tree, noted: Noted) -> Result<Node, SnapshotError> {
+        let tree = self.objects.put_tree(tree)?;
+        let mode = mode(&noted.stat);
+        if let Some(watch) = &mut self.watch {
+            watch.found(noted.path, &noted.stat, tree, noted.seen, noted.doubtful);
+        }
+        Ok(Node::Directory { tree, mode })
     }
 
     fn keep(
@@ -208,6 +257,7 @@ impl Store {
         Ok(Some(match draft {
             Draft::Link { target } => Node::Link { target },
             Draft::Unkept(why) => Node::Unkept(why),
+            Draft::Kept(node) => node,
             Draft::File { stat, known: Some(content) } => {
                 Node::File { content, mode: mode(&stat), size: size(&stat) }
             }
@@ -222,11 +272,13 @@ impl Store {
 
     /// A directory in which nothing has to be read.
     fn keep_known(&mut self, draft: DraftDirectory) -> Result<Node, SnapshotError> {
-        let mut tree = Tree(Vec::with_capacity(draft.entries.len()));
-        for (name, draft) in draft.entries {
+        let DraftDirectory { path, stat, seen, doubtful, entries, .. } = draft;
+        let mut tree = Tree(Vec::with_capacity(entries.len()));
+        for (name, draft) in entries {
             let node = match draft {
                 Draft::Link { target } => Node::Link { target },
                 Draft::Unkept(why) => Node::Unkept(why),
+                Draft::Kept(node) => node,
                 Draft::Directory(draft) => self.keep_known(draft)?,
                 Draft::File { stat, known: Some(content) } => {
                     Node::File { content, mode: mode(&stat), size: size(&stat) }
@@ -235,7 +287,7 @@ impl Store {
             };
             tree.0.push((name, node));
         }
-        Ok(Node::Directory { tree: self.objects.put_tree(&tree)?, mode: draft.mode })
+        self.keep_tree(&tree, Noted { path, stat, seen, doubtful })
     }
 
     fn keep_file(
@@ -259,6 +311,14 @@ impl Store {
         let size = found.bytes.len() as u64;
         Ok(Some(Node::File { content, mode: mode(&found.stat), size }))
     }
+}
+
+/// What the watch is told of a directory.
+struct Noted {
+    path: PathBuf,
+    stat: rustix::fs::Stat,
+    seen: usize,
+    doubtful: bool,
 }
 
 /// What reading files needs to know and counts.

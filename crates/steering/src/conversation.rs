@@ -18,7 +18,9 @@ use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Entry, Epoch, Orphaned, Repair, UserMessage,
 };
 use tiller_protocol::id::{EntryId, MessageId};
+use tiller_protocol::ingredients::Asked;
 
+use crate::asked::Chain;
 use crate::attachment::catalog;
 use crate::compaction::replacement;
 use crate::disarm::disarm;
@@ -35,6 +37,8 @@ pub struct Conversation {
     closed: Vec<Message>,
     /// The closed messages as they are sent.
     wire: Vec<Bytes>,
+    /// Of all that is in `wire`.
+    chain: Chain,
     before: Open,
     response: Option<OpenResponse>,
     after: Open,
@@ -121,15 +125,7 @@ impl Conversation {
 
     /// The messages of the next request. Costs what is new, apart from handing out what is ready.
     pub fn messages(&mut self) -> Vec<Bytes> {
-        let mut open = self.open_messages();
-        if self.wire.is_empty() && open.first().is_some_and(|first| first.role == Role::Assistant) {
-            open.splice(0..0, lost_beginning());
-        }
-        if self.wire.is_empty()
-            && let Some(first) = open.first_mut()
-        {
-            *first = self.led(first);
-        }
+        let open = self.sent_open();
         let closed = self.closed.len();
         let fresh_closed: usize = self.closed.iter().skip(self.sent).map(|message| message.blocks).sum();
         let fresh_open: usize =
@@ -142,6 +138,21 @@ impl Conversation {
         }
         self.sent = messages.len();
         messages
+    }
+
+    /// What is noted of the next request. Where the provider is told to cache is no part of what is said.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        let open = self.sent_open();
+        let chain = open.iter().fold(self.chain, |chain, message| chain.then(&message.json));
+        chain.noted(self.wire.len() + open.len())
+    }
+
+    /// The messages of the next request, as [`Conversation::asked`] counts them.
+    #[must_use]
+    pub fn said(&self) -> Vec<Bytes> {
+        let open = self.sent_open().into_iter().map(|message| message.json);
+        self.wire.iter().cloned().chain(open).collect()
     }
 
     /// Whether there is reasoning that another model than `model` wrote, and that it could therefore not read.
@@ -171,6 +182,21 @@ impl Conversation {
         self.closed.is_empty() && self.before.is_empty() && self.response.is_none()
     }
 
+    /// The open messages as they are sent.
+    fn sent_open(&self) -> Vec<Message> {
+        let mut open = self.open_messages();
+        if !self.wire.is_empty() {
+            return open;
+        }
+        if open.first().is_some_and(|first| first.role == Role::Assistant) {
+            open.splice(0..0, lost_beginning());
+        }
+        if let Some(first) = open.first_mut() {
+            *first = self.led(first);
+        }
+        open
+    }
+
     /// The first message with what leads the conversation.
     fn led(&self, first: &Message) -> Message {
         self.lead.as_ref().map_or_else(|| first.clone(), |lead| first.led_by(lead))
@@ -181,6 +207,7 @@ impl Conversation {
             lost_beginning().into_iter().for_each(|beginning| self.close(beginning));
         }
         let json = if self.wire.is_empty() { self.led(&message).json } else { message.json.clone() };
+        self.chain = self.chain.then(&json);
         self.wire.push(json);
         self.closed.push(message);
     }
@@ -353,6 +380,7 @@ impl Conversation {
     /// Closes messages anew.
     fn rewire(&mut self, messages: impl IntoIterator<Item = Message>) {
         self.wire.clear();
+        self.chain = Chain::default();
         self.closed.clear();
         messages.into_iter().for_each(|message| self.close(message));
     }

@@ -1,5 +1,6 @@
 //! What the model is told: prompts, context, attachments and the composition of requests.
 
+mod asked;
 pub mod attachment;
 pub mod compaction;
 mod conversation;
@@ -15,4 +16,5 @@ pub mod reminder;
 pub mod source;
 pub mod user_context;
 
+pub use asked::asked;
 pub use conversation::Conversation;

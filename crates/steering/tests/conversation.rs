@@ -76,6 +76,7 @@ impl Script {
             request_id: None,
             side: false,
             agent: None,
+            asked: None,
         }));
     }
 
@@ -96,6 +97,7 @@ impl Script {
             system: raw("[]"),
             tools: raw("[]"),
             user_context: lead.map(str::to_owned),
+            made_of: None,
         }));
     }
 

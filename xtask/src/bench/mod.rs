@@ -8,6 +8,7 @@ mod growth;
 mod guard;
 mod sample;
 mod session;
+mod snapshot;
 mod start;
 mod steering;
 mod steps;
@@ -59,6 +60,7 @@ const GROUPS: &[(&str, Measure)] = &[
     ("steering", steering::measure),
     ("growth", growth::measure),
     ("tui", tui::measure),
+    ("snapshot", snapshot::measure),
 ];
 
 /// Measures and prints. Timings never fail the chore: they depend on the machine.

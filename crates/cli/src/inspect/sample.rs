@@ -167,6 +167,7 @@ fn epoch(reason: &str) -> Body {
             json!([{"name": "Read", "description": "Reads."}, {"name": "Bash", "description": "Runs."}]),
         ),
         user_context: Some("<system-reminder>\n# agentsMd\nUse tabs.\n</system-reminder>".to_owned()),
+        made_of: None,
     })
 }
 
@@ -240,6 +241,7 @@ fn response(id: &str, model: &str, took: u64, stop: &str, usage: Usage, cost_usd
         request_id: Some(format!("req_{id}")),
         side: false,
         agent: None,
+        asked: None,
     })
 }
 

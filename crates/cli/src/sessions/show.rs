@@ -92,7 +92,12 @@ fn to_text(file: &LogFile, state: &State, outline: &Outline) -> String {
         lines.push(hanging(&head, &visible(&short(&prompt.text))));
     }
     if outline.prompts.iter().any(|prompt| prompt.abandoned) {
-        lines.push("Prompts without a number were left behind by a step back.".to_owned());
+        let text = format!(
+            "Prompts without a number were left behind by a step back. They stay in the log; `tiller rewind {} --undo` \
+             takes the last step back again.",
+            file.id
+        );
+        lines.push(hanging("", &text));
     }
     lines.join("\n")
 }

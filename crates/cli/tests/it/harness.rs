@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use tiller_testkit::ModelServer;
 
 use crate::live::Live;
+use crate::replayed::replay_all;
 
 /// Nothing a test waits for takes longer than this, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
@@ -42,6 +43,15 @@ pub(crate) struct Run {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) status: ExitStatus,
+}
+
+/// Whatever a test is about: what it recorded can be replayed.
+impl Drop for World {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            replay_all(&self.config_dir());
+        }
+    }
 }
 
 impl World {

@@ -12,6 +12,7 @@ mod browser;
 mod harness;
 mod inspect_session;
 mod live;
+mod replayed;
 
 mod agents;
 mod agents_command;
@@ -45,6 +46,7 @@ mod permissions_command;
 mod placeholders;
 mod plan_hostile;
 mod plan_mode;
+mod replay;
 mod requests;
 mod resume;
 mod rewind;

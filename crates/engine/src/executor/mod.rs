@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use asked::Asked;
-pub(crate) use call::{Ended, Line, News, Order, Settled, Verdict};
+pub(crate) use call::{Aftermath, Ended, Line, News, Order, Settled, Verdict, run};
 pub(crate) use classifier::Classifier;
 pub(crate) use consult::{HandedOver, PlanAnswer};
 use schedule::{Safety, Schedule};
@@ -182,8 +182,19 @@ impl Executor {
     /// Runs a call that [`Executor::ready`] gave out.
     pub(crate) fn spawn(&self, order: Order, view: View, services: &Services) {
         let line = Line { call: order.call.id.clone(), news: self.tell.clone() };
-        let task = call::run(order, view, services.clone(), line, self.token.child_token());
-        services.tasks.spawn(self.tasks.track_future(task));
+        let cancel = self.token.child_token();
+        let Some(tape) = services.tape.clone() else {
+            let task = call::run(order, view, services.clone(), line, cancel);
+            services.tasks.spawn(self.tasks.track_future(task));
+            return;
+        };
+        services.tasks.spawn(self.tasks.track_future(tape.answer(
+            order,
+            view,
+            services.clone(),
+            line,
+            cancel,
+        )));
     }
 
     /// The next thing a running call has to say.

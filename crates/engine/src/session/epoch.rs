@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use tiller_model::name::wire_id;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Epoch, Repair};
+use tiller_protocol::ingredients::Ingredients;
 use tiller_steering::head;
 use tiller_steering::prompt::{Environment, PromptInputs, system_prompt};
 use tiller_steering::source::{Shown, Sight};
 use tiller_steering::user_context::UserContext;
-use tiller_steering::user_context::git::root;
 use tiller_steering::user_context::instructions::{Places, find, fit};
 
 use super::Task;
@@ -118,18 +118,21 @@ impl Task {
             forged: context.forged_tags(),
             files: if fit(&files) { files.into_iter().map(|file| file.path).collect() } else { Vec::new() },
         };
+        let ingredients = self.ingredients();
         let epoch = Epoch {
             reason: reason.to_owned(),
             key,
-            system: head::system(&self.prompt(self.environment())).into(),
+            system: self.system(&ingredients).into(),
             tools: head::tools(definitions).into(),
             user_context: context.render(),
+            made_of: Some(Arc::new(ingredients)),
         };
         (epoch, told)
     }
 
     fn prompt(&self, environment: Environment) -> Vec<String> {
-        let tools = self.services.registry.names();
+        let names = self.tool_names();
+        let tools: Vec<&str> = names.iter().map(String::as_str).collect();
         system_prompt(&PromptInputs {
             tools: &tools,
             interactive: self.services.interactive,
@@ -141,17 +144,9 @@ impl Task {
         })
     }
 
-    fn environment(&self) -> Environment {
-        let cwd = &self.fixed.env.cwd;
-        Environment {
-            working_directory: cwd.clone(),
-            additional_directories: self.journal.state.additional_dirs.clone(),
-            git_repository: root(cwd).is_some(),
-            platform: std::env::consts::OS.to_owned(),
-            os_version: os_version(),
-            date: self.fixed.env.now().to_zoned(jiff::tz::TimeZone::system()).date(),
-            model: self.lead.borrow().main_model.clone(),
-        }
+    /// The `system` array for these.
+    pub(super) fn system(&self, ingredients: &Ingredients) -> Box<RawValue> {
+        head::system(&self.prompt(self.environment_of(ingredients)))
     }
 
     /// What the head depends on, apart from what changes by itself.
@@ -160,7 +155,7 @@ impl Task {
             date: jiff::civil::Date::default(),
             model: String::new(),
             os_version: String::new(),
-            ..self.environment()
+            ..self.environment_of(&self.ingredients())
         };
         let mut hasher = blake3::Hasher::new();
         for part in self.prompt(stable) {
@@ -171,9 +166,4 @@ impl Task {
         }
         hasher.finalize().to_hex()[..16].to_owned()
     }
-}
-
-fn os_version() -> String {
-    let uname = rustix::system::uname();
-    format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy())
 }

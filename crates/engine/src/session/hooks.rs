@@ -69,6 +69,9 @@ pub(super) enum Admission {
 impl Task {
     /// Runs the hooks of an occasion while commands are still heard, and records what they did.
     pub(super) async fn run_hooks(&mut self, occasion: Occasion<'_>) -> Result<Outcome, StoreError> {
+        if let Some(outcome) = self.recorded_hooks(&occasion)? {
+            return Ok(outcome);
+        }
         let (hooks, moment, token) = (self.services.hooks.clone(), self.moment(), self.turn.token.clone());
         let mut run = pin!(hooks.run(occasion, &moment, &token));
         let outcome = loop {

@@ -171,6 +171,7 @@ impl Task {
             tasks: TaskTracker::new(),
             ended: ended.clone(),
             session_ended: ended,
+            tape: None,
             events: events.clone(),
         };
         services.shells.number_after(opening.history.past.last_command());
@@ -456,7 +457,7 @@ impl History {
     }
 
     /// After a step back the conversation is another view of the log.
-    fn go_back(&mut self, log: &Path, entry: &Entry) -> Result<(), StoreError> {
+    pub(super) fn go_back(&mut self, log: &Path, entry: &Entry) -> Result<(), StoreError> {
         if let Body::Rewound(Rewound { conversation: Some(back), .. }) = &entry.body {
             let archive = Archive::Log(log.to_owned());
             (self.conversation, self.past, self.room) = refold(&archive, back, entry.seq)?;
@@ -464,7 +465,7 @@ impl History {
         Ok(())
     }
 
-    fn take(&mut self, entry: &Entry) {
+    pub(super) fn take(&mut self, entry: &Entry) {
         match &entry.body {
             Body::Epoch(epoch) => self.epoch = Some(epoch.clone()),
             Body::Notice(notice) => self.drop_thinking |= notice.subtype == THINKING_DROPPED,

@@ -71,7 +71,7 @@ impl Task {
         let env = &self.fixed.env;
         let verify = env.var_or_alias("TILLER_VERIFY_PLAN", "CLAUDE_CODE_VERIFY_PLAN");
         let verifies = !verify.is_some_and(|said| OFF.contains(&said.to_ascii_lowercase().as_str()));
-        let tools = self.services.registry.names().into_iter().map(str::to_owned).collect();
+        let tools = self.tool_names();
         Some(Plan {
             exists: plan_file::read(&path).is_some(),
             path,

@@ -9,6 +9,7 @@ use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Repair, Response};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
+use tiller_protocol::ingredients::Asked;
 use tiller_protocol::usage::{StopReason, Usage};
 
 use super::turn::End;
@@ -58,6 +59,8 @@ pub(super) struct Attempt {
     /// Calls that wait for the end of the answer, when calls are not run while it streams.
     waiting: Vec<Order>,
     finished: Option<(StopReason, Option<String>)>,
+    /// What was asked.
+    asked: Option<Asked>,
 }
 
 /// What woke the step up.
@@ -71,6 +74,7 @@ enum Wake {
 
 impl Task {
     pub(super) async fn step(&mut self) -> Result<Sampled, StoreError> {
+        self.begin_recorded_step()?;
         self.turn.steps += 1;
         let (chain, depth, model) = (self.turn.chain, self.turn.depth(), self.model_for_step());
         self.journal.tell(Event::StepStarted { chain, depth, model });
@@ -143,6 +147,7 @@ impl Task {
             blocks: 0,
             waiting: Vec::new(),
             finished: None,
+            asked: None,
         }
     }
 
@@ -176,6 +181,8 @@ impl Task {
 
     async fn sample(&mut self, attempt: &mut Attempt) -> Result<Result<(), Stopped>, StoreError> {
         let request = self.request(&attempt.model);
+        attempt.asked = Some(self.journal.conversation.asked());
+        self.compare_request();
         let mut stream = self.services.model.stream(request);
         let token = self.turn.token.clone();
         loop {
@@ -305,6 +312,7 @@ impl Task {
             request_id: attempt.request_id.clone(),
             side: false,
             agent: None,
+            asked: attempt.asked.clone(),
         }
     }
 
@@ -396,7 +404,7 @@ impl Task {
         self.after_sampling(&attempt)?;
         self.turn.reservation = None;
         self.turn.forced_room = false;
-        let (stop, refusal) = attempt.finished.take().unwrap_or((StopReason::EndTurn, None));
+        let (stop, refusal) = attempt.finished.clone().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
             self.void(&mut attempt, Cause::Refusal).await?;
             return Ok(Sampled::Answered { stop, refusal, blocks: 0, calls: 0 });

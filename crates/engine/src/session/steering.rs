@@ -152,6 +152,9 @@ impl Task {
         queue: Vec<Queued>,
     ) -> Result<Sampled, StoreError> {
         let facts = self.facts(prompt, queue)?;
+        if let Some(sampled) = self.recorded_sources(&facts).await {
+            return Ok(sampled);
+        }
         let (pipeline, sight, token) = (Arc::clone(&self.pipeline), self.sight(), self.turn.token.clone());
         let mut sampling = pin!(pipeline.sample(&facts, &sight));
         loop {
@@ -217,7 +220,7 @@ impl Task {
             Role::Sub => Vec::new(),
         };
         let (state, choice) = (&self.journal.state, &self.fixed.steering);
-        let tools = self.services.registry.names().into_iter().map(str::to_owned).collect();
+        let tools = self.tool_names();
         let spent = self.services.budget.spent();
         Ok(Facts {
             prompt,

@@ -12,11 +12,11 @@ use tiller_protocol::id::{ChainId, EntryId};
 use tiller_tools::{StructuredOutput, Tool};
 use tokio_util::sync::CancellationToken;
 
-use super::Task;
 use super::compaction::Tracking;
 use super::hooks::Admission;
 use super::invoke::Called;
 use super::sample::Sampled;
+use super::{Role, Task};
 use crate::budget::Reservation;
 use crate::executor::HandedOver;
 use crate::next::{Abort, Facts, Form, Next, StopHooks, aborted, next};
@@ -101,6 +101,9 @@ impl Task {
             self.turn.form = Form::Missing { tries: 0 };
         }
         self.journal.tell(Event::TurnStarted);
+        if let (Some(keeper), Role::Main { .. }) = (self.services.keeper.clone(), &self.role) {
+            self.services.tasks.spawn(keeper.look_ahead(self.view().roots));
+        }
         self.ensure_epoch().await?;
         self.session_start_hooks().await?;
         let (outcome, marker) = self.begin_with(id, content, origin).await?;
@@ -142,6 +145,8 @@ impl Task {
         };
         let called = match origin {
             Origin::Harness | Origin::Summary => Called::Nothing,
+            // What came of it is on record.
+            _ if self.services.tape.is_some() => Called::Nothing,
             Origin::Typed | Origin::Queued => self.called(&content),
         };
         if let Called::Unknown(problem) = called {
@@ -161,16 +166,22 @@ impl Task {
                 Err(end) => return Ok(end),
             }
         }
+        self.take_recorded_words()?;
         self.attach_to_prompt(text, origin).await?;
         self.steps().await
     }
 
     async fn steps(&mut self) -> Result<End, StoreError> {
         loop {
+            if let Some(end) = self.recorded_limit() {
+                return Ok(end);
+            }
             if let Some(end) = self.limit_reached().await? {
                 return Ok(end);
             }
-            let facts = match self.step().await? {
+            let sampled = self.step().await?;
+            self.catch_up()?;
+            let facts = match sampled {
                 Sampled::Failed(outcome) => {
                     return Ok((outcome, Some(EndMarker { tool_use: false, reason: EndReason::Error })));
                 }

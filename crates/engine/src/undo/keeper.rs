@@ -84,6 +84,22 @@ impl Keeper {
         kept.unwrap_or_else(|error| Kept::Impossible(error.to_string()))
     }
 
+    /// A turn begins: everything is looked at again, beside the work, because not every change is told. Sessions that have
+    /// changed nothing so far need not.
+    pub(crate) async fn look_ahead(self: Arc<Self>, roots: Vec<PathBuf>) {
+        let look = move || {
+            if let Some(store) = &mut self.lock().store {
+                store.look_at_everything();
+                if let Err(error) = store.take(&roots) {
+                    tracing::debug!("looking ahead: {error}");
+                }
+            }
+        };
+        if let Err(error) = tokio::task::spawn_blocking(look).await {
+            tracing::warn!("{error}");
+        }
+    }
+
     fn keep_now(&self, roots: &[PathBuf]) -> Kept {
         let mut state = self.lock();
         let error = match self.take(&mut state, roots) {
@@ -121,7 +137,7 @@ impl Keeper {
         match &mut state.store {
             Some(store) => Ok(store),
             none => {
-                let store = open_snapshots(&self.config_dir, &self.project, &self.env)?;
+                let store = open_snapshots(&self.config_dir, &self.project, &self.env)?.watching();
                 Ok(none.insert(Box::new(store)))
             }
         }

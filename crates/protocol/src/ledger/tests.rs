@@ -46,6 +46,7 @@ impl Log {
             system: raw(json!([{"type": "text", "text": "0123456789"}])),
             tools: raw(json!([])),
             user_context: context.map(str::to_owned),
+            made_of: None,
         }))
         .1
     }
@@ -78,6 +79,7 @@ impl Log {
             request_id: None,
             side: false,
             agent: None,
+            asked: None,
         }));
     }
 

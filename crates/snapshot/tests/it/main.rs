@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a broken set-up should stop the test")]
 
+mod watch;
 mod world;
 
 mod collect;

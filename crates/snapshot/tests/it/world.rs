@@ -64,6 +64,11 @@ impl World {
         Self { dir, store }
     }
 
+    /// The same with a store that is told what changes.
+    pub(crate) fn watching(self) -> Self {
+        Self { store: self.store.watching(), ..self }
+    }
+
     pub(crate) fn project(&self) -> PathBuf {
         fs_err::canonicalize(self.dir.path()).unwrap().join("project")
     }
@@ -105,7 +110,7 @@ impl World {
         self.store.take(&roots).unwrap().id
     }
 
-    /// Everything that is there, exactly.
+    /// Everything that is there, exactly; what is in `.git` is not ours.
     pub(crate) fn picture(&self) -> Picture {
         picture(&self.project())
     }
@@ -136,8 +141,9 @@ fn add(root: &Path, path: &Path, seen: &mut Picture) {
     let is_dir = entry.0 == 'd';
     seen.insert(path.strip_prefix(root).unwrap().to_owned(), entry);
     if is_dir {
-        for entry in fs_err::read_dir(path).unwrap() {
-            add(root, &entry.unwrap().path(), seen);
+        let entries = fs_err::read_dir(path).unwrap().map(Result::unwrap);
+        for entry in entries.filter(|entry| entry.file_name() != ".git") {
+            add(root, &entry.path(), seen);
         }
     }
 }

@@ -120,6 +120,7 @@ impl Story {
             request_id: None,
             side: false,
             agent: None,
+            asked: None,
         }))
     }
 

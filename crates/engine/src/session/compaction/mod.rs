@@ -94,6 +94,9 @@ type Folding = Result<(), Unfolded>;
 impl Task {
     /// Makes room before a request. Says whether a model was asked for it, which has cost something.
     pub(super) async fn make_room(&mut self) -> Result<bool, StoreError> {
+        if let Some(made) = self.recorded_room()? {
+            return Ok(made);
+        }
         self.clear_old_results()?;
         if let Some(instructions) = self.making_room.wanted.take() {
             self.turn.reservation = None;
@@ -190,6 +193,9 @@ impl Task {
 
     /// Folds the conversation because the provider would not take it. Says whether that worked.
     pub(super) async fn force_room(&mut self, error: Option<&ModelError>) -> Result<bool, StoreError> {
+        if let Some(made) = self.recorded_room()? {
+            return Ok(made);
+        }
         if let Some(ModelError::PromptTooLong { limit: Some(limit), .. }) = error {
             self.making_room.limit = Some((self.model_for_step(), *limit));
         }

@@ -1,0 +1,211 @@
+//! `tiller replay`: sessions run again from their logs. That every session of every test finds no difference is asserted
+//! where tests end, in `replayed.rs`; here is what a difference looks like, and what becomes of the surroundings.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tiller_testkit::Reply;
+
+use crate::harness::{Run, World, stream_args};
+
+const TOKEN: &str = concat!("gh", "p_q7Rz2Kf9Lm4Xw8Tb3Vn6Yc1Hd5Gj0PsAeUiO");
+
+/// Everything below a directory, by path.
+fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs_err::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.push((path.clone(), fs_err::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Reads a file again and again, long enough for a reminder of the todo list, then changes it.
+fn long_session() -> World {
+    let world = World::new().file("file", "one\n");
+    let path = world.path("file").display().to_string();
+    for _ in 0..11 {
+        world.server.reply(Reply::new().tool("Read", json!({"file_path": path})));
+    }
+    let edit = json!({"file_path": path, "old_string": "one", "new_string": "two"});
+    world.server.replies([Reply::new().tool("Edit", edit), Reply::text("done")]);
+    world.run(&stream_args("go")).ok();
+    world
+}
+
+fn exported(world: &World) -> PathBuf {
+    let dir = world.home().join("exported");
+    world.run(&["replay", "--export", &dir.display().to_string(), "latest"]).ok();
+    dir
+}
+
+/// Changes lines of an exported log. Without hashes nobody knows that it was written anew.
+fn rewrite(dir: &Path, change: impl Fn(&mut Value)) {
+    let log = dir.join("session.jsonl");
+    let text = fs_err::read_to_string(&log).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line.as_object_mut().unwrap().remove("hash");
+        change(&mut line);
+        line.to_string() + "\n"
+    });
+    fs_err::write(&log, lines.collect::<String>()).unwrap();
+}
+
+fn replay(world: &World, dir: &Path, extra: &[&str]) -> Run {
+    let dir = dir.display().to_string();
+    world.run(&[&["replay", dir.as_str()], extra].concat())
+}
+
+// REPL-01: everything is made anew and nothing is touched.
+#[test]
+fn a_replay_finds_no_difference_and_touches_nothing() {
+    let world = long_session();
+    let before = (contents(&world.dir()), contents(&world.config_dir()), world.server.requests().len());
+    let run = world.run(&["replay", "latest", "--json"]).ok();
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&report["steps"], &report["turns"]), (&json!(13), &json!(1)), "{report}");
+    assert_eq!(report["difference"], Value::Null);
+    let after = (contents(&world.dir()), contents(&world.config_dir()), world.server.requests().len());
+    assert_eq!(before, after);
+    let until = world.run(&["replay", "latest", "--until", "3"]).ok().stdout;
+    assert!(until.starts_with("3 steps in 1 turn: no difference"), "{until}");
+}
+
+// REPL-01: a reminder that was worded otherwise is named, with the step at which it was told.
+#[test]
+fn a_changed_reminder_is_named_with_its_step() {
+    let world = long_session();
+    let dir = exported(&world);
+    replay(&world, &dir, &[]).ok();
+    rewrite(&dir, |line| {
+        if line["attachment"]["type"] == "todo_reminder" {
+            line["rendered"][0]["text"] = json!("<system-reminder>\nMind the list.\n</system-reminder>");
+        }
+    });
+    let run = replay(&world, &dir, &["--json"]);
+    assert_eq!(run.code(), 9, "{run:?}");
+    let difference = serde_json::from_str::<Value>(&run.stdout).unwrap()["difference"].clone();
+    assert_eq!(difference["part"], "reminder todo_reminder", "{difference}");
+    let requests = world.server.messages();
+    let reminded = |text: &[u8]| String::from_utf8_lossy(text).contains("TodoWrite has not been used");
+    let told = requests.iter().position(|request| reminded(request.raw()));
+    assert_eq!(difference["step"], json!(told.unwrap() + 1), "{difference}");
+    assert!(difference["recorded"].as_str().unwrap().contains("Mind the list."), "{difference}");
+    let text = replay(&world, &dir, &[]).stdout;
+    assert!(text.contains("reminder todo_reminder differs") && text.contains("recorded: "), "{text}");
+}
+
+// REPL-01: other parts of requests, and the way the loop goes.
+#[test]
+fn differences_are_named_by_what_differs() {
+    let world = long_session();
+    let part = |change: &dyn Fn(&mut Value)| {
+        let dir = world.home().join("exported");
+        _ = fs_err::remove_dir_all(&dir);
+        let dir = exported(&world);
+        rewrite(&dir, change);
+        let run = replay(&world, &dir, &["--json"]);
+        assert_eq!(run.code(), 9, "{run:?}");
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        (report["difference"]["part"].clone(), report["difference"]["step"].clone())
+    };
+    let in_epoch = |field: &'static str, from: &'static str| {
+        move |line: &mut Value| {
+            if line["type"] == "epoch" {
+                let text = line[field].to_string();
+                assert!(text.contains(from), "{text}");
+                line[field] = serde_json::from_str(&text.replacen(from, "Otherwise", 1)).unwrap();
+            }
+        }
+    };
+    assert_eq!(part(&in_epoch("system", "Tiller")), (json!("system"), json!(1)));
+    assert_eq!(part(&in_epoch("tools", "file_path")).0, "tools: Read");
+    let another_end = |line: &mut Value| {
+        if line["type"] == "turn_ended" {
+            line["outcome"] = json!({"kind": "tool_rejected"});
+        }
+    };
+    assert_eq!(part(&another_end), (json!("the end of the turn"), json!(13)));
+    let another_digest = |line: &mut Value| {
+        if line["type"] == "response" && line["asked"]["messages"] == 5 {
+            line["asked"]["digest"] = json!("0000000000000000");
+        }
+    };
+    assert_eq!(part(&another_digest), (json!("how the conversation is written"), json!(3)));
+}
+
+// REPL-01 SECR-02: a bug report is a directory that replays anywhere, and holds no credentials.
+#[test]
+fn an_exported_session_replays_anywhere_without_credentials() {
+    let world = World::new().var("DEPLOY_TOKEN", "correct-horse-battery").file("AGENTS.md", "Be brief.");
+    world.server.replies([
+        Reply::new().tool("Bash", json!({"command": "echo hello"})),
+        Reply::text("It is correct-horse-battery."),
+        Reply::text("and on"),
+    ]);
+    world.run(&stream_args(&format!("use {TOKEN} for it"))).ok();
+    world.run(&["--continue", "-p", "go on"]).ok();
+    let dir = exported(&world);
+    for (path, bytes) in contents(&dir) {
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(!text.contains(TOKEN) && !text.contains("correct-horse"), "{}: {text}", path.display());
+    }
+    let elsewhere = World::new();
+    let moved = elsewhere.home().join("report");
+    fs_err::rename(&dir, &moved).unwrap();
+    fs_err::remove_dir_all(world.dir()).unwrap();
+    fs_err::remove_dir_all(world.config_dir()).unwrap();
+    let run = replay(&elsewhere, &moved, &[]).ok();
+    assert!(run.stdout.starts_with("3 steps in 2 turns: no difference"), "{}", run.stdout);
+}
+
+// REPL-01: calls run again in a copy, and a result that is another one now is named.
+#[test]
+fn calls_can_be_run_again_in_a_copy() {
+    let world = World::new().file("file", "one\n");
+    let path = world.path("file").display().to_string();
+    let edit = json!({"file_path": path, "old_string": "one", "new_string": "two"});
+    world.server.replies([
+        Reply::new().tool("Read", json!({"file_path": path})),
+        Reply::new().tool("Edit", edit),
+        Reply::new().tool("Bash", json!({"command": "cat file; pwd"})),
+        Reply::text("done"),
+    ]);
+    world.run(&stream_args("go")).ok();
+    let before = contents(&world.dir());
+    let run = world.run(&["replay", "latest", "--live-tools"]).ok();
+    assert!(run.stdout.contains("3 calls run again: no difference"), "{}", run.stdout);
+
+    let command = json!({"command": "echo more >> file; cat /proc/sys/kernel/random/uuid"});
+    world.server.replies([Reply::new().tool("Bash", command), Reply::text("done")]);
+    world.run(&[&stream_args("again")[..], &["--continue"]].concat()).ok();
+    let after = contents(&world.dir());
+    assert_ne!(before, after);
+    let run = world.run(&["replay", "latest", "--live-tools"]);
+    assert_eq!(run.code(), 9, "{run:?}");
+    assert!(run.stdout.contains("(Bash) differs"), "{}", run.stdout);
+    assert_eq!(contents(&world.dir()), after);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said() {
+    let world = World::new().file("empty/x", "");
+    let complaint = |args: &[&str]| {
+        let run = world.run(args);
+        assert_eq!(run.code(), 1, "{run:?}");
+        run.stderr
+    };
+    assert!(complaint(&["replay", "nothing"]).contains("no session begins with"));
+    assert!(complaint(&["replay", "empty"]).contains("holds no recording"));
+    let world = long_session();
+    let dir = world.dir().display().to_string();
+    let run = world.run(&["replay", "--export", &dir, "latest"]);
+    assert_eq!(run.code(), 1);
+    assert!(run.stderr.contains("is not empty"), "{}", run.stderr);
+}

@@ -1,0 +1,41 @@
+//! Every session that a test has recorded is run again, and no request may differ.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What sessions hold that have tests of their own: folds, skills and commands of the user, tools of servers. Their tools
+/// are defined outside of Tiller, and calls of them may end in another order.
+const BESIDE: [&str; 5] =
+    ["\"type\":\"compacted\"", "\"type\":\"cleared\"", "\"name\":\"Skill\"", "mcp__", "\"text\":\"/"];
+
+/// Replays all sessions below a configuration directory.
+pub(crate) fn replay_all(config_dir: &Path) {
+    let Ok(projects) = fs_err::read_dir(config_dir.join("projects")) else { return };
+    for project in projects.filter_map(Result::ok) {
+        let Ok(logs) = fs_err::read_dir(project.path()) else { continue };
+        let logs = logs.filter_map(Result::ok).map(|entry| entry.path());
+        for log in logs.filter(|path| path.extension().is_some_and(|ext| ext == "jsonl")) {
+            replay(&log);
+        }
+    }
+}
+
+fn replay(log: &Path) {
+    let Ok(text) = fs_err::read(log) else { return };
+    let text = String::from_utf8_lossy(&text);
+    if !text.contains("\"type\":\"response\"") || BESIDE.iter().any(|mark| text.contains(mark)) {
+        return;
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_tiller"))
+        .arg("replay")
+        .arg(log)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", "/nowhere")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the replay of {} differs:\n{said}{complained}", log.display());
+}

@@ -1,0 +1,71 @@
+//! What requests are made of, apart from the conversation itself: noted in the log, so that a session can be replayed.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What the head of an epoch and the reminders in it depend on beside the log. Texts that come with Tiller are noted by
+/// name only: a replay finds out whether they have changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ingredients {
+    /// Whether the working directory was in a git repository.
+    pub git_repository: bool,
+    /// The kind of operating system.
+    pub platform: String,
+    /// Its version.
+    pub os_version: String,
+    /// The date.
+    pub date: Date,
+    /// The model.
+    pub model: String,
+    /// Whether somebody could answer questions.
+    pub interactive: bool,
+    /// The text in place of the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replace: Option<String>,
+    /// The text at the end of the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub append: Option<String>,
+    /// Who a sub-agent is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<Noted>,
+    /// The agents that work could be delegated to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Noted>,
+    /// Kinds of attachments that were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mute: Vec<String>,
+    /// The output style: its name and what it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub style: Option<(String, String)>,
+    /// A text that was repeated with every request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_reminder: Option<String>,
+    /// Variables that shape what the model is told.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub vars: BTreeMap<String, String>,
+    /// Whether calls started while the model was writing.
+    pub streaming_tools: bool,
+}
+
+/// An agent, as far as requests show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Noted {
+    /// One that comes with Tiller, by its name.
+    BuiltIn(String),
+    /// One that the user has defined, as it was given.
+    Defined(Value),
+}
+
+/// The messages of a request, recognisable without being kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// How many there were.
+    pub messages: usize,
+    /// A digest of all of them.
+    pub digest: String,
+}

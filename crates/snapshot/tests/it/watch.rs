@@ -1,0 +1,118 @@
+//! A store that is told what changes sees the same as one that looks at everything.
+
+use std::os::unix::fs::PermissionsExt;
+
+use tiller_snapshot::{Limits, Store};
+
+use crate::world::{World, env};
+
+/// Snapshots are named by what they hold: the same name, the same content.
+fn same_as_looked_at(world: &mut World) {
+    let told = world.take();
+    let roots = [world.project()];
+    let other = tempfile::tempdir().unwrap();
+    let mut fresh = Store::open(&other.path().join("store"), &[], Limits::default(), &env()).unwrap();
+    assert_eq!(told, fresh.take(&roots).unwrap().id);
+}
+
+// UNDO-01: what a step costs does not depend on the size of the tree.
+#[test]
+fn only_what_changed_is_looked_at_again() {
+    let mut world = World::new().watching();
+    for number in 0..2_000 {
+        world.write(&format!("d{}/f{number}", number / 20), "content");
+    }
+    world.take();
+    world.write("d7/f140", "changed");
+    let roots = [world.project()];
+    let taken = world.store.take(&roots).unwrap();
+    // The directory, and what is in it.
+    assert_eq!((taken.looked, taken.read), (21, 1), "{taken:?}");
+    assert_eq!(taken.seen, 2_100);
+    same_as_looked_at(&mut world);
+}
+
+// UNDO-01
+#[test]
+fn every_kind_of_change_is_noticed() {
+    let mut world = World::new().watching();
+    world.write("a/b/c", "1");
+    world.write("a/d", "1");
+    world.write("e/f", "1");
+    world.take();
+    let changes: &[&str] = &[
+        "echo 2 > a/b/c",
+        "echo more >> a/b/c",
+        "chmod 700 a/b",
+        "chmod 600 a/b/c",
+        "mv a/b a/moved",
+        "mkdir a/b; echo new > a/b/c",
+        "mv e a/e; mkdir e; echo other > e/f",
+        "ln -s ../a e/link",
+        "ln -sfn ../a/d e/link",
+        "rm -r a/moved",
+        "mkdir -p x/y/z; echo deep > x/y/z/w",
+        "rm -r x; mkdir -p x/y/z; echo again > x/y/z/w",
+        "mv x/y other; mkdir x/y; echo there > x/y/t",
+        "mkdir e/empty",
+        "rmdir e/empty",
+        "cp -r a copied; mv copied/e/f copied/g",
+        "touch -d 2001-01-01 a/d; truncate -s 0 a/d",
+        "printf 'big/\\n' > .gitignore; mkdir big; seq 300 | while read n; do echo > big/$n; done",
+        "rm .gitignore",
+    ];
+    for change in changes {
+        world.run(change);
+        same_as_looked_at(&mut world);
+    }
+}
+
+// UNDO-01: a file with two names may be changed under the one that nobody watches.
+#[test]
+fn files_with_several_names_are_looked_at_each_time() {
+    let mut world = World::new().watching();
+    world.write("a/f", "1");
+    let outside = world.store_dir().with_file_name("outside");
+    fs_err::hard_link(world.path("a/f"), &outside).unwrap();
+    world.take();
+    fs_err::write(&outside, "2").unwrap();
+    same_as_looked_at(&mut world);
+    fs_err::set_permissions(&outside, PermissionsExt::from_mode(0o600)).unwrap();
+    same_as_looked_at(&mut world);
+}
+
+// UNDO-01: more changes than the kernel keeps in mind.
+#[test]
+fn too_many_changes_are_no_reason_to_miss_one() {
+    let mut world = World::new().watching();
+    world.write("a/f", "1");
+    world.write("a/h", "1");
+    world.write("b/g", "1");
+    world.take();
+    let limit = fs_err::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    if limit > 100_000 {
+        return;
+    }
+    // Two different events in turn, so that they are not taken for one.
+    for file in ["a/f", "a/h"].iter().cycle().take(limit + 1) {
+        fs_err::set_permissions(world.path(file), PermissionsExt::from_mode(0o600)).unwrap();
+    }
+    world.write("b/g", "unheard");
+    same_as_looked_at(&mut world);
+}
+
+// UNDO-02
+#[test]
+fn what_is_brought_back_is_noticed_too() {
+    let mut world = World::new().watching();
+    world.write("a/f", "1");
+    let first = world.take();
+    world.run("echo 2 > a/f; mkdir a/n; echo 3 > a/n/m");
+    let second = world.take();
+    world.store.restore(&first).unwrap();
+    assert_eq!(world.take(), first);
+    same_as_looked_at(&mut world);
+    world.store.restore(&second).unwrap();
+    assert_eq!(world.take(), second);
+}
