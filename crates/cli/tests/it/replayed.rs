@@ -5,8 +5,14 @@ use std::process::{Command, Stdio};
 
 /// What sessions hold that have tests of their own: folds, skills and commands of the user, tools of servers. Their tools
 /// are defined outside of Tiller, and calls of them may end in another order.
-const BESIDE: [&str; 5] =
-    ["\"type\":\"compacted\"", "\"type\":\"cleared\"", "\"name\":\"Skill\"", "mcp__", "\"text\":\"/"];
+const BESIDE: [&str; 6] = [
+    "\"type\":\"compacted\"",
+    "\"type\":\"cleared\"",
+    "\"name\":\"Skill\"",
+    "StructuredOutput",
+    "mcp__",
+    "\"text\":\"/",
+];
 
 /// Replays all sessions below a configuration directory.
 pub(crate) fn replay_all(config_dir: &Path) {
