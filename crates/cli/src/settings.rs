@@ -13,6 +13,7 @@ use tiller_model::name::Names;
 use tiller_policy::{Rule, Rules, Source, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
+use tiller_tools::{Skill, Task, TaskOutput, Tool};
 
 use crate::args::Args;
 use crate::{complain, trust};
@@ -158,7 +159,9 @@ pub(crate) fn understood(settings: &Resolved) -> anyhow::Result<(Rules, Vec<Stri
 }
 
 fn parsed(list: &str, rules: &[Sourced<String>], doubts: &mut Vec<String>) -> anyhow::Result<Vec<Rule>> {
-    let tools = tiller_tools::built_in().names();
+    let mut tools = tiller_tools::built_in().names();
+    // These are there if there is something to delegate to, or to open.
+    tools.extend([Task::NAME, TaskOutput::NAME, Skill::NAME]);
     let mut understood = Vec::new();
     for Sourced { value, origin } in rules {
         match value.parse::<Rule>() {
@@ -179,7 +182,9 @@ fn parsed(list: &str, rules: &[Sourced<String>], doubts: &mut Vec<String>) -> an
 
 /// What is to be said of a rule against something that does not do what it seems to.
 fn idle(list: &str, rule: &Rule, origin: &Origin) -> Option<String> {
-    let doubt = rule.doubt().filter(|_| list != "allow")?;
+    // A skill that is denied by its name is not offered.
+    let is_skill = rule.tool == Skill::NAME && list == "deny";
+    let doubt = rule.doubt().filter(|_| list != "allow" && !is_skill)?;
     let place = if is_option(origin) { String::new() } else { format!("{origin}: ") };
     Some(format!("{place}permissions.{list}: {doubt}"))
 }

@@ -58,6 +58,19 @@ fn what_is_unknown_fails_before_anything_is_sent() {
 }
 
 #[test]
+fn a_skill_that_a_rule_denies_is_not_offered() {
+    let world = World::new()
+        .file(".tiller/settings.json", r#"{"permissions": {"deny": ["Skill(weld)"]}}"#)
+        .file(".tiller/skills/weld/SKILL.md", "---\ndescription: Welds things\n---\nWeld.")
+        .file(".tiller/skills/saw/SKILL.md", "---\ndescription: Saws things\n---\nSaw.");
+    world.server.reply(Reply::text("ok"));
+    let run = world.run(&["-p", "hello"]).ok();
+    let request = world.server.messages()[0].body().to_string();
+    assert!(request.contains("- saw: Saws things") && !request.contains("Welds things"), "{request}");
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
 fn hosts_are_told_of_commands_and_send_them() {
     let world =
         World::new().file(".tiller/commands/review.md", "---\nargument-hint: <file>\n---\nReview $1.");
