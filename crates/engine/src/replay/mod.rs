@@ -94,7 +94,7 @@ impl Replay {
         let mut report = Report::default();
         let logs = std::iter::once(&self.log).chain(&self.agent_logs);
         for (at, log) in logs.enumerate() {
-            self.run_log(log, &mut report).await?;
+            Box::pin(self.run_log(log, &mut report)).await?;
             report.agents = at;
             if report.difference.is_some() || self.until.is_some() {
                 break;

@@ -21,8 +21,9 @@ use super::model::Played;
 use super::play::{FALLBACK, THINKING_DROPPED};
 use crate::hook::Outcome as HookOutcome;
 
-/// Kinds of attachments that follow from the log alone: they are made anew. Others tell of what was outside.
-const REMADE: [&str; 10] = [
+/// Kinds of attachments that follow from the log alone: they are made anew. Others tell of what was outside, such as an
+/// output style that the user chose meanwhile.
+const REMADE: [&str; 9] = [
     "plan_mode",
     "plan_mode_reentry",
     "plan_mode_exit",
@@ -31,7 +32,6 @@ const REMADE: [&str; 10] = [
     "delegate_mode_exit",
     "todo_reminder",
     "critical_system_reminder",
-    "output_style",
     "queued_command",
 ];
 /// The source that hooks are in the log.
