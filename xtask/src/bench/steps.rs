@@ -30,13 +30,14 @@ pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figu
     let last = effort.marks.last().copied().unwrap_or_default();
     let plan = Plan { steps: last + WINDOW + 1, marks: effort.marks, ..NOTHING };
     let sizes = sizes(arena, plan.steps)?;
-    let path = sizes.path().display().to_string();
+    let (long, short) = (listed(&sizes)?, listed(&sizes[..=COMPARED])?);
     let (tiller, floor) = in_turns(
         arena,
         plan,
-        [Contestant::Tiller(TILLER), Contestant::Floor(&["steps", &path, plan.command])],
+        [Contestant::Tiller(TILLER), Contestant::Floor(&["steps", &path_of(&long), plan.command])],
     )?;
     let mut figures = figures(&tiller, &floor, effort.marks);
+    let path = path_of(&short);
     for (name, plan) in OTHERS {
         let floor = &["steps", path.as_str(), plan.command];
         let (tiller, floor) = in_turns(arena, *plan, [Contestant::Tiller(TILLER), Contestant::Floor(floor)])?;
@@ -83,15 +84,24 @@ fn beside(name: &str, tiller: &Session, floor: &Session, goal: Option<Goal>) -> 
 }
 
 /// The sizes of the floor's bodies: as Tiller's grow in a short session, carried on.
-fn sizes(arena: &Arena, steps: usize) -> anyhow::Result<NamedTempFile> {
+fn sizes(arena: &Arena, steps: usize) -> anyhow::Result<Vec<usize>> {
     const SHORT: usize = 12;
     let short = Plan { steps: SHORT, ..NOTHING };
     let seen = run(arena, Contestant::Tiller(TILLER), short, None)?.sizes;
     let growth = (seen[SHORT] - seen[2]) / (SHORT - 2);
-    let list: Vec<String> = (0..=steps).map(|step| (seen[0] + step * growth).to_string()).collect();
+    Ok((0..=steps).map(|step| seen[0] + step * growth).collect())
+}
+
+/// A list of sizes for the floor, which makes one request of each.
+fn listed(sizes: &[usize]) -> anyhow::Result<NamedTempFile> {
+    let list: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     let file = NamedTempFile::new()?;
     fs_err::write(file.path(), list.join("\n"))?;
     Ok(file)
+}
+
+fn path_of(file: &NamedTempFile) -> String {
+    file.path().display().to_string()
 }
 
 fn figures(tiller: &Session, floor: &Session, marks: &[usize]) -> Vec<Figure> {
