@@ -42,9 +42,11 @@ pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> 
     tiller.type_in("tell\r");
     tiller.until_shown("Writing");
     let key = slowest_key(&tiller, "› ")?;
+    // An empty input says that it is awaited.
+    tiller.type_in("\x15");
     tiller.until("everything was told", |terminal| {
         let text = terminal.text();
-        text.contains(READY) && text.contains("tokens")
+        text.contains(READY) && !text.contains("Writing")
     });
     let at_last = resident(pid)?;
     Ok(vec![
