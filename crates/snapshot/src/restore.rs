@@ -50,6 +50,7 @@ impl Store {
     pub fn restore(&mut self, to: &SnapshotId) -> Result<Restored, SnapshotError> {
         let target = self.roots(to)?;
         let roots: Vec<PathBuf> = target.0.iter().map(|(root, _)| PathBuf::from(root)).collect();
+        self.look_at_everything();
         let undo = self.take(&roots)?.id;
         let diff = self.diff(&undo, to)?;
         let mut work = Work { store: self, roots: target, modes: BTreeMap::new(), left: Vec::new() };

@@ -193,6 +193,22 @@ fn calls_can_be_run_again_in_a_copy() {
     assert_eq!(contents(&world.dir()), after);
 }
 
+// A recording of somebody else's may name any file.
+#[test]
+fn calls_that_are_run_again_change_nothing_outside_of_the_copy() {
+    let world = World::new();
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("file");
+    let write = json!({"file_path": target, "content": "written\n"});
+    world.server.replies([Reply::new().tool("Write", write), Reply::text("done")]);
+    world.run(&[&stream_args("go")[..], &["--permission-mode", "bypassPermissions"]].concat()).ok();
+    fs_err::remove_file(&target).unwrap();
+    let run = world.run(&["replay", "latest", "--live-tools"]);
+    assert_eq!(run.code(), 9, "{run:?}");
+    assert!(run.stdout.contains("(Write) differs"), "{}", run.stdout);
+    assert!(!target.exists());
+}
+
 #[test]
 fn what_cannot_be_replayed_is_said() {
     let world = World::new().file("empty/x", "");

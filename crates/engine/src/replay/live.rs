@@ -47,6 +47,9 @@ impl LiveTools {
         let rules = Rules { allow, ..Rules::default() };
         let mut policy = context(&services.env, &[], rules, Mode::Default);
         policy.offline = true;
+        // Recordings come from elsewhere, too: what they name outside of the copy is not touched, and where the kernel
+        // confines nothing, commands that could change something do not run.
+        policy.fence = Some(self.copy.clone());
         let roots = policy.roots.clone();
         let (_held, policy) = watch::channel(Arc::new(policy));
         services.policy = Standpoint::new(policy);

@@ -157,6 +157,7 @@ impl Keeper {
     pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Preview, RewindError> {
         let compare = move |store: &mut Store| {
             let roots = store.directories(&to)?;
+            store.look_at_everything();
             let now = store.take(&roots)?.id;
             let diff = store.diff(&now, &to)?;
             let mut room = COMPARED_IN_ALL;

@@ -116,3 +116,17 @@ fn what_is_brought_back_is_noticed_too() {
     world.store.restore(&second).unwrap();
     assert_eq!(world.take(), second);
 }
+
+// UNDO-02: the kernel tells those who watch a directory nothing of what happens through a link outside of it.
+#[test]
+fn a_change_that_nobody_was_told_of_is_brought_back() {
+    let mut world = World::new().watching();
+    world.write("a/f", "1");
+    let first = world.take();
+    let outside = tempfile::tempdir_in(world.project().parent().unwrap()).unwrap();
+    let link = outside.path().join("f");
+    fs_err::hard_link(world.path("a/f"), &link).unwrap();
+    fs_err::write(&link, "2").unwrap();
+    world.store.restore(&first).unwrap();
+    assert_eq!(world.read("a/f"), "1");
+}
