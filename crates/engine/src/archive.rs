@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_protocol::entry::Entry;
 
-use crate::store::{StoreError, load};
+use crate::store::{StoreError, load_from};
 
 /// All entries of one agent's log.
 #[derive(Clone, Debug)]
@@ -30,9 +30,19 @@ impl Archive {
     }
 
     /// Gives each entry to `take`, in order.
-    pub(crate) fn read(&self, mut take: impl FnMut(Entry)) -> Result<(), StoreError> {
+    pub(crate) fn read(&self, take: impl FnMut(Entry)) -> Result<(), StoreError> {
+        self.read_from(0, take)
+    }
+
+    /// The same, perhaps without what calls have returned.
+    pub(crate) fn read_bare(&self, take: impl FnMut(Entry)) -> Result<(), StoreError> {
+        self.read_from(u64::MAX, take)
+    }
+
+    /// The same, perhaps without what calls have returned before an entry.
+    pub(crate) fn read_from(&self, whole: u64, mut take: impl FnMut(Entry)) -> Result<(), StoreError> {
         match self {
-            Self::Log(path) => load(path, take).map(drop),
+            Self::Log(path) => load_from(path, whole, take).map(drop),
             Self::Memory(entries) => {
                 let entries = entries.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 entries.iter().for_each(|entry| take(Entry::clone(entry)));

@@ -31,6 +31,7 @@ mod sight;
 pub mod store;
 mod telemetry;
 pub mod undo;
+mod view;
 
 pub use agent::{AgentLimits, agent_lines};
 pub use budget::Limits;

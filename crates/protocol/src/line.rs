@@ -2,6 +2,8 @@
 //! they expect (`type`, `uuid`, `parentUuid`, `sessionId`, `timestamp`, `message`, `isMeta` …); everything else has a
 //! `type` of its own, which such readers skip.
 
+mod bare;
+
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -13,6 +15,8 @@ use crate::compaction::Compacted;
 use crate::effect::Effect;
 use crate::entry::{AssistantBlock, Body, CallResult, Cause, Entry, Level, Origin, UserMessage};
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
+
+pub use bare::read_bare;
 
 /// Fields every line of a session repeats.
 #[derive(Clone, Debug)]

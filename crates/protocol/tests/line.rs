@@ -204,6 +204,27 @@ fn every_kind_of_entry_survives_the_log() {
     }
 }
 
+// LOG-08: most who read a log can do without what calls have returned.
+#[test]
+fn a_bare_reading_leaves_out_what_calls_have_returned_and_nothing_else() {
+    for body in bodies() {
+        let mut whole = entry(body);
+        let bare = line::read_bare(&write(&whole)).unwrap();
+        if let Body::Result(result) = &mut whole.body {
+            result.content.clear();
+        }
+        assert_eq!(format!("{bare:?}"), format!("{whole:?}"));
+    }
+    let Body::Result(mut shown) = result(vec![RawBlock::text("text")], true) else { unreachable!() };
+    shown.detail =
+        json!({"file": {"filePath": "/p/a", "content": "x".repeat(5_000)}, "lines": [1, -2, 0.5, null]});
+    let bare = line::read_bare(&write(&entry(Body::Result(shown)))).unwrap();
+    let Body::Result(bare) = bare.body else { unreachable!("it is a result") };
+    assert!(bare.is_error);
+    let sketch = json!({"file": {"filePath": "/p/a", "content": null}, "lines": [1, -2, 0.5, null]});
+    assert_eq!(bare.detail, sketch);
+}
+
 #[test]
 fn outside_readers_find_their_fields() {
     let line: Value =

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use tiller_config::{ProjectTrust, config_dir};
 use tiller_engine::{Session, Start, store};
 use tiller_model::Catalog;
-use tiller_protocol::entry::Entry;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 use tiller_tui::app::{Exit as Left, Info};
@@ -82,13 +81,12 @@ async fn work(
     if let Some(start) = start {
         setup.start = start;
     }
-    let past = past(&setup.start, env);
     let config_dir = config_dir(env);
     let catalog = Catalog::shipped()?;
     let window = catalog.info(&facts.model).context_window;
     let models = choices::models(&catalog, &setup.names, &facts.model);
     let (options, chosen) = look::options(args, env, manner)?;
-    let session = Session::start(setup)?;
+    let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(env.clone(), session.id, chosen));
     let info = Info {
         id,
@@ -116,18 +114,6 @@ async fn work(
     let left = tiller_tui::run(start).await?;
     world.end().await;
     Ok((left, id))
-}
-
-/// The entries of the session that is continued.
-fn past(start: &Start, env: &Env) -> Vec<Arc<Entry>> {
-    let (Start::Resume(id) | Start::Fork { from: id, .. }) = start else { return Vec::new() };
-    let project = fs_err::canonicalize(&env.cwd).unwrap_or_else(|_| env.cwd.clone());
-    let mut entries = Vec::new();
-    // What is wrong with the log, opening the session says.
-    if let Ok(found) = store::find(&config_dir(env), &project, *id) {
-        let _ = store::load(&found.paths.log, |entry| entries.push(Arc::new(entry)));
-    }
-    entries
 }
 
 fn confinement() -> String {

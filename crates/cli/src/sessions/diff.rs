@@ -64,7 +64,7 @@ impl Diff {
 /// The snapshots of the project that a session was started in.
 pub(crate) fn snapshots_of(log: &std::path::Path, env: &Env) -> anyhow::Result<Store> {
     let mut state = State::default();
-    store::load(log, |entry| state.apply(&entry))?;
+    store::load_bare(log, |entry| state.apply(&entry))?;
     let project = fs_err::canonicalize(&state.start_dir).unwrap_or(state.start_dir);
     Ok(open_snapshots(&tiller_config::config_dir(env), &project, env)?)
 }

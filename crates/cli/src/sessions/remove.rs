@@ -29,7 +29,7 @@ impl Remove {
         let mut freed = 0;
         for log in &logs {
             let mut state = State::default();
-            store::load(&log.path, |entry| state.apply(&entry))?;
+            store::load_bare(&log.path, |entry| state.apply(&entry))?;
             let had_snapshots = Outline::read(&log.path)?.snapshots().next().is_some();
             freed += store::remove(&config_dir, &log.path, log.id)?;
             if had_snapshots {

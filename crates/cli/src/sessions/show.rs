@@ -25,7 +25,7 @@ impl Show {
     pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
         let log = find::find(&self.session, env)?;
         let mut state = State::default();
-        store::load(&log.path, |entry| state.apply(&entry))?;
+        store::load_bare(&log.path, |entry| state.apply(&entry))?;
         let outline = Outline::read(&log.path)?;
         let metadata = fs_err::metadata(&log.path)?;
         let file =

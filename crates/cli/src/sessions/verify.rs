@@ -31,7 +31,7 @@ impl Verify {
         let mut documents = Vec::new();
         for (id, log) in self.logs(env)? {
             // A session that is running may be in the middle of a line.
-            let loaded = store::load(&log, |_| {})?;
+            let loaded = store::load_bare(&log, |_| {})?;
             sound &= loaded.damage.is_empty();
             match self.json {
                 true => documents.push(to_json(id, &loaded)),

@@ -4,6 +4,7 @@ mod after_sampling;
 mod commands;
 mod compaction;
 mod epoch;
+mod history;
 mod hooks;
 mod host_agents;
 mod host_hooks;
@@ -59,7 +60,9 @@ use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
 pub use compaction::CompactionChoice;
 use compaction::MakingRoom;
+use history::Audience;
 pub(crate) use hooks::Aside;
+use open::Before;
 pub(crate) use replay::Reel;
 pub use steering::SteeringChoice;
 pub(crate) use sub_agent::{Commission, Finished, Template};
@@ -187,13 +190,27 @@ impl Session {
     /// # Errors
     /// When the session cannot be found, is in use, or its log cannot be written.
     pub fn start(setup: Setup) -> Result<Self, StoreError> {
+        Self::open(setup, Audience::Nobody).map(|(session, _)| session)
+    }
+
+    /// The same, with the entries of the session that is continued, for a front end that shows them. What calls have
+    /// returned is left out of old ones.
+    ///
+    /// # Errors
+    /// When the session cannot be found, is in use, or its log cannot be written.
+    pub fn start_with_past(setup: Setup) -> Result<(Self, Vec<Arc<Entry>>), StoreError> {
+        Self::open(setup, Audience::FrontEnd)
+    }
+
+    fn open(setup: Setup, audience: Audience) -> Result<(Self, Vec<Arc<Entry>>), StoreError> {
         let (commands, inbox) = mpsc::channel(INBOX);
         let (sender, events) = mpsc::unbounded_channel();
-        let (task, history) = Task::open(setup, inbox, sender)?;
+        let (task, before) = Task::open(setup, inbox, sender, audience)?;
         let (id, paths) = (task.journal.session, task.paths.clone());
         let secrets = Arc::clone(&task.services.secrets);
         tokio::spawn(task.run());
-        Ok(Self { id, paths, secrets, history, commands, events })
+        let Before { state: history, entries } = before;
+        Ok((Self { id, paths, secrets, history, commands, events }, entries))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Opening a session: new, resumed or forked, and mended where the last run was cut off.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,23 +11,19 @@ use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
-    Body, Cause, Dequeued, EndMarker, EndReason, Entry, Epoch, Level, Opened, Outcome, TurnEnd,
+    Body, Cause, Dequeued, EndMarker, EndReason, Entry, Level, Opened, Outcome, TurnEnd,
 };
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{EntryId, SessionId};
-use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
-use tiller_protocol::rewind::Rewound;
 use tiller_protocol::state::State;
-use tiller_steering::Conversation;
-use tiller_steering::compaction::Room;
-use tiller_steering::past::Past;
 use tiller_tools::{Recall, Shells, Tool, Vault, todo_file};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::compaction::MakingRoom;
+use super::history::{Audience, History};
 use super::host_hooks::{SmallModel, announce};
 use super::sample::THINKING_DROPPED;
 use super::tasks::announce_commands;
@@ -46,22 +42,15 @@ use crate::mailbox::{Inbox, Mailbox, SESSION_VARIABLE};
 use crate::plan::{Plans, Slug};
 use crate::policy::{Standpoint, context, resolved};
 use crate::services::Services;
-use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find, load};
-use crate::undo::{Keeper, refold};
+use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find};
+use crate::undo::Keeper;
 
-/// What a log holds, folded.
-#[derive(Default)]
-pub(super) struct History {
+/// What there was before a session was opened.
+pub(super) struct Before {
+    /// What it was folded into.
     pub(super) state: State,
-    pub(super) conversation: Conversation,
-    pub(super) past: Arc<Past>,
-    pub(super) room: Room,
-    pub(super) epoch: Option<Epoch>,
-    /// The provider was told to drop reasoning that no longer fits.
-    pub(super) drop_thinking: bool,
-    /// The name of the plan, as the first line with one tells it.
-    slug: Option<String>,
-    damage: Vec<Damage>,
+    /// The entries, if they were asked for.
+    pub(super) entries: Vec<Arc<Entry>>,
 }
 
 struct Opening {
@@ -84,10 +73,12 @@ impl Task {
         mut setup: Setup,
         inbox: mpsc::Receiver<Command>,
         events: mpsc::UnboundedSender<Event>,
-    ) -> Result<(Self, State), StoreError> {
-        let opening = Opening::new(&setup)?;
+        audience: Audience,
+    ) -> Result<(Self, Before), StoreError> {
+        let mut opening = Opening::new(&setup, audience)?;
         setup.env = naming(setup.env, opening.id);
-        let before = opening.history.state.clone();
+        let entries = std::mem::take(&mut opening.history.entries);
+        let before = Before { state: opening.history.state.clone(), entries };
         let mode = setup.mode.unwrap_or(match opening.history.state.mode {
             Mode::Plan => Mode::Plan,
             _ => setup.default_mode,
@@ -225,7 +216,8 @@ impl Task {
             agents.tidy_up(&services);
         }
         services.agents = Some(Arc::new(agents));
-        let History { state, conversation, past, room, epoch, damage, drop_thinking, slug } = opening.history;
+        let History { state, conversation, past, room, epoch, damage, drop_thinking, slug, .. } =
+            opening.history;
         let folds = (state, conversation, past, room);
         let journal = Journal::new(setup.env, opening.id, folds, (archive, opening.writer), events);
         let making_room = MakingRoom::new(fixed.compaction, fixed.recall);
@@ -338,7 +330,7 @@ fn naming(env: Env, session: SessionId) -> Env {
 }
 
 impl Opening {
-    fn new(setup: &Setup) -> Result<Self, StoreError> {
+    fn new(setup: &Setup, audience: Audience) -> Result<Self, StoreError> {
         let project = resolved(&setup.env.cwd);
         let paths = |id| SessionPaths::new(&setup.config_dir, &project, id);
         let fresh = || SessionId(setup.env.fresh());
@@ -357,7 +349,7 @@ impl Opening {
             Start::Resume(id) => {
                 find(&setup.config_dir, &project, *id)?;
                 let mut opening = Self::with(setup, *id, paths(*id), "resume")?;
-                opening.history = History::read(&opening.paths.log, opening.writer.as_mut())?;
+                opening.history = History::read(&opening.paths.log, opening.writer.as_mut(), audience)?;
                 Ok(opening)
             }
             Start::Fork { from, to } => {
@@ -371,7 +363,8 @@ impl Opening {
                 let name_plan = || -> Slug {
                     plan.get_or_insert_with(|| opening.plans.fresh(setup.env.ids.as_ref())).clone()
                 };
-                opening.history = History::copy(&paths(*from).log, id, opening.writer.as_mut(), name_plan)?;
+                opening.history =
+                    History::copy(&paths(*from).log, id, opening.writer.as_mut(), audience, name_plan)?;
                 opening.forked_plan = plan;
                 opening.forked_from = Some(*from);
                 if setup.persist {
@@ -405,75 +398,5 @@ impl Opening {
             plans,
             forked_plan: None,
         })
-    }
-}
-
-impl History {
-    pub(super) fn read(log: &Path, writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
-        let mut history = Self::default();
-        let mut went_back = Ok(());
-        let loaded = load(log, |entry| {
-            history.take(&entry);
-            went_back = std::mem::replace(&mut went_back, Ok(())).and_then(|()| history.go_back(log, &entry));
-        })?;
-        went_back?;
-        history.damage = loaded.damage;
-        history.slug = loaded.slug;
-        if let Some(writer) = writer {
-            writer.continue_at(loaded.length, loaded.hash)?;
-        }
-        Ok(history)
-    }
-
-    /// Copies a log under another session id, and under another name of its plan.
-    fn copy(
-        log: &Path,
-        id: SessionId,
-        mut writer: Option<&mut LogWriter>,
-        mut name_plan: impl FnMut() -> Slug,
-    ) -> Result<Self, StoreError> {
-        let mut history = Self::default();
-        let mut copied = Ok(());
-        let loaded = load(log, |entry| {
-            history.take(&entry);
-            copied = std::mem::replace(&mut copied, Ok(())).and_then(|()| history.go_back(log, &entry));
-            let slug = history.state.plan_slug.as_ref().map(|_| name_plan());
-            let envelope = Envelope {
-                session: id,
-                cwd: &history.state.cwd,
-                version: VERSION,
-                git_branch: None,
-                slug: slug.as_ref().map(Slug::as_str),
-            };
-            if let (Some(writer), Ok(())) = (writer.as_deref_mut(), &copied) {
-                copied =
-                    line::write(&entry, &envelope).map_err(Into::into).and_then(|line| writer.append(&line));
-            }
-        })?;
-        copied?;
-        history.damage = loaded.damage;
-        history.slug = loaded.slug;
-        Ok(history)
-    }
-
-    /// After a step back the conversation is another view of the log.
-    pub(super) fn go_back(&mut self, log: &Path, entry: &Entry) -> Result<(), StoreError> {
-        if let Body::Rewound(Rewound { conversation: Some(back), .. }) = &entry.body {
-            let archive = Archive::Log(log.to_owned());
-            (self.conversation, self.past, self.room) = refold(&archive, back, entry.seq)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn take(&mut self, entry: &Entry) {
-        match &entry.body {
-            Body::Epoch(epoch) => self.epoch = Some(epoch.clone()),
-            Body::Notice(notice) => self.drop_thinking |= notice.subtype == THINKING_DROPPED,
-            _ => {}
-        }
-        self.state.apply(entry);
-        Arc::make_mut(&mut self.past).push(entry);
-        self.room.push(entry);
-        self.conversation.push(entry);
     }
 }

@@ -17,8 +17,8 @@ use tiller_steering::user_context::instructions::InstructionFile;
 use tiller_tools::plan_file;
 use tokio::sync::mpsc;
 
+use super::history::{Audience, History};
 use super::ingredients::definitions;
-use super::open::History;
 use super::turn::End;
 use super::{INBOX, Role, Setup, Task};
 use crate::agent::agent_lines;
@@ -40,7 +40,7 @@ impl Reel<'_> {
         // Nobody listens; what matters is compared where it is made.
         let (events, _) = mpsc::unbounded_channel();
         let scratch = setup.config_dir.clone();
-        let (mut task, _) = Task::open(setup, inbox, events)?;
+        let (mut task, _) = Task::open(setup, inbox, events, Audience::Nobody)?;
         task.services.tape = Some(Arc::clone(&tape));
         task.fixed.plans = Plans::in_dir(&scratch);
         tape.attend(commands, self.agent(&mut task));

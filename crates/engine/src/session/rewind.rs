@@ -15,7 +15,8 @@ use tiller_tools::todo_file;
 
 use super::Task;
 use crate::store::StoreError;
-use crate::undo::{Keeper, Outline, Preview, RewindError, conversation, named, refold};
+use crate::undo::{Keeper, Outline, Preview, RewindError, conversation, named};
+use crate::view::View;
 
 /// What an order means for this log.
 struct Way {
@@ -67,7 +68,7 @@ impl Task {
 
     /// Folds the log anew after the conversation has become another view of it.
     pub(super) fn see_anew(&mut self, back: &ConversationBack, until: u64) -> Result<(), StoreError> {
-        let (conversation, past, room) = refold(&self.journal.archive, back, until)?;
+        let View { conversation, past, room } = View::after(&self.journal.archive, back, until)?;
         (self.journal.conversation, self.journal.past, self.journal.room) = (conversation, past, room);
         if self.offer_recall() {
             // The head of requests names the tools.

@@ -18,7 +18,7 @@ use tiller_tools::{Recall, Tool, todo_file};
 use tokio::sync::{mpsc, watch};
 
 use super::compaction::MakingRoom;
-use super::open::History;
+use super::history::{Audience, History};
 use super::turn::Turn;
 use super::{Fixed, Lead, PromptChoice, Role, Task};
 use crate::archive::Archive;
@@ -137,7 +137,7 @@ impl Template {
         let mut writer =
             log.as_deref().map(|log| LogWriter::open(log, &format!("agent {}", info.id))).transpose()?;
         let history = match &log {
-            Some(log) if resume => History::read(log, writer.as_mut())?,
+            Some(log) if resume => History::read(log, writer.as_mut(), Audience::Nobody)?,
             _ => History::default(),
         };
         let fixed = self.fixed_for(&definition, &info.id, &services);

@@ -1,14 +1,19 @@
 //! Reading a log back, one entry at a time. A torn last line is left out; a damaged one in the middle loses only
 //! itself.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use tiller_protocol::entry::Entry;
 use tiller_protocol::line;
 
 use super::StoreError;
-use super::record::{self, Read, Record};
+use super::record::{self, Extent, Read, Record};
+
+/// Bytes that are read at once.
+const BUFFER: usize = 128 * 1024;
+/// Bytes after which a place is remembered from which reading can begin.
+const MARK_EVERY: u64 = if cfg!(test) { 8 * 1024 } else { 256 * 1024 };
 
 /// What was found besides entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +80,8 @@ pub struct Loaded {
     pub damage: Vec<Damage>,
     /// The name of the session's plan files, as the first line with one tells it.
     pub slug: Option<String>,
+    /// Places from which it can be read again.
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// Reads a log and gives each entry to `take`, in order. Memory does not grow with the log.
@@ -82,25 +89,39 @@ pub struct Loaded {
 /// # Errors
 /// When the file cannot be read.
 pub fn load(path: &Path, take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
-    let mut reader = BufReader::new(fs_err::File::open(path)?);
-    let mut loading = Loading { loaded: Loaded::default(), take, seq: 0, link: Link::Proven, doubt: None };
-    let mut buffer = Vec::new();
-    let mut number = 0;
-    loop {
-        buffer.clear();
-        let bytes = reader.read_until(b'\n', &mut buffer)? as u64;
-        if bytes == 0 {
-            return Ok(loading.finish());
-        }
-        number += 1;
-        let Some(text) = buffer.strip_suffix(b"\n") else {
-            let mut loaded = loading.finish();
-            loaded.damage.push(Damage::TornTail { bytes });
-            return Ok(loaded);
-        };
-        loading.loaded.length += bytes;
-        loading.line(text, number);
-    }
+    load_from(path, 0, take)
+}
+
+/// The same without what calls have returned, which is most of a log: the content of results is empty, and so are long
+/// texts in their structured output.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn load_bare(path: &Path, take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
+    load_from(path, u64::MAX, take)
+}
+
+/// The same with what calls have returned from an entry on.
+pub(crate) fn load_from(path: &Path, whole: u64, take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
+    Loading::new(&Mark::default(), whole, take).read(path)
+}
+
+/// Reads a log from a place on that an earlier reading has reached.
+pub(crate) fn load_after(path: &Path, mark: &Mark, take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
+    Loading::new(mark, 0, take).read(path)
+}
+
+/// A place in a log up to which it was read and proven.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// The number of the last entry before it.
+    pub(crate) seq: u64,
+    /// Bytes before it.
+    pub(crate) offset: u64,
+    /// Lines before it.
+    lines: u64,
+    /// The hash that the next line continues.
+    hash: String,
 }
 
 /// How sure it is that the hash at hand is the one of the line before.
@@ -116,7 +137,7 @@ enum Link {
 
 /// A line that does not fit the one before it. The line behind it tells which of the two was changed.
 struct Doubt {
-    record: Box<Record>,
+    record: Box<Record<'static>>,
     number: u64,
     /// The hash it should have.
     expected: String,
@@ -127,6 +148,10 @@ struct Doubt {
 struct Loading<T> {
     loaded: Loaded,
     take: T,
+    /// The first entry that is read with what calls have returned.
+    whole: u64,
+    /// Lines so far.
+    lines: u64,
     /// The number of the last entry.
     seq: u64,
     link: Link,
@@ -134,8 +159,56 @@ struct Loading<T> {
 }
 
 impl<T: FnMut(Entry)> Loading<T> {
+    fn new(mark: &Mark, whole: u64, take: T) -> Self {
+        let Mark { seq, offset, lines, hash } = mark.clone();
+        let loaded = Loaded { length: offset, hash, ..Loaded::default() };
+        Self { loaded, take, whole, lines, seq, link: Link::Proven, doubt: None }
+    }
+
+    fn read(mut self, path: &Path) -> Result<Loaded, StoreError> {
+        let mut file = fs_err::File::open(path)?;
+        file.seek(SeekFrom::Start(self.loaded.length))?;
+        let mut reader = BufReader::with_capacity(BUFFER, file);
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            let bytes = reader.read_until(b'\n', &mut buffer)? as u64;
+            if bytes == 0 {
+                return Ok(self.finish());
+            }
+            let Some(text) = buffer.strip_suffix(b"\n") else {
+                let mut loaded = self.finish();
+                loaded.damage.push(Damage::TornTail { bytes });
+                return Ok(loaded);
+            };
+            self.mark();
+            self.lines += 1;
+            self.loaded.length += bytes;
+            self.line(text, self.lines);
+        }
+    }
+
+    /// Remembers the place, if it is some way from the last one and nothing about it is doubtful.
+    fn mark(&mut self) {
+        let offset = self.loaded.length;
+        let last = self.loaded.marks.last().map_or(0, |mark| mark.offset);
+        if offset - last >= MARK_EVERY && self.doubt.is_none() && self.link == Link::Proven {
+            let (seq, lines, hash) = (self.seq, self.lines, self.loaded.hash.clone());
+            self.loaded.marks.push(Mark { seq, offset, lines, hash });
+        }
+    }
+
     fn line(&mut self, text: &[u8], number: u64) {
-        let record = match record::read(text) {
+        let extent = if self.seq.saturating_add(1) < self.whole { Extent::Bare } else { Extent::Whole };
+        let mut read = record::read(text, extent);
+        if let Read::Record(record) = &read
+            && extent == Extent::Bare
+            && record.entry.seq >= self.whole
+        {
+            // Entries before it are missing.
+            read = record::read(text, Extent::Whole);
+        }
+        let record = match read {
             Read::Foreign => {
                 self.loaded.foreign += 1;
                 return;
@@ -148,7 +221,7 @@ impl<T: FnMut(Entry)> Loading<T> {
             }
         };
         self.settle(Some(&record));
-        self.judge(record, number);
+        self.judge(*record, number);
     }
 
     fn damaged(&mut self, text: &[u8], number: u64) {
@@ -160,7 +233,7 @@ impl<T: FnMut(Entry)> Loading<T> {
         whole.into_iter().for_each(|record| self.admit(record));
     }
 
-    fn judge(&mut self, record: Box<Record>, number: u64) {
+    fn judge(&mut self, record: Record<'_>, number: u64) {
         if record.hash.is_none() {
             // Older versions wrote no hashes, but they did not write behind newer ones.
             if !self.loaded.hash.is_empty() {
@@ -168,31 +241,32 @@ impl<T: FnMut(Entry)> Loading<T> {
             }
             self.link = Link::Lost;
             self.loaded.unhashed += 1;
-            self.admit(*record);
+            self.admit(record);
         } else if record.continues(&self.loaded.hash) {
             self.loaded.proven += u64::from(self.link != Link::Unproven);
             self.link = Link::Proven;
-            self.admit(*record);
+            self.admit(record);
         } else if self.link == Link::Lost && record.entry.seq > self.seq {
             if self.loaded.damage.is_empty() {
                 self.loaded.damage.push(Damage::BrokenChain { line: number });
             }
             self.link = Link::Unproven;
-            self.admit(*record);
+            self.admit(record);
         } else if record.entry.seq > self.seq.saturating_add(1) {
             self.loaded.damage.push(Damage::BrokenChain { line: number });
             self.link = Link::Unproven;
-            self.admit(*record);
+            self.admit(record);
         } else {
             let expected = record.expected(&self.loaded.hash);
+            let record = Box::new(record.into_owned());
             self.doubt = Some(Doubt { record, number, expected, alone: self.link == Link::Proven });
         }
     }
 
     /// Decides about a line in doubt, given the one behind it.
-    fn settle(&mut self, next: Option<&Record>) {
+    fn settle(&mut self, next: Option<&Record<'_>>) {
         let Some(Doubt { record, number, expected, alone }) = self.doubt.take() else { return };
-        let stored = record.hash.clone().unwrap_or_default();
+        let stored = record.hash.as_deref().unwrap_or_default().to_owned();
         let repeats = record.entry.seq <= self.seq;
         let was_changed = match next {
             Some(next) => next.entry.seq > self.seq && next.continues(&stored) && stored != self.loaded.hash,
@@ -216,10 +290,12 @@ impl<T: FnMut(Entry)> Loading<T> {
         }
     }
 
-    fn admit(&mut self, record: Record) {
-        self.loaded.slug = self.loaded.slug.take().or_else(|| told_slug(&record.line));
+    fn admit(&mut self, record: Record<'_>) {
+        self.loaded.slug = self.loaded.slug.take().or_else(|| told_slug(&record.open));
         self.seq = record.entry.seq;
-        self.loaded.hash = record.hash.unwrap_or(std::mem::take(&mut self.loaded.hash));
+        if let Some(hash) = &record.hash {
+            self.loaded.hash.replace_range(.., hash);
+        }
         self.loaded.entries += 1;
         (self.take)(record.entry);
     }
@@ -231,6 +307,6 @@ impl<T: FnMut(Entry)> Loading<T> {
 }
 
 /// Most lines have none, which is seen without parsing them once more.
-fn told_slug(line: &str) -> Option<String> {
-    if line.contains("\"slug\":\"") { line::slug(line) } else { None }
+fn told_slug(open: &str) -> Option<String> {
+    if open.contains("\"slug\":\"") { line::slug(&format!("{open}}}")) } else { None }
 }

@@ -15,7 +15,8 @@ mod fault_tests;
 
 pub use head::Head;
 pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
-pub use load::{Damage, Loaded, load};
+pub use load::{Damage, Loaded, load, load_bare};
+pub(crate) use load::{Mark, load_after, load_from};
 pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;
 pub use remove::remove;

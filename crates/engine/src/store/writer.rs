@@ -16,11 +16,12 @@ pub(super) const HASH_LEN: usize = 32;
 /// What precedes the hash in a line.
 pub(super) const HASH_FIELD: &str = r#","hash":""#;
 
-/// The hash of a line, given the one before.
-pub(super) fn chain(previous: &str, line: &str) -> String {
+/// The hash of a line, given without the brace that closes it, and the hash of the line before.
+pub(super) fn chain(previous: &str, open: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(previous.as_bytes());
-    hasher.update(line.as_bytes());
+    hasher.update(open.as_bytes());
+    hasher.update(b"}");
     hasher.finalize().to_hex()[..HASH_LEN].to_owned()
 }
 
@@ -64,8 +65,8 @@ impl LogWriter {
 
     /// Appends one line; the hash is added to it.
     pub(crate) fn append(&mut self, line: &str) -> Result<(), StoreError> {
-        let hash = chain(&self.hash, line);
         let open = line.strip_suffix('}').unwrap_or(line);
+        let hash = chain(&self.hash, open);
         let mut bytes = String::with_capacity(line.len() + HASH_LEN + 16);
         bytes.push_str(open);
         bytes.push_str(HASH_FIELD);

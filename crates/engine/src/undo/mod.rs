@@ -13,8 +13,8 @@ use tiller_snapshot::{Limits, SnapshotError, Store};
 
 pub(crate) use keeper::{Keeper, Kept, Preview, named};
 pub use outline::{Outline, Prompt, Snap, Step};
+pub(crate) use rewind::conversation;
 pub use rewind::{Rewind, RewindError, Undone};
-pub(crate) use rewind::{conversation, refold};
 pub use tidy::collect_snapshots;
 
 use crate::confinement::placeholder_records;

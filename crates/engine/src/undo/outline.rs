@@ -9,7 +9,7 @@ use tiller_protocol::entry::{Body, Entry, Epoch};
 use tiller_protocol::id::{CallId, EntryId, SnapshotId};
 use tiller_protocol::rewind::{Rewound, Stretch};
 
-use crate::store::{Loaded, StoreError, load};
+use crate::store::{Loaded, StoreError, load_bare};
 
 /// A prompt of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Outline {
     /// When it cannot be read.
     pub fn read(log: &Path) -> Result<Self, StoreError> {
         let mut outline = Self::default();
-        outline.loaded = load(log, |entry| outline.take(entry))?;
+        outline.loaded = load_bare(log, |entry| outline.take(entry))?;
         for prompt in &mut outline.prompts {
             prompt.abandoned = outline.abandoned.iter().any(|stretch| stretch.holds(prompt.seq));
         }

@@ -16,7 +16,7 @@ use tiller_steering::past::Past;
 use super::outline::{Outline, Prompt};
 use crate::archive::Archive;
 use crate::journal::Journal;
-use crate::store::{LogWriter, StoreError, load};
+use crate::store::{LogWriter, StoreError, load_bare};
 
 /// Why it is not possible to go back.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ impl Rewind {
         let mut writer = LogWriter::open(log, &session.to_string())?;
         let outline = Outline::read(log)?;
         let mut state = State::default();
-        let loaded = load(log, |entry| state.apply(&entry))?;
+        let loaded = load_bare(log, |entry| state.apply(&entry))?;
         writer.continue_at(loaded.length, loaded.hash)?;
         let (events, _nobody) = tokio::sync::mpsc::unbounded_channel();
         let folds = (state, Conversation::default(), Arc::new(Past::default()), Room::default());
@@ -144,27 +144,11 @@ pub(crate) fn conversation(
 ) -> Result<ConversationBack, StoreError> {
     let view = ConversationBack { abandoned, ..ConversationBack::default() };
     let mut state = State::default();
-    archive.read(|entry: Entry| {
-        if view.holds(entry.seq) {
+    archive.read_bare(|entry: Entry| {
+        // What an earlier step back has noted of its own view need not hold for this one.
+        if view.holds(entry.seq) && !matches!(entry.body, Body::Rewound(_)) {
             state.apply(&entry);
         }
     })?;
     Ok(ConversationBack::new(view.abandoned, &state))
-}
-
-/// The conversation after a step back, folded anew from the log up to an entry.
-pub(crate) fn refold(
-    archive: &Archive,
-    back: &ConversationBack,
-    until: u64,
-) -> Result<(Conversation, Arc<Past>, Room), StoreError> {
-    let (mut conversation, mut past, mut room) = (Conversation::default(), Past::default(), Room::default());
-    archive.read(|entry| {
-        if entry.seq < until && back.holds(entry.seq) {
-            conversation.push(&entry);
-            past.push(&entry);
-            room.push(&entry);
-        }
-    })?;
-    Ok((conversation, Arc::new(past), room))
 }

@@ -3,22 +3,21 @@
 use std::collections::HashMap;
 
 use tiller_protocol::entry::{Body, Entry, Origin};
-use tiller_protocol::id::{CallId, EntryId, MessageId};
+use tiller_protocol::id::{CallId, EntryId};
+
+use super::Answers;
 
 /// The last place at or before the wanted one at which what follows stands by itself.
-#[must_use]
-pub fn cut_before(entries: &[Entry], wanted: usize) -> usize {
+fn cut_before(entries: &[Entry], answers: &Answers, wanted: usize) -> usize {
     let mut open: HashMap<CallId, EntryId> = HashMap::new();
-    let mut answer: Option<&MessageId> = None;
     let mut place = 0;
     for (at, entry) in entries.iter().enumerate().take(wanted.saturating_add(1)) {
-        let goes_on = matches!(&entry.body, Body::Assistant(block) if answer == Some(&block.message_id));
+        let goes_on = matches!(entry.body, Body::Assistant(_)) && !answers.begins(entry);
         if open.is_empty() && !goes_on && !belongs_to_what_is_before(entry) {
             place = at;
         }
         match &entry.body {
             Body::Assistant(block) => {
-                answer = Some(&block.message_id);
                 open.extend(block.block.as_tool_use().map(|call| (call.id, entry.id)));
             }
             Body::Result(result) => _ = open.remove(&result.call),
@@ -47,15 +46,15 @@ pub enum Ending {
 
 /// What of these messages should not be folded: the prompt that a turn begins with, or the last calls and their results.
 #[must_use]
-pub fn ending(messages: &[Entry]) -> Ending {
+pub fn ending(messages: &[Entry], answers: &Answers) -> Ending {
     let said = messages.iter().rposition(|entry| matches!(entry.body, Body::Assistant(_) | Body::Result(_)));
     let after = said.map_or(0, |at| at + 1);
     let is_prompt = |entry: &Entry| matches!(&entry.body, Body::User(message) if !message.is_hidden());
     if let Some(at) = messages[after..].iter().position(is_prompt) {
         return Ending::Kept(after + at);
     }
-    let Some(answer) = last_answer(messages) else { return told_by_tiller(messages, after) };
-    if cut_before(messages, answer) != answer {
+    let Some(answer) = last_answer(messages, answers) else { return told_by_tiller(messages, after) };
+    if cut_before(messages, answers, answer) != answer {
         return Ending::Nothing;
     }
     let thought = messages[answer..]
@@ -65,13 +64,9 @@ pub fn ending(messages: &[Entry]) -> Ending {
 }
 
 /// Where the last answer begins.
-fn last_answer(messages: &[Entry]) -> Option<usize> {
-    let message_id = |entry: &Entry| match &entry.body {
-        Body::Assistant(block) if block.api_error.is_none() => Some(block.message_id.clone()),
-        _ => None,
-    };
-    let last = messages.iter().rev().find_map(message_id)?;
-    messages.iter().position(|entry| message_id(entry).as_ref() == Some(&last))
+fn last_answer(messages: &[Entry], answers: &Answers) -> Option<usize> {
+    let is_said = |entry: &Entry| matches!(&entry.body, Body::Assistant(block) if block.api_error.is_none());
+    messages.iter().rposition(|entry| is_said(entry) && answers.begins(entry))
 }
 
 /// A turn that nobody asked for begins with a message of Tiller's own.
@@ -89,6 +84,32 @@ mod tests {
     use super::super::story::Story;
     use super::*;
 
+    fn answers(story: &Story) -> Answers {
+        let mut answers = Answers::default();
+        story.entries.iter().for_each(|entry| answers.push(entry));
+        answers
+    }
+
+    fn ended(story: &Story) -> Ending {
+        ending(&story.entries, &answers(story))
+    }
+
+    // A provider that names all its answers alike.
+    #[test]
+    fn answers_with_the_same_id_are_told_apart_by_their_ends() {
+        let story = Story::default()
+            .prompt("go")
+            .call("a", "1", "Read", &json!({}))
+            .counted("a", 10)
+            .result("1", "Read", "x")
+            .call("a", "2", "Read", &json!({}))
+            .result("2", "Read", "early")
+            .call("a", "3", "Read", &json!({}))
+            .counted("a", 20)
+            .result("3", "Read", "y");
+        assert_eq!(ended(&story), Ending::Kept(4));
+    }
+
     #[test]
     fn a_cut_moves_back_to_where_nothing_is_parted() {
         let story = Story::default()
@@ -100,7 +121,8 @@ mod tests {
             .counted("a", 10)
             .answer("b", "done")
             .prompt("next");
-        let cuts: Vec<usize> = (0..=9).map(|wanted| cut_before(&story.entries, wanted)).collect();
+        let cuts: Vec<usize> =
+            (0..=9).map(|wanted| cut_before(&story.entries, &answers(&story), wanted)).collect();
         assert_eq!(cuts, [0, 1, 1, 1, 1, 1, 6, 7, 8, 8]);
     }
 
@@ -108,7 +130,7 @@ mod tests {
     #[test]
     fn what_waits_for_an_answer_is_kept_whole() {
         let turn = Story::default().prompt("go").answer("a", "done").prompt("next").queued("and that");
-        assert_eq!(ending(&turn.entries), Ending::Kept(2));
+        assert_eq!(ended(&turn), Ending::Kept(2));
         let calls = Story::default()
             .prompt("go")
             .answer("a", "let me see")
@@ -116,24 +138,24 @@ mod tests {
             .call("a", "2", "Read", &json!({}))
             .result("1", "Read", "x")
             .result("2", "Read", "y");
-        assert_eq!(ending(&calls.entries), Ending::Kept(1));
+        assert_eq!(ended(&calls), Ending::Kept(1));
         let thought = Story::default()
             .prompt("go")
             .thinking("a", "hm")
             .call("a", "1", "Read", &json!({}))
             .result("1", "Read", "x");
-        assert_eq!(ending(&thought.entries), Ending::Told(1));
-        assert_eq!(ending(&Story::default().hidden("wake up").entries), Ending::Kept(0));
-        assert_eq!(ending(&[]), Ending::Nothing);
+        assert_eq!(ended(&thought), Ending::Told(1));
+        assert_eq!(ended(&Story::default().hidden("wake up")), Ending::Kept(0));
+        assert_eq!(ended(&Story::default()), Ending::Nothing);
         let open = Story::default().call("a", "1", "Read", &json!({})).answer("b", "x");
-        assert_eq!(ending(&open.entries), Ending::Nothing, "a call waits for its result");
+        assert_eq!(ended(&open), Ending::Nothing, "a call waits for its result");
     }
 
     #[test]
     fn a_call_that_never_gets_an_answer_does_not_hold_the_rest() {
         let story =
             Story::default().prompt("go").call("a", "1", "Read", &json!({})).orphan_last().prompt("next");
-        assert_eq!(cut_before(&story.entries, 3), 3);
+        assert_eq!(cut_before(&story.entries, &answers(&story), 3), 3);
     }
 
     proptest! {
@@ -151,7 +173,7 @@ mod tests {
                 }
                 story = if step % 3 == 0 { story.prompt("more") } else { story.answer(&format!("t{step}"), "x") };
             }
-            let cut = cut_before(&story.entries, wanted);
+            let cut = cut_before(&story.entries, &answers(&story), wanted);
             prop_assert!(cut <= wanted.min(story.entries.len()));
             let (before, after) = story.entries.split_at(cut);
             let asked = |entries: &[Entry]| -> Vec<CallId> {

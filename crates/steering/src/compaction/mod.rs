@@ -3,6 +3,7 @@
 //! Everything here is a function of entries and figures. Whoever runs a session asks the model for the summary and
 //! appends what is made of it; nothing is ever deleted from the log.
 
+mod answers;
 mod carry;
 mod cut;
 mod estimate;
@@ -16,8 +17,9 @@ mod summary;
 mod threshold;
 mod transcript;
 
+pub use answers::Answers;
 pub use carry::{CARRIED_TOKENS, Carried, carry};
-pub use cut::{Ending, cut_before, ending};
+pub use cut::{Ending, ending};
 pub use estimate::{Gauge, MEDIA_TOKENS, entry_tokens, head_tokens, text_tokens};
 pub use light::{Clearing, Light, replacement};
 pub use recall::{Passage, Question};

@@ -2,6 +2,8 @@
 
 use tiller_protocol::entry::{Body, Entry};
 
+use super::Answers;
+
 /// The messages that the next request is made of, in their order. Stretches of the log that the conversation went back
 /// behind must not be given to it.
 #[derive(Clone, Debug, Default)]
@@ -9,11 +11,13 @@ pub struct Standing {
     messages: Vec<Entry>,
     /// What is kept while the rest is folded.
     held: Vec<Entry>,
+    answers: Answers,
 }
 
 impl Standing {
     /// Takes in one more entry.
     pub fn push(&mut self, entry: Entry) {
+        self.answers.push(&entry);
         match &entry.body {
             Body::Orphaned(orphaned) => self.messages.retain(|message| !orphaned.ids.contains(&message.id)),
             Body::Compacted(compacted) => {
@@ -32,6 +36,12 @@ impl Standing {
     #[must_use]
     pub fn into_messages(self) -> Vec<Entry> {
         self.messages
+    }
+
+    /// The messages, and which of them begin an answer.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Entry>, Answers) {
+        (self.messages, self.answers)
     }
 }
 

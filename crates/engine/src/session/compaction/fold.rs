@@ -50,7 +50,7 @@ impl Task {
             return Ok(Err(Unfolded::Stopped));
         }
         let survey = self.survey().await?;
-        let (end, kept) = self.ending(&survey.messages);
+        let (end, kept) = self.ending(&survey);
         let parts = transcript(&survey.messages[..end]);
         if parts.is_empty() {
             return Ok(Err(Unfolded::Failed("there is nothing to fold yet".to_owned())));
@@ -94,17 +94,19 @@ impl Task {
     /// Reads what there is to fold, beside the session's own work.
     async fn survey(&mut self) -> Result<Survey, StoreError> {
         let (archive, abandoned) = (self.journal.archive.clone(), self.journal.state.abandoned.clone());
-        let reading = tokio::task::spawn_blocking(move || Survey::read(&archive, &abandoned));
+        let folded = self.journal.state.folded;
+        let reading = tokio::task::spawn_blocking(move || Survey::read(&archive, &abandoned, folded));
         reading.await.map_err(|error| StoreError::Io(std::io::Error::other(error)))?
     }
 
     /// Where the folded part ends, and what is kept behind it. While no turn is running nothing waits for an answer.
-    fn ending(&self, messages: &[Entry]) -> (usize, Option<Kept>) {
+    fn ending(&self, survey: &Survey) -> (usize, Option<Kept>) {
+        let messages = &survey.messages;
         let whole = (messages.len(), None);
         if self.turn.steps == 0 {
             return whole;
         }
-        let Ending::Kept(at) = ending(messages) else { return whole };
+        let Ending::Kept(at) = ending(messages, &survey.answers) else { return whole };
         let tokens: u64 = messages[at..].iter().map(entry_tokens).sum();
         if at == 0 || tokens > self.window().effective() / ENDING_SHARE {
             return whole;
@@ -115,8 +117,9 @@ impl Task {
     }
 
     /// Results that the model has called for and not seen, if they had to be folded.
-    fn unseen(&self, messages: &[Entry], end: usize) -> Option<String> {
-        let (Ending::Kept(at) | Ending::Told(at)) = ending(messages) else { return None };
+    fn unseen(&self, survey: &Survey, end: usize) -> Option<String> {
+        let messages = &survey.messages;
+        let (Ending::Kept(at) | Ending::Told(at)) = ending(messages, &survey.answers) else { return None };
         if self.turn.steps == 0 || end <= at {
             return None;
         }
@@ -139,7 +142,7 @@ impl Task {
         let (epoch, told) = self.epoch_after_folding().await;
         let attachments = self.brought_back(&told).await;
         let hook_results = self.hear_hooks_after().await?;
-        let unseen = self.unseen(&survey.messages, end);
+        let unseen = self.unseen(survey, end);
         let text = Replacement {
             summary: &summary.text,
             carried: &carried,
