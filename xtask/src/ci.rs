@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::program::{cargo, command, must_succeed, succeeds};
-use crate::{say, setup};
+use crate::setup;
+use xtask::program::{cargo, command, must_succeed, succeeds};
+use xtask::say;
 
 type Part = (&'static str, fn(&Path) -> anyhow::Result<()>);
 

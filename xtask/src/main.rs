@@ -1,16 +1,15 @@
-//! Repository chores, one module each: `cargo xtask CHORE`.
+//! Repository chores, one module each: `cargo xtask CHORE`. Those that drive the built program are in `xtask/drive`.
 
-mod bench;
 mod ci;
-mod program;
 mod requirements;
-mod screenshots;
 mod setup;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use xtask::program::{cargo, must_succeed};
+use xtask::{conclude, root, say};
 
 const HELP: &str = "\
 Usage: cargo xtask CHORE
@@ -24,15 +23,7 @@ Chores:
   screenshots                    Make the pictures in docs/screenshots anew";
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&format!("xtask: {error:#}"));
-            ExitCode::FAILURE
-        }
-    }
+    conclude(run)
 }
 
 fn run(words: &[&str]) -> anyhow::Result<()> {
@@ -43,8 +34,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
         }
         ["setup"] => setup::run(&root()),
         ["ci"] => ci::run(&root()),
-        ["bench", options @ ..] => bench::run(&root(), options),
-        ["screenshots"] => screenshots::run(&root()),
+        ["bench", ..] => drive(&root(), &["--release"], words),
+        ["screenshots"] => drive(&root(), &[], words),
         ["requirements", options @ ..] => requirements::run(&root(), options),
         [chore, ..] => {
             bail!("there is no chore \"{}\"\n\n{HELP}", [&[*chore], &words[1..]].concat().join(" "))
@@ -52,18 +43,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// The repository.
-fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().unwrap_or(xtask).to_owned()
-}
-
-#[expect(clippy::print_stdout, reason = "chores talk to the terminal")]
-fn say(text: &str) {
-    println!("{text}");
-}
-
-#[expect(clippy::print_stderr, reason = "chores talk to the terminal")]
-fn complain(text: &str) {
-    eprintln!("{text}");
+/// Has `xtask-drive` do it: what it is built of takes minutes, and the other chores should not wait for that.
+fn drive(root: &Path, profile: &[&str], words: &[&str]) -> anyhow::Result<()> {
+    let build = ["run", "--quiet", "--package", "xtask-drive"];
+    must_succeed(cargo(root, &[&build, profile, &["--"], words].concat()))
 }

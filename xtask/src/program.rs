@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 /// A program with its arguments, to be run in a directory.
-pub(crate) fn command(dir: &Path, program: &str, arguments: &[&str]) -> Command {
+pub fn command(dir: &Path, program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.current_dir(dir).args(arguments);
     command
@@ -14,7 +14,7 @@ pub(crate) fn command(dir: &Path, program: &str, arguments: &[&str]) -> Command 
 
 /// Cargo, as if called from the shell. `cargo run` describes xtask to its children in variables; build scripts that
 /// watch these would all run again.
-pub(crate) fn cargo(dir: &Path, arguments: &[&str]) -> Command {
+pub fn cargo(dir: &Path, arguments: &[&str]) -> Command {
     let mut cargo = command(dir, "cargo", arguments);
     let about_xtask = |name: &str| {
         name.starts_with("CARGO_PKG_")
@@ -33,7 +33,7 @@ pub(crate) fn cargo(dir: &Path, arguments: &[&str]) -> Command {
 ///
 /// # Errors
 /// When it cannot be started or fails; the error repeats the command line.
-pub(crate) fn must_succeed(mut command: Command) -> anyhow::Result<()> {
+pub fn must_succeed(mut command: Command) -> anyhow::Result<()> {
     let line = line(&command);
     let status = command.status().with_context(|| format!("`{line}` could not be started"))?;
     if !status.success() {
@@ -43,7 +43,7 @@ pub(crate) fn must_succeed(mut command: Command) -> anyhow::Result<()> {
 }
 
 /// Whether a program runs and succeeds; what it prints is not shown.
-pub(crate) fn succeeds(mut command: Command) -> bool {
+pub fn succeeds(mut command: Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use crate::say;
 use catalog::Catalog;
+use xtask::say;
 
 /// Prints the report; with `--check` and areas, fails if one of these areas has a requirement without a test.
 pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::program::{command, must_succeed, succeeds};
-use crate::say;
+use xtask::program::{command, must_succeed, succeeds};
+use xtask::say;
 
 /// The packages that tests need, by the names they have in the package index and in Python.
 const PACKAGES: [(&str, &str); 5] = [
@@ -44,7 +44,7 @@ fn npm(root: &Path) -> anyhow::Result<()> {
 }
 
 fn browser(root: &Path) -> anyhow::Result<()> {
-    if tiller_testkit::find_browser().is_some() {
+    if tiller_testenv::find_browser().is_some() {
         return Ok(());
     }
     let advice = "a browser is needed to test pages; install Chromium (on Debian: apt-get install \
@@ -52,7 +52,7 @@ fn browser(root: &Path) -> anyhow::Result<()> {
     ensure_apt(root, advice)?;
     say("installing a browser");
     let installed = BROWSERS.iter().any(|packages| install(root, packages).is_ok());
-    if !installed || tiller_testkit::find_browser().is_none() {
+    if !installed || tiller_testenv::find_browser().is_none() {
         bail!("{advice}");
     }
     Ok(())

@@ -29,18 +29,20 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
             "tui",
         ],
     ),
+    ("testenv", &[]),
     ("testkit", &[]),
-    ("xtask", &["testkit"]),
+    ("xtask", &["testenv"]),
+    ("xtask-drive", &["testkit", "xtask"]),
 ];
 
 /// What tests may use besides.
-const MAY_TEST_WITH: &[&str] = &["testkit"];
+const MAY_TEST_WITH: &[&str] = &["testenv", "testkit"];
 
 /// Outside crates that stand for a capability: who may use it, and who else in tests.
 const OWNED: &[(&str, &[&str], &[&str])] = &[
     // The network.
-    ("reqwest", &["model", "tools", "xtask"], &["testkit", "cli"]),
-    ("rustls", &["model", "tools", "xtask"], &["testkit", "cli"]),
+    ("reqwest", &["model", "tools"], &["testkit", "cli"]),
+    ("rustls", &["model", "tools"], &["testkit", "cli"]),
     ("axum", &["testkit"], &["tools"]),
     // Processes and the file system, below the standard library.
     ("rustix", &["sandbox", "snapshot", "tools", "engine", "tui", "cli"], &[]),
@@ -48,22 +50,28 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     (
         "fs-err",
         &[
-            "config", "sandbox", "language", "snapshot", "model", "tools", "steering", "engine", "cli",
-            "testkit", "xtask",
+            "config",
+            "sandbox",
+            "language",
+            "snapshot",
+            "model",
+            "tools",
+            "steering",
+            "engine",
+            "cli",
+            "testkit",
+            "xtask",
+            "xtask-drive",
         ],
         &[],
     ),
     (
         "tempfile",
-        &["config", "tools", "engine", "cli", "xtask"],
-        &["sandbox", "language", "snapshot", "model", "steering", "testkit"],
+        &["config", "tools", "engine", "cli", "xtask-drive"],
+        &["sandbox", "language", "snapshot", "model", "steering", "testkit", "xtask"],
     ),
     // Waiting.
-    (
-        "tokio",
-        &["sandbox", "language", "model", "tools", "steering", "engine", "tui", "cli", "testkit", "xtask"],
-        &[],
-    ),
+    ("tokio", &["sandbox", "language", "model", "tools", "steering", "engine", "tui", "cli", "testkit"], &[]),
     ("tokio-util", &["language", "tools", "steering", "engine", "cli"], &[]),
     // Searching and changing files.
     ("aho-corasick", &["tools"], &[]),
@@ -90,8 +98,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("vt100", &["testkit"], &[]),
     ("portable-pty", &["testkit"], &[]),
     // The command line.
-    ("clap", &["cli", "xtask"], &[]),
-    ("anyhow", &["cli", "xtask"], &[]),
+    ("clap", &["cli"], &[]),
+    ("anyhow", &["cli", "xtask", "xtask-drive"], &[]),
     ("tracing-subscriber", &["cli"], &[]),
     ("cargo_metadata", &[], &["cli"]),
 ];

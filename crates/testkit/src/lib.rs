@@ -7,7 +7,6 @@
 
 #![expect(clippy::expect_used, reason = "test support: a broken set-up should stop the test")]
 
-mod browser;
 mod cache;
 mod capture;
 mod compose;
@@ -18,7 +17,6 @@ mod gate;
 mod models;
 mod play;
 mod prompt;
-mod python;
 mod script;
 mod server;
 mod service;
@@ -29,10 +27,8 @@ pub mod terminal;
 mod validate;
 
 pub use self::{
-    browser::{browser, find_browser},
     capture::Captured,
     gate::Gate,
-    python::python,
     script::{Matcher, Reply, ScriptFile, ScriptedConversation},
     server::{ConversationHandle, ModelServer, ModelServerBuilder},
 };

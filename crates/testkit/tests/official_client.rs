@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use serde_json::json;
-use tiller_testkit::{ModelServer, Reply, python};
+use tiller_testenv::python;
+use tiller_testkit::{ModelServer, Reply};
 
 fn replies() -> Vec<Reply> {
     let found = json!([{

@@ -34,7 +34,7 @@ impl Browser {
         let profile = TempDir::new().unwrap();
         let mut child = Command::new("sh")
             .args(["-c", LAUNCH])
-            .arg(tiller_testkit::browser())
+            .arg(tiller_testenv::browser())
             .args([
                 "--headless",
                 "--no-sandbox",

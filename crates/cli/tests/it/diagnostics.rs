@@ -11,7 +11,7 @@ const MOST_REQUESTS: usize = 5_000;
 
 /// A world in which problems of Python are told, by the server that the test environment has.
 fn python() -> World {
-    let command = [&tiller_testkit::python().display().to_string(), "-m", "pylsp"];
+    let command = [&tiller_testenv::python().display().to_string(), "-m", "pylsp"];
     let confined = probe().level != Level::None;
     let settings = json!({"languageServers": {"python": {"command": command, "confined": confined}}});
     World::new().var("TILLER_DIAGNOSTICS", "1").file(".tiller/settings.json", &settings.to_string())

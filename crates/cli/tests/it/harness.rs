@@ -161,7 +161,7 @@ impl World {
         match self.kernel {
             Kernel::AsItIs => Command::new(BINARY),
             Kernel::ConfinesNothing => {
-                let mut command = Command::new(tiller_testkit::python());
+                let mut command = Command::new(tiller_testenv::python());
                 command.args(["-I", "-S", "-c", CONFINES_NOTHING, BINARY]);
                 command
             }

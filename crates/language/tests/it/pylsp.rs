@@ -8,7 +8,7 @@ use tiller_sandbox::{Confinement, Level, Network, Profile, probe};
 use crate::world::Plan;
 
 fn plan() -> Plan {
-    let python = tiller_testkit::python().display().to_string();
+    let python = tiller_testenv::python().display().to_string();
     let mut plan = Plan::new([&python, "-m", "pylsp"].map(str::to_owned).to_vec());
     plan.wish.extensions = vec![".py".to_owned()];
     plan

@@ -150,7 +150,7 @@ def test_tree():
 #[tokio::test]
 async fn pytest_runs() {
     let files = [("test_it.py", PYTEST), ("tests/test_tree.py", PYTEST_IN_TREE)];
-    check(&files, &format!("{} -m pytest -q", tiller_testkit::python().display())).await;
+    check(&files, &format!("{} -m pytest -q", tiller_testenv::python().display())).await;
 }
 
 // KERN-03: pytest works without namespaces too, as far as it writes to the temporary directory only.
@@ -165,7 +165,7 @@ async fn pytest_needs_a_temporary_directory_only() {
     fs_err::write(victim.path("tests.py"), PYTEST).unwrap();
     let mut confinement = victim.confinement(Profile::ReadOnly, Level::Landlock);
     confinement.scratch = Some(victim.path("scratch"));
-    let python = tiller_testkit::python().display().to_string();
+    let python = tiller_testenv::python().display().to_string();
     let command = format!("{python} -B -m pytest -q -p no:cacheprovider ../tests.py");
     let (exit, shown) = victim.run(&command, &confinement).await;
     assert_eq!(exit.status, Status::Code(0), "{shown}");

@@ -155,7 +155,7 @@ tree = repository.index.write_tree()
 repository.create_commit('HEAD', pygit2.Signature('t', 't@example.org'), pygit2.Signature('t', 't@example.org'), 'two', tree, [repository.head.target])
 repository.branches.local.create('other', repository.revparse_single('HEAD'))
 ";
-    let python = tiller_testkit::python().display().to_string();
+    let python = tiller_testenv::python().display().to_string();
     let looked = std::process::Command::new(&python)
         .args(["-c", look])
         .current_dir(victim.path("project"))

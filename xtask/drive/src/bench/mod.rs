@@ -20,10 +20,10 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::program::{cargo, must_succeed};
-use crate::say;
 use arena::Arena;
 use figure::Figure;
+use xtask::program::{cargo, must_succeed};
+use xtask::say;
 
 /// How much is measured.
 struct Effort {
@@ -74,10 +74,6 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
     if let Some(unknown) = options.iter().find(|option| !is_option(option)) {
         let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
         bail!("bench has no option \"{unknown}\"; there are --quick, --json and {}", names.join(", "));
-    }
-    if cfg!(debug_assertions) {
-        let again = ["run", "--quiet", "--release", "--package", "xtask", "--", "bench"];
-        return must_succeed(cargo(root, &[&again, options].concat()));
     }
     must_succeed(cargo(root, &["build", "--quiet", "--release", "--package", "tiller"]))?;
     let mut effort = if options.contains(&"--quick") { QUICK } else { FULL };

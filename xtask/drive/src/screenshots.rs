@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use tiller_testkit::terminal::{Colors, LongRows, Program};
 use tiller_testkit::{ModelServer, Reply};
 
-use crate::program::{cargo, must_succeed};
-use crate::say;
+use xtask::program::{cargo, must_succeed};
+use xtask::say;
 
 /// Where the pictures are.
 const PLACE: &str = "docs/screenshots";
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_scene_has_its_pictures_and_the_documentation_shows_them() {
-        let root = crate::root();
+        let root = xtask::root();
         let page = fs_err::read_to_string(root.join("docs/terminal.md")).unwrap();
         for scene in SCENES {
             for (look, ..) in LOOKS {

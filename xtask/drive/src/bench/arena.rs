@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 use tiller_testkit::{Captured, ModelServer};
 
-use crate::program::{command, must_succeed};
+use xtask::program::{command, must_succeed};
 
 /// The programs to compare, and directories to run them in.
 pub(super) struct Arena {

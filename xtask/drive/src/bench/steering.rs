@@ -13,7 +13,7 @@ use tiller_testkit::Reply;
 use super::Effort;
 use super::arena::{Arena, Contestant, Directory, Running};
 use super::figure::{Figure, Goal, Unit};
-use crate::program::{command, must_succeed};
+use xtask::program::{command, must_succeed};
 
 /// Requests of the task before the one that ends it.
 const STEPS: usize = 30;
