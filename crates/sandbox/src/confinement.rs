@@ -88,9 +88,42 @@ impl Confinement {
         Self::new(Profile::Full, Vec::new())
     }
 
+    /// Whether a command that is held like this can do nothing that one held like the other could not.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        let is_free = other.profile == Profile::Full;
+        let keeps_writes = self.profile <= other.profile
+            && self.at_most >= other.at_most
+            && (is_free || self.writes_within(other) && self.protects_all_of(other));
+        keeps_writes
+            && (self.denies_network() || !other.denies_network())
+            && self.kept_vars.iter().all(|name| other.kept_vars.contains(name))
+            && all_below(&other.denied_reads, &self.denied_reads)
+    }
+
+    fn writes_within(&self, other: &Self) -> bool {
+        let mine = [&self.roots, &self.writable, &self.caches].into_iter().flatten().chain(&self.scratch);
+        let others: Vec<&PathBuf> = [&other.roots, &other.writable, &other.caches]
+            .into_iter()
+            .flatten()
+            .chain(&other.scratch)
+            .collect();
+        mine.into_iter().all(|path| others.iter().any(|allowed| path.starts_with(allowed)))
+    }
+
+    fn protects_all_of(&self, other: &Self) -> bool {
+        let kept: Vec<PathBuf> = self.protected.iter().chain(&self.closed).cloned().collect();
+        all_below(&other.protected, &kept) && all_below(&other.closed, &self.closed)
+    }
+
     pub(crate) fn denies_network(&self) -> bool {
         self.profile == Profile::ReadOnly || self.network == Network::Deny
     }
+}
+
+/// Whether each of the paths is one of the places or lies below one.
+fn all_below(paths: &[PathBuf], places: &[PathBuf]) -> bool {
+    paths.iter().all(|path| places.iter().any(|place| path.starts_with(place)))
 }
 
 /// What a profile does not promise at this level with this version of Landlock, for people.
@@ -134,6 +167,45 @@ mod tests {
             let of = |version| gaps(profile, Level::Landlock, version);
             assert!(of(Some(5)).contains(&SIGNALS) && !of(Some(6)).contains(&SIGNALS));
             assert!(!gaps(profile, Level::Namespaces, Some(1)).contains(&SIGNALS));
+        }
+    }
+
+    // CUST-03, KERN-06
+    #[test]
+    fn a_command_is_held_within_another_if_it_can_do_nothing_more() {
+        let paths = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
+        let now = Confinement {
+            protected: paths(&["/p/.git/config"]),
+            closed: paths(&["/p/.tiller"]),
+            denied_reads: paths(&["/p/.env"]),
+            network: Network::Deny,
+            ..Confinement::new(Profile::Workspace, paths(&["/p"]))
+        };
+        assert!(now.is_within(&now));
+        let stricter = Confinement {
+            profile: Profile::ReadOnly,
+            roots: paths(&["/p/sub"]),
+            protected: paths(&["/p/.git"]),
+            denied_reads: paths(&["/p/.env", "/p/keys"]),
+            ..now.clone()
+        };
+        assert!(stricter.is_within(&now) && !now.is_within(&stricter));
+        let freer = [
+            Confinement { profile: Profile::Full, ..now.clone() },
+            Confinement { roots: paths(&["/p", "/q"]), ..now.clone() },
+            Confinement { writable: paths(&["/etc"]), ..now.clone() },
+            Confinement { caches: paths(&["/home/me/.cargo"]), ..now.clone() },
+            Confinement { scratch: Some("/elsewhere".into()), ..now.clone() },
+            Confinement { protected: Vec::new(), ..now.clone() },
+            Confinement { closed: Vec::new(), ..now.clone() },
+            Confinement { denied_reads: paths(&["/p/.envrc"]), ..now.clone() },
+            Confinement { network: Network::Allow, ..now.clone() },
+            Confinement { kept_vars: vec!["TOKEN".to_owned()], ..now.clone() },
+            Confinement { at_most: Level::Landlock, ..now.clone() },
+        ];
+        for (at, freer) in freer.iter().enumerate() {
+            assert!(!freer.is_within(&now), "{at}");
+            assert!(at == 0 || now.is_within(freer), "{at}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! What a running call can reach.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
-use tiller_policy::Permit;
+use tiller_policy::{Permit, Script};
 use tiller_protocol::effect::{SkillUse, Todo};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
@@ -40,6 +41,8 @@ pub struct View {
     pub sub_agent: bool,
     /// Where output too long for the conversation is stored.
     pub spill_dir: PathBuf,
+    /// What was typed into which running command so far.
+    pub typed: BTreeMap<String, Script>,
     /// The credentials that tools have come across, masked for the model.
     pub secrets: Arc<Vault>,
 }

@@ -147,6 +147,7 @@ impl Bench {
             plan_file: None,
             sub_agent: false,
             spill_dir: cwd.join("spill"),
+            typed: BTreeMap::new(),
             secrets: Arc::clone(&self.secrets),
         }
     }

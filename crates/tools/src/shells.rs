@@ -1,6 +1,7 @@
 //! Commands in the background. They belong to the session and end with it.
 
 mod foreground;
+mod typing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,9 @@ use tiller_policy::{Permit, Script};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Captured, Confinement, Level, Output, Profile, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin,
-    StdinPipe, Successor, spawn_confined,
+    Captured, Confinement, Level, Output, SandboxError, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe,
+    Successor, spawn_confined,
 };
-use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::bash::refusal::{Witness, refusal};
 pub(crate) use foreground::Attended;
 use foreground::Foreground;
+pub use typing::ShellError;
 
 /// Ended commands that are remembered.
 const ENDED_REMEMBERED: usize = 32;
@@ -52,6 +53,7 @@ struct Shell {
     held: Held,
     output: Output,
     stdin: tokio::sync::Mutex<Option<StdinPipe>>,
+    typed: Mutex<String>,
     /// Bytes of output of which the model knows that it has not read them.
     known_unread: Mutex<u64>,
     stop: CancellationToken,
@@ -118,23 +120,6 @@ impl std::fmt::Display for ShellState {
             Self::Killed => f.write_str("killed"),
         }
     }
-}
-
-/// Why a background command could not be written to.
-#[derive(Debug, thiserror::Error)]
-pub enum ShellError {
-    /// No command has that name.
-    #[error("There is no background command {0}.")]
-    Unknown(String),
-    /// It does not read any more.
-    #[error("{0} does not read its input.")]
-    Deaf(String),
-    /// A command that is started now would be held more strictly.
-    #[error(
-        "{0} may do more than a command that would be started now, so nothing is typed into it. Start another one, or let \
-         the user do it."
-    )]
-    Freer(String),
 }
 
 impl std::fmt::Debug for Shells {
@@ -217,6 +202,7 @@ impl Shells {
             known_unread: Mutex::new(output.total()),
             output,
             stdin: tokio::sync::Mutex::new(stdin),
+            typed: Mutex::default(),
             stop,
             ended: CancellationToken::new(),
         });
@@ -273,43 +259,6 @@ impl Shells {
         let witness = Witness { confinement, level: *level, unreached: true, vars: &self.env.vars, cwd };
         let refusal = refusal(output, &witness)?;
         Some(refusal.remark(refusal.kind.remedy(permit, confinement, *level)))
-    }
-
-    /// Writes to a command's standard input.
-    ///
-    /// # Errors
-    /// When there is no such command or it does not read.
-    pub async fn write(&self, id: &str, bytes: &[u8]) -> Result<(), ShellError> {
-        let shell = self.find(id).ok_or_else(|| ShellError::Unknown(id.to_owned()))?;
-        let mut stdin = shell.stdin.lock().await;
-        let deaf = || ShellError::Deaf(id.to_owned());
-        let writing = stdin.as_mut().ok_or_else(deaf)?.write_all(bytes);
-        tokio::select! {
-            written = writing => written.map_err(|_| deaf()),
-            () = shell.ended.cancelled() => Err(deaf()),
-        }
-    }
-
-    /// Writes to a command's standard input, unless the command is held less strictly than this.
-    ///
-    /// # Errors
-    /// When there is no such command, it does not read, or it may do more.
-    pub async fn type_into(&self, id: &str, bytes: &[u8], now: &Confinement) -> Result<(), ShellError> {
-        let shell = self.find(id).ok_or_else(|| ShellError::Unknown(id.to_owned()))?;
-        let held = &shell.held.confinement;
-        let reaches = |root: &PathBuf| now.roots.iter().any(|allowed| root.starts_with(allowed));
-        let is_freer = held.profile > now.profile || !held.roots.iter().all(reaches);
-        if is_freer && now.profile != Profile::Full {
-            return Err(ShellError::Freer(id.to_owned()));
-        }
-        self.write(id, bytes).await
-    }
-
-    /// Lets a command find the end of its standard input.
-    pub async fn end_input(&self, id: &str) {
-        if let Some(shell) = self.find(id) {
-            shell.stdin.lock().await.take();
-        }
     }
 
     /// Ends a command and everything it started. Gives what is known about it from before.

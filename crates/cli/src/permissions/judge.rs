@@ -1,5 +1,6 @@
 //! Judges calls as a session that is started here would.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -92,6 +93,7 @@ impl Judge {
             plan_file: context.plan_file.clone(),
             sub_agent: false,
             spill_dir: PathBuf::new(),
+            typed: BTreeMap::new(),
             secrets: Arc::new(Vault::off()),
         };
         Ok(Request { tool: tool.to_owned(), access: prepared.access(&view), read_only: prepared.read_only() })

@@ -165,6 +165,7 @@ impl Task {
             plan_file: policy.plan_file.clone(),
             sub_agent: self.services.agent.is_some(),
             spill_dir: self.paths.spill_dir(),
+            typed: self.services.shells.typed(),
             secrets: std::sync::Arc::clone(&self.services.secrets),
         }
     }

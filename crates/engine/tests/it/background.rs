@@ -291,3 +291,43 @@ async fn nothing_is_typed_into_a_command_that_may_do_more_than_a_new_one() {
     assert!(lab.project().join("made").exists());
     watch.close().await;
 }
+
+// CUST-03, RULE-01: a command that a rule refuses does not get in by pieces: not call after call, not in one response, not
+// by a name that was given to it before.
+#[tokio::test]
+async fn a_refused_command_cannot_be_typed_in_pieces() {
+    let typed = |id: &str, text: &str| (id.to_owned(), json!({"shell_id": "bash_1", "text": text}));
+    let attempts = [
+        vec![typed("a", "tou"), typed("z", "ch made\n")],
+        vec![typed("a", "tou\\\n"), typed("z", "ch made\n")],
+        vec![typed("a", "shopt -s expand_aliases\nalias t=tou''ch\n"), typed("z", "t made\n")],
+        vec![typed("a", "a=tou b=ch\n"), typed("z", "$a$b made\n")],
+    ];
+    for (attempt, at_once) in attempts.iter().flat_map(|attempt| [(attempt, true), (attempt, false)]) {
+        let lab = Lab::new();
+        let mut setup = setup(&lab);
+        setup.mode = Mode::BypassPermissions;
+        setup.rules.deny.push("Bash(touch:*)".parse().unwrap());
+        lab.server.replies([in_background("bash; echo ended"), Reply::text("up")]);
+        let mut watch = lab.turn(setup, "go").await;
+        let mut replies: Vec<Reply> = attempt
+            .iter()
+            .map(|(id, input)| Reply::new().tool_with_id(id, "ShellInput", input.clone()))
+            .collect();
+        if at_once {
+            let all = attempt
+                .iter()
+                .fold(Reply::new(), |reply, (id, input)| reply.tool_with_id(id, "ShellInput", input.clone()));
+            replies = vec![all];
+        }
+        let end = json!({"shell_id": "bash_1", "text": "\n", "end": true});
+        replies.push(Reply::new().tool_with_id("end", "ShellInput", end));
+        replies.push(Reply::text("done"));
+        lab.server.replies(replies);
+        watch.send(Command::Submit(UserInput::text("type"))).await;
+        watch.until_turn_ends().await;
+        assert!(watch.result("z").is_error, "{attempt:?}: {}", watch.result("z").text());
+        assert!(!lab.project().join("made").exists(), "{attempt:?}");
+        watch.close().await;
+    }
+}

@@ -178,6 +178,32 @@ async fn what_rules_forbid_to_read_is_hidden_at_every_level() {
     }
 }
 
+// CUST-03, RULE-06: what came to be hidden is not read through a command that was started before.
+#[tokio::test]
+async fn nothing_is_typed_into_a_command_that_may_read_more_than_a_new_one() {
+    let lab = Lab::new();
+    let mut setup = held(&lab, Level::Namespaces);
+    setup.rules.allow = vec!["Bash".parse().unwrap()];
+    setup.rules.deny = vec!["Read(*.pem)".parse().unwrap()];
+    let typing = |id: &str| {
+        Reply::new().tool_with_id(id, "ShellInput", json!({"shell_id": "bash_1", "text": "echo hello\n"}))
+    };
+    let start = json!({"command": "bash", "run_in_background": true});
+    lab.server.replies([Reply::new().tool_with_id("s", "Bash", start), typing("before"), Reply::text("up")]);
+    let mut watch = lab.turn(setup, "go").await;
+    assert!(!watch.result("before").is_error, "{}", text(&watch, "before"));
+    fs_err::write(lab.project().join("key.pem"), "contents").unwrap();
+    lab.server.replies([typing("after"), Reply::text("done")]);
+    watch.send(Command::Submit(UserInput::text("type"))).await;
+    watch.until_turn_ends().await;
+    assert!(
+        watch.result("after").is_error && text(&watch, "after").contains("may do more"),
+        "{}",
+        text(&watch, "after")
+    );
+    watch.close().await;
+}
+
 fn path() -> (String, String) {
     ("PATH".to_owned(), std::env::var_os("PATH").unwrap().into_string().unwrap())
 }

@@ -49,13 +49,16 @@ impl Tool for ShellInput {
     }
 
     fn access(&self, input: &ShellInputInput, view: &View) -> Vec<Access> {
-        vec![Access::Exec(Script { command: input.text.clone(), cwd: view.cwd.clone() })]
+        let nothing = || Script { command: String::new(), cwd: view.cwd.clone() };
+        let mut script = view.typed.get(&input.shell_id).cloned().unwrap_or_else(nothing);
+        script.command.push_str(&input.text);
+        vec![Access::Exec(script)]
     }
 
     async fn run(&self, input: ShellInputInput, cx: ToolCx) -> Result<Done, ToolError> {
         // What is typed must not do more than a command that would be started now.
         let now = cx.host.confinement(&cx.permit).await.map_err(ToolError::Model)?;
-        let typing = cx.shells.type_into(&input.shell_id, input.text.as_bytes(), &now);
+        let typing = cx.shells.type_into(&input.shell_id, &input.text, &cx.permit, &now);
         let typed = tokio::select! {
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
             () = tokio::time::sleep(PATIENCE) => {

@@ -41,11 +41,10 @@ async fn a_background_command_is_read_while_it_runs_and_announces_its_end() {
     let idle = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
     assert_eq!(idle.text, "[bash_1: running]\n(no new output)");
     assert_eq!(bench.shells.list().len(), 1);
-    bench.shells.write("bash_1", b"two\n").await.unwrap();
+    bench.call("ShellInput", json!({"shell_id": "bash_1", "text": "two\n"})).await;
     assert_eq!(next_end(&mut changes).await.state, ShellState::Ended(Status::Code(4)));
     let last = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
     assert_eq!(last.text, "[bash_1: exited with code 4]\ngot two");
-    assert!(bench.shells.write("bash_1", b"x").await.is_err());
     assert_eq!(
         fs_err::read_to_string(bench.view.spill_dir.join("call_1.stdout.txt")).unwrap(),
         "one\ngot two\n"
@@ -193,7 +192,7 @@ async fn output_that_was_not_read_is_known_once() {
     }
     bench.shells.unread_is_known("bash_5");
     assert_eq!(bench.shells.unread("bash_5"), None);
-    bench.shells.write("bash_5", b"\n").await.unwrap();
+    bench.call("ShellInput", json!({"shell_id": "bash_5", "text": "\n"})).await;
     next_end(&mut changes).await;
     assert_eq!(bench.shells.unread("bash_5"), Some(7));
     bench.call("BashOutput", json!({"bash_id": "bash_5"})).await;

@@ -128,6 +128,7 @@ impl Bench {
             plan_file: None,
             sub_agent: false,
             spill_dir: cwd.join("spill"),
+            typed: BTreeMap::new(),
             secrets: Arc::new(Vault::new(&env)),
         };
         Self {
@@ -165,6 +166,7 @@ impl Bench {
     ) -> Result<BoxFuture<'static, Result<Done, ToolError>>, String> {
         self.calls += 1;
         let call = registry().prepare(tool, Input::Json(input)).map_err(|error| error.to_string())?;
+        self.view.typed = self.shells.typed();
         call.validate(&self.view)?;
         let access = call.access(&self.view);
         let request = Request { tool: tool.to_owned(), access, read_only: call.read_only() };
