@@ -306,7 +306,8 @@ async fn a_refused_command_cannot_be_typed_in_pieces() {
     for (attempt, at_once) in attempts.iter().flat_map(|attempt| [(attempt, true), (attempt, false)]) {
         let lab = Lab::new();
         let mut setup = setup(&lab);
-        setup.mode = Mode::BypassPermissions;
+        setup.mode = Some(Mode::BypassPermissions);
+        setup.interactive = false;
         setup.rules.deny.push("Bash(touch:*)".parse().unwrap());
         lab.server.replies([in_background("bash; echo ended"), Reply::text("up")]);
         let mut watch = lab.turn(setup, "go").await;

@@ -80,9 +80,11 @@ impl<'a> Judge<'a> {
         if let Some(rule) = touching(Behavior::Ask) {
             return Some(Part::ask_by_rule(text, Reason::rule(rule)));
         }
-        Some(match self.literal_rule() {
-            Some(rule) => Part::allow(text, Reason::rule(rule)),
-            None => Part::ask(text, Reason::Opaque { why }),
+        // What is not understood could be what a rule denies, however it is spelt.
+        Some(match (self.literal_rule(), self.rules(Behavior::Deny).next()) {
+            (Some(rule), _) => Part::allow(text, Reason::rule(rule)),
+            (None, Some((denied, _))) => Part::ask_by_rule(text, Reason::rule(denied)),
+            (None, None) => Part::ask(text, Reason::Opaque { why }),
         })
     }
 

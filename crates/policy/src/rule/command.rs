@@ -121,7 +121,8 @@ fn touches_words(wanted: &Wanted<'_>, words: &[Word]) -> Match {
     let Some(first) = words.first() else { return Match::No };
     let found =
         variants(words, &[], Reading::Touches).iter().map(|words| compare_touching(wanted, words)).max();
-    let found = found.unwrap_or(Match::No);
+    // A program whose name the shell puts together could be any.
+    let found = found.unwrap_or(Match::No).max(if first.is_literal() { Match::No } else { Match::Perhaps });
     let name = program_name(first).map(|name| name.rsplit('/').next().unwrap_or(name));
     if found == Match::Yes || name.is_some_and(is_known_program) {
         return found;

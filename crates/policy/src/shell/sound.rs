@@ -87,8 +87,22 @@ impl Survey<'_> {
             if !gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
                 self.problem = Some("it contains text that is not understood");
             }
+            // The tree takes an escaped line end for a blank; the shell joins what is around it.
+            if !gap.is_empty()
+                && gap.replace("\\\n", "").is_empty()
+                && self.is_inside_a_word(end, child.start_byte())
+            {
+                self.problem = Some("a line ends inside a word");
+            }
             end = end.max(child.end_byte());
         }
+    }
+
+    fn is_inside_a_word(&self, end: usize, start: usize) -> bool {
+        let is_of_word = |c: char| !c.is_whitespace() && !";&|()<>".contains(c);
+        let before = self.source.get(..end).and_then(|text| text.chars().next_back());
+        let after = self.source.get(start..).and_then(|text| text.chars().next());
+        before.is_some_and(is_of_word) && after.is_some_and(is_of_word)
     }
 
     /// A here-document ends where the shell ends it, and a quoted one expands nothing.

@@ -90,3 +90,28 @@ fn a_guarded_file_is_found_among_the_places_that_are_possible() {
     let decision = vouch(&bash("cd .git && echo evil > config"), &cx(Mode::Default), hook);
     assert!(matches!(decision, Decision::Ask(Reason::Guarded { .. })), "{decision:?}");
 }
+
+// RULE-01: what may be what a rule denies is not allowed with all other commands, and not in silence when nothing is asked.
+#[test]
+fn a_denied_command_has_no_other_spelling() {
+    let denied = with(cx(Mode::Default), Behavior::Deny, &["Bash(touch:*)"]);
+    let allowing = with(denied.clone(), Behavior::Allow, &["Bash"]);
+    let bypassing = Context { mode: Mode::BypassPermissions, bypass_available: true, ..denied };
+    let scripts = [
+        "tou\\\nch made",
+        "tou$@ch made",
+        "a=tou b=ch\n$a$b made",
+        "$(printf tou)ch made",
+        "shopt -s expand_aliases\nalias t=tou''ch\nt made",
+        "hash -p /usr/bin/tou''ch t\nt made",
+        "t() { tou''ch made; }\nt",
+    ];
+    for script in scripts {
+        for cx in [&allowing, &bypassing] {
+            assert_ne!(verdict(&bash(script), cx), "allow", "{script}");
+        }
+    }
+    for script in ["make $TARGET", "echo $HOME", "ls &&\\\nls \\\n-l", "./run \"$x\""] {
+        assert_eq!(verdict(&bash(script), &allowing), "allow", "{script}");
+    }
+}

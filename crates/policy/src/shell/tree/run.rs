@@ -94,6 +94,10 @@ impl Walker<'_> {
             "cd" if !self.runs_here() => self.dirs = None,
             "cd" => self.dirs = self.moved(&words[1..]),
             "pushd" | "popd" | "source" | "." => self.dirs = None,
+            "alias" if words.len() > 1 => self.opaque("an alias makes a name mean something else"),
+            "hash" if words[1..].iter().any(|word| word.text.starts_with("-p")) => {
+                self.opaque("a name is made to mean another program");
+            }
             _ => {}
         }
         if matches!(program.text.as_str(), "read" | "mapfile" | "readarray" | "getopts" | "let" | "printf") {
