@@ -1,6 +1,6 @@
 //! `cargo xtask setup`: what tests need from outside. In a Python environment, the model provider's own client judges the
 //! scripted server, a language server finds errors, pytest runs in the sandbox and libgit2 opens repositories; a browser
-//! shows the pages that Tiller writes; npm runs in the sandbox too.
+//! shows the pages that Tiller writes; npm runs in the sandbox too, and gets servers of the Model Context Protocol.
 
 use std::path::Path;
 
@@ -10,12 +10,18 @@ use xtask::program::{command, must_succeed, succeeds};
 use xtask::say;
 
 /// The packages that tests need, by the names they have in the package index and in Python.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 6] = [
     ("anthropic", "anthropic"),
     ("python-lsp-server", "pylsp"),
     ("pyflakes", "pyflakes"),
     ("pytest", "pytest"),
     ("pygit2", "pygit2"),
+    ("mcp-server-git", "mcp_server_git"),
+];
+/// The packages that tests need from the index for JavaScript, and a program that each brings.
+const NPM_PACKAGES: [(&str, &str); 2] = [
+    ("@modelcontextprotocol/server-everything", "mcp-server-everything"),
+    ("@modelcontextprotocol/server-filesystem", "mcp-server-filesystem"),
 ];
 /// Names another interpreter; it has to have the packages already.
 const OWN_PYTHON: &str = "TILLER_TEST_PYTHON";
@@ -28,7 +34,8 @@ const BROWSERS: [&[&str]; 2] =
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     python(root)?;
     browser(root)?;
-    npm(root)
+    npm(root)?;
+    npm_packages(root)
 }
 
 fn npm(root: &Path) -> anyhow::Result<()> {
@@ -41,6 +48,20 @@ fn npm(root: &Path) -> anyhow::Result<()> {
     )?;
     say("installing npm");
     install(root, &["npm"])
+}
+
+fn npm_packages(root: &Path) -> anyhow::Result<()> {
+    let dir = root.join("target/test-npm");
+    let is_there = |program: &str| dir.join("node_modules/.bin").join(program).exists();
+    if NPM_PACKAGES.iter().all(|(_, program)| is_there(program)) {
+        return Ok(());
+    }
+    say("installing MCP servers");
+    let place = dir.to_string_lossy();
+    let mut install =
+        command(root, "npm", &["install", "--silent", "--no-audit", "--no-fund", "--prefix", &place]);
+    install.args(NPM_PACKAGES.map(|(package, _)| package));
+    must_succeed(install).context("the MCP servers could not be installed; check the network")
 }
 
 fn browser(root: &Path) -> anyhow::Result<()> {

@@ -185,6 +185,14 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) trust: bool,
 
+    /// Further MCP servers: a file, or an object with mcpServers; can be given several times
+    #[arg(long, value_name = "FILE-OR-JSON")]
+    pub(crate) mcp_config: Vec<String>,
+
+    /// Only the MCP servers of --mcp-config
+    #[arg(long)]
+    pub(crate) strict_mcp_config: bool,
+
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) system_prompt: Option<String>,
@@ -301,8 +309,8 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// Options that hosts pass to restrict or shape a run. Going on without one would do what the host has ruled out.
-const NOT_TO_BE_IGNORED: [&str; 5] =
-    ["--managed-settings", "--resume-session-at", "--resume-drops-turn", "--mcp-config", "--agent"];
+const NOT_TO_BE_IGNORED: [&str; 4] =
+    ["--managed-settings", "--resume-session-at", "--resume-drops-turn", "--agent"];
 
 /// Arguments, with what had to be left out to understand them.
 pub(crate) struct Parsed {

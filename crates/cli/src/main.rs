@@ -12,6 +12,7 @@ mod hooks;
 mod inspect;
 mod interactive;
 mod logging;
+mod mcp;
 mod message;
 mod permissions;
 mod plans;
@@ -69,6 +70,7 @@ fn run() -> anyhow::Result<Exit> {
         Some("doctor") => return doctor::main(&words[1..], &env),
         Some("hooks") => return hooks::main(&words[1..], &env),
         Some("inspect") => return inspect::main(&words[1..], &env),
+        Some("mcp") => return mcp::main(&words[1..], &env),
         Some("message") => return message::main(&words[1..], &env),
         Some("permissions") => return permissions::main(&words[1..], &env),
         Some("commands" | "skills") => return recipes::main(&words[1..], &env),

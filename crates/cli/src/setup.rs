@@ -31,6 +31,14 @@ pub(crate) struct Parts {
 /// What the suffix `[1m]` asks for.
 const LONG_WINDOW: u64 = 1_000_000;
 
+/// Builds a set-up in which no model is asked, and none has to be reachable.
+pub(crate) fn build_without_model(args: &Args, env: &Env) -> anyhow::Result<Setup> {
+    let mut vars = std::collections::BTreeMap::clone(&env.vars);
+    vars.entry("ANTHROPIC_API_KEY".to_owned()).or_insert_with(|| "none".to_owned());
+    let env = Env { vars: Arc::new(vars), ..env.clone() };
+    Ok(build(args, &env)?.setup)
+}
+
 /// Builds a session's set-up from what the user said.
 pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let prompt = prompt_choice(args, env)?;
@@ -127,6 +135,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
             automatic: settings.auto_compact_enabled.value,
             threshold: Percent::new(settings.auto_compact_threshold_pct.value),
         },
+        mcp: crate::mcp::choice(args, &settings, &extensions.plugins.all, env)?,
         env: settings::variables(&settings, env),
         config_dir,
     };

@@ -14,19 +14,23 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("sandbox", &["protocol", "policy"]),
     ("language", &["protocol", "policy", "sandbox"]),
     ("snapshot", &["protocol"]),
+    ("mcp", &["protocol", "config", "policy", "sandbox", "tools"]),
     ("model", &["protocol"]),
     ("tools", &["protocol", "policy", "sandbox"]),
     ("steering", &["protocol", "config"]),
     (
         "engine",
-        &["protocol", "config", "policy", "sandbox", "language", "snapshot", "model", "tools", "steering"],
+        &[
+            "protocol", "config", "policy", "sandbox", "language", "mcp", "snapshot", "model", "tools",
+            "steering",
+        ],
     ),
     ("tui", &["protocol"]),
     (
         "cli",
         &[
-            "protocol", "config", "policy", "sandbox", "snapshot", "model", "tools", "steering", "engine",
-            "tui",
+            "protocol", "config", "policy", "sandbox", "mcp", "snapshot", "model", "tools", "steering",
+            "engine", "tui",
         ],
     ),
     ("testenv", &[]),
@@ -41,8 +45,9 @@ const MAY_TEST_WITH: &[&str] = &["testenv", "testkit"];
 /// Outside crates that stand for a capability: who may use it, and who else in tests.
 const OWNED: &[(&str, &[&str], &[&str])] = &[
     // The network.
-    ("reqwest", &["model", "tools"], &["testkit", "cli"]),
-    ("rustls", &["model", "tools"], &["testkit", "cli"]),
+    ("rmcp", &["mcp"], &[]),
+    ("reqwest", &["mcp", "model", "tools"], &["testkit", "cli"]),
+    ("rustls", &["mcp", "model", "tools"], &["testkit", "cli"]),
     ("axum", &["testkit"], &["tools"]),
     // Processes and the file system, below the standard library.
     ("rustix", &["sandbox", "snapshot", "tools", "engine", "tui", "cli"], &[]),
@@ -53,6 +58,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
             "config",
             "sandbox",
             "language",
+            "mcp",
             "snapshot",
             "model",
             "tools",
@@ -68,11 +74,17 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     (
         "tempfile",
         &["config", "tools", "engine", "cli", "xtask-drive"],
-        &["sandbox", "language", "snapshot", "model", "steering", "testkit", "xtask"],
+        &["sandbox", "language", "mcp", "snapshot", "model", "steering", "testkit", "xtask"],
     ),
     // Waiting.
-    ("tokio", &["sandbox", "language", "model", "tools", "steering", "engine", "tui", "cli", "testkit"], &[]),
-    ("tokio-util", &["language", "tools", "steering", "engine", "cli"], &[]),
+    (
+        "tokio",
+        &[
+            "sandbox", "language", "mcp", "model", "tools", "steering", "engine", "tui", "cli", "testkit",
+        ],
+        &[],
+    ),
+    ("tokio-util", &["language", "mcp", "tools", "steering", "engine", "cli"], &[]),
     // Searching and changing files.
     ("aho-corasick", &["tools"], &[]),
     ("grep-matcher", &["tools"], &[]),
@@ -84,8 +96,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("encoding_rs", &["tools"], &[]),
     ("htmd", &["tools"], &[]),
     ("image", &["tools", "testkit"], &[]),
-    ("base64", &["tools", "testkit"], &[]),
-    ("jsonschema", &["tools", "testkit"], &[]),
+    ("base64", &["mcp", "tools", "testkit"], &[]),
+    ("jsonschema", &["mcp", "tools", "testkit"], &[]),
     ("jsonc-parser", &["config"], &[]),
     ("serde-saphyr", &["config"], &[]),
     // The terminal.

@@ -20,6 +20,9 @@ pub enum SettingsError {
     /// `--settings` names a file that does not exist.
     #[error("--settings: {} does not exist; give a file, or an object such as {{\"model\":\"opus\"}}", .0.display())]
     NoSuchFile(PathBuf),
+    /// `--mcp-config` names a file that does not exist.
+    #[error("--mcp-config: {} does not exist; give a file, or an object with mcpServers", .0.display())]
+    NoSuchMcpFile(PathBuf),
     /// `--setting-sources` names something else.
     #[error("\"{0}\" is none of user, project, local")]
     UnknownSource(String),

@@ -14,6 +14,7 @@ mod extension;
 mod front_matter;
 mod key;
 mod load;
+mod mcp;
 mod origin;
 mod plugin;
 mod recent;
@@ -36,6 +37,9 @@ pub use dirs::{Places, Target, config_dir};
 pub use error::{Problem, SettingsError};
 pub use extension::Extensions;
 pub use key::{Key, keys, schema};
+pub use mcp::{
+    McpDefinition, McpOAuth, McpReach, McpRequest, McpScope, McpServers, add_mcp_server, remove_mcp_server,
+};
 pub use origin::{Layer, Origin, Place, Sourced};
 pub use plugin::{Occupied, Plugin, Plugins, add_plugin, remove_plugin};
 pub use recent::{Feature, note_use};

@@ -62,6 +62,8 @@ pub struct Resolved {
     pub diagnostics_wait_ms: Sourced<u64>,
     /// Language servers by language.
     pub language_servers: BTreeMap<String, Sourced<LanguageServer>>,
+    /// Servers of the project's `.mcp.json` that are not started.
+    pub disabled_mcpjson_servers: Vec<Sourced<String>>,
     /// Tiller at a terminal.
     pub terminal: ResolvedTerminal,
     /// What had to be left out.
@@ -198,6 +200,7 @@ impl Resolved {
             diagnostics: stack.highest(|s| s.diagnostics, DEFAULT_DIAGNOSTICS),
             diagnostics_wait_ms: stack.highest(|s| s.diagnostics_wait_ms, DEFAULT_WAIT_MS),
             language_servers: stack.named(|s| &s.language_servers),
+            disabled_mcpjson_servers: stack.all(|s| &s.disabled_mcpjson_servers),
             terminal: ResolvedTerminal {
                 theme: stack.highest(|s| s.terminal.theme.map(Some), None),
                 vim: stack.highest(|s| s.terminal.vim, DEFAULT_VIM),

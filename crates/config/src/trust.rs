@@ -12,6 +12,7 @@ use crate::dirs::Places;
 use crate::error::SettingsError;
 use crate::extension::Extensions;
 use crate::key::{Key, keys};
+use crate::mcp::rows_of_project;
 use crate::origin::{Layer, Origin, Sourced};
 use crate::plugin::Plugin;
 use crate::recipe::Recipe;
@@ -61,6 +62,9 @@ impl TrustQuestion {
     pub fn of(places: &Places, request: &CommandLine, env: &Env) -> Result<Option<Self>, SettingsError> {
         let mut rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
         rows.extend(extensions_of_project(places, request.sources));
+        if request.sources.project {
+            rows.extend(rows_of_project(places));
+        }
         if is_trusted(&places.config_dir, &places.project, &rows)? {
             return Ok(None);
         }
@@ -84,7 +88,7 @@ impl Concern {
         let danger = match row.key.split('.').next() {
             Some(
                 "agents" | "commands" | "skills" | "plugins" | "hooks" | "env" | "diagnostics"
-                | "languageServers" | "terminal",
+                | "languageServers" | "mcpServers" | "terminal",
             ) => Danger::Runs,
             _ => Danger::Loosens,
         };

@@ -18,6 +18,7 @@ mod journal;
 mod language;
 mod leave;
 pub mod mailbox;
+mod mcp;
 mod next;
 mod partial;
 pub mod plan;
@@ -42,5 +43,8 @@ pub use hook::{
 };
 pub use journal::VERSION;
 pub use language::{LanguageChoice, doubt_about_server};
+pub use mcp::McpChoice;
 pub use recipe::skill_lines;
-pub use session::{CompactionChoice, PromptChoice, Session, Setup, Start, SteeringChoice};
+pub use session::{
+    CompactionChoice, PromptChoice, Session, Setup, Start, SteeringChoice, WorkDone, Workbench,
+};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tiller_config::Recipe;
 use tiller_language::Languages;
+use tiller_mcp::Servers;
 use tiller_model::Model;
 use tiller_protocol::ask::Asker;
 use tiller_protocol::command::Event;
@@ -68,6 +69,8 @@ pub(crate) struct Services {
     pub(crate) hooks: Hooks,
     /// Language servers, if there shall be any.
     pub(crate) languages: Option<Arc<Languages>>,
+    /// MCP servers, if there are any.
+    pub(crate) mcp: Option<Arc<Servers>>,
     /// Editors, if they are listened to.
     pub(crate) editors: Option<Editors>,
     /// The way to the session for what is neither a command nor news of a call.

@@ -8,12 +8,13 @@ use std::time::UNIX_EPOCH;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tiller_mcp::file_of;
 use tiller_policy::{Access, Context, Decision, Permit, Request, approve};
-use tiller_protocol::block::ToolUse;
+use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::{Effect, LineRange};
 use tiller_protocol::id::{CallId, SessionId};
 use tiller_steering::attachment::Memory;
-use tiller_steering::source::{Listing, Shown, Sight, Unread, Unseen};
+use tiller_steering::source::{Listing, Resource, Shown, Sight, Unread, Unseen};
 use tiller_steering::user_context::instructions::{InstructionFile, Places, find_in};
 use tiller_tools::{Done, Host, Input, Read, Registry, ToolCx, ToolError, View, resolve_links};
 use tokio::sync::mpsc;
@@ -108,6 +109,15 @@ impl FileSight {
         prepared.run(cx).await
     }
 
+    /// What a server calls one of its resources.
+    fn title(&self, server: &str, uri: &str) -> String {
+        let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
+        let of_server = seen.into_iter().find(|seen| seen.name == server);
+        let named =
+            of_server.and_then(|seen| seen.offer.resources.iter().find(|one| one.uri == uri).cloned());
+        named.map_or_else(|| uri.to_owned(), |resource| resource.name)
+    }
+
     async fn names(&self, path: &Path, at_most: usize) -> Result<Listing, Unseen> {
         let path = self.resolved(path);
         let permit = permit(&self.policy(), &path)?;
@@ -122,6 +132,25 @@ impl Sight for FileSight {
 
     fn list<'a>(&'a self, path: &'a Path, at_most: usize) -> BoxFuture<'a, Result<Listing, Unseen>> {
         self.names(path, at_most).boxed()
+    }
+
+    fn resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<Resource, Unseen>> {
+        async move {
+            let servers = self.services.mcp.as_ref().ok_or(Unseen::Missing)?;
+            // What must not be read must not be read by a server either.
+            if let Some(path) = file_of(uri) {
+                permit(&self.policy(), &resolve_links(&path))?;
+            }
+            let cancel = CancellationToken::new();
+            let _stops_when_nobody_waits = cancel.clone().drop_guard();
+            let content = servers.read(server, uri, &cancel).await.map_err(Unseen::Unreadable)?;
+            let masked = content.into_iter().map(|block| match block.as_text() {
+                Some(text) => RawBlock::text(&self.services.secrets.mask(&text)),
+                None => block,
+            });
+            Ok(Resource { name: self.title(server, uri), content: masked.collect() })
+        }
+        .boxed()
     }
 
     fn modified<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<i64, Unseen>> {

@@ -49,6 +49,21 @@ pub struct Ingredients {
     pub vars: BTreeMap<String, String>,
     /// Whether calls started while the model was writing.
     pub streaming_tools: bool,
+    /// The MCP servers, as the prompt names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerLine>,
+}
+
+/// An MCP server, as the model is told of it when a conversation begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerLine {
+    /// Its name.
+    pub name: String,
+    /// What is to be known of it: how many tools it has, or why it cannot be used.
+    pub note: String,
+    /// How it wants to be used, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 /// An agent, as far as requests show it.

@@ -14,6 +14,7 @@ mod digest;
 mod endpoints;
 mod error;
 mod gate;
+mod mcp;
 mod models;
 mod play;
 mod prompt;
@@ -29,6 +30,7 @@ mod validate;
 pub use self::{
     capture::Captured,
     gate::Gate,
+    mcp::{mcp_server, npm_program},
     script::{Matcher, Reply, ScriptFile, ScriptedConversation},
     server::{ConversationHandle, ModelServer, ModelServerBuilder},
 };

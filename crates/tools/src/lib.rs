@@ -54,7 +54,7 @@ pub use cx::{
     AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, Passage, RecallRequest, Recalled, ToolCx,
     View, WebSearchRequest,
 };
-pub use registry::{Input, InputError, PreparedCall, Registry, Spec};
+pub use registry::{Input, InputError, PreparedCall, Registry, Spec, ToolSource};
 pub use tool::{Description, Done, Tool, ToolError};
 pub use workspace::resolve_links;
 

@@ -49,7 +49,7 @@ pub enum InputError {
     )]
     NotJson {
         /// The tool.
-        tool: &'static str,
+        tool: String,
         /// What is wrong with it.
         reason: String,
     },
@@ -57,7 +57,7 @@ pub enum InputError {
     #[error("The input of {tool} does not fit its schema: {problem}. Correct it and call again.")]
     Schema {
         /// The tool.
-        tool: &'static str,
+        tool: String,
         /// What is wrong, and where.
         problem: String,
     },
@@ -76,11 +76,28 @@ pub trait PreparedCall: Send + Sync {
     fn validate(&self, view: &View) -> Result<(), String>;
     /// See [`Tool::access`].
     fn access(&self, view: &View) -> Vec<Access>;
+    /// What the user should know before it is allowed, besides what policy says.
+    fn warning(&self) -> Option<String> {
+        None
+    }
     /// See [`Tool::RESULT_LIMIT`].
     fn result_limit(&self) -> usize;
     /// See [`Tool::run`].
     fn run(self: Box<Self>, cx: ToolCx) -> BoxFuture<'static, Result<Done, ToolError>>;
 }
+
+/// Tools from elsewhere, which come and go while a session runs.
+pub trait ToolSource: Send + Sync {
+    /// Definitions of those that the model is told of when a conversation begins, as far as `keep` holds for the name.
+    fn offered(&self, keep: &dyn Fn(&str) -> bool) -> Vec<Value>;
+
+    /// Finds a tool of this name, whether the model was told of it or not, and takes the input. What is wrong with that
+    /// is a text for the model.
+    fn prepare(self: Arc<Self>, name: &str, input: &Value) -> Option<Result<Box<dyn PreparedCall>, String>>;
+}
+
+/// Says which tools of a source may be used.
+type Keep = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 trait AnyTool: Send + Sync {
     fn name(&self) -> &'static str;
@@ -99,6 +116,9 @@ struct Prepared<T: Tool> {
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn AnyTool>>,
+    source: Option<Arc<dyn ToolSource>>,
+    /// What has to hold for tools of the source.
+    limits: Vec<Keep>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -122,6 +142,27 @@ impl Registry {
             *place = Arc::new(Entry(Arc::new(tool)));
         }
         self
+    }
+
+    /// Adds what comes from elsewhere.
+    #[must_use]
+    pub fn with_source(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// Keeps those tools from elsewhere for which `keep` holds.
+    #[must_use]
+    pub fn limiting_source(mut self, keep: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.limits.push(Arc::new(keep));
+        self
+    }
+
+    /// Definitions of tools from elsewhere that are there now and few enough to be told at once.
+    #[must_use]
+    pub fn offered(&self) -> Vec<Value> {
+        let keep = |name: &str| self.limits.iter().all(|keep| keep(name));
+        self.source.as_ref().map(|source| source.offered(&keep)).unwrap_or_default()
     }
 
     /// Keeps the tools for which `keep` holds.
@@ -148,11 +189,30 @@ impl Registry {
     /// # Errors
     /// When there is no such tool or the input does not fit.
     pub fn prepare(&self, name: &str, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {
-        let tool = self.tools.iter().find(|tool| tool.name() == name);
         let unknown =
             || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
-        let call = tool.ok_or_else(unknown)?.prepare(input)?;
+        let call = match self.tools.iter().find(|tool| tool.name() == name) {
+            Some(tool) => tool.prepare(input)?,
+            None => self.from_elsewhere(name, input).ok_or_else(unknown)??,
+        };
         Ok(Box::new(Concealing(call)))
+    }
+
+    fn from_elsewhere(
+        &self,
+        name: &str,
+        input: Input<'_>,
+    ) -> Option<Result<Box<dyn PreparedCall>, InputError>> {
+        let source = Arc::clone(self.source.as_ref()?);
+        if !self.limits.iter().all(|keep| keep(name)) {
+            return None;
+        }
+        let value = match input {
+            Input::Json(value) => value,
+            Input::Invalid(text) => return Some(Err(not_json(name, text))),
+        };
+        let prepared = source.prepare(name, value)?;
+        Some(prepared.map_err(|problem| InputError::Schema { tool: name.to_owned(), problem }))
     }
 }
 
@@ -174,10 +234,10 @@ impl<T: Tool> AnyTool for Entry<T> {
     fn prepare(&self, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {
         let value = match input {
             Input::Json(value) => value,
-            Input::Invalid(text) => return Err(not_json::<T>(text)),
+            Input::Invalid(text) => return Err(not_json(T::NAME, text)),
         };
         let input = serde_path_to_error::deserialize(value)
-            .map_err(|error| InputError::Schema { tool: T::NAME, problem: problem(&error) })?;
+            .map_err(|error| InputError::Schema { tool: T::NAME.to_owned(), problem: problem(&error) })?;
         Ok(Box::new(Prepared { tool: Arc::clone(&self.0), input }))
     }
 }
@@ -208,12 +268,12 @@ impl<T: Tool> PreparedCall for Prepared<T> {
     }
 }
 
-fn not_json<T: Tool>(text: &str) -> InputError {
+fn not_json(tool: &str, text: &str) -> InputError {
     let reason = match serde_json::from_str::<Value>(text) {
         Ok(_) => "it was cut off".to_owned(),
         Err(error) => error.to_string(),
     };
-    InputError::NotJson { tool: T::NAME, reason }
+    InputError::NotJson { tool: tool.to_owned(), reason }
 }
 
 fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {

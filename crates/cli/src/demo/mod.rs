@@ -119,6 +119,7 @@ fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
         betas: Vec::new(),
         steering: SteeringChoice::default(),
         compaction: CompactionChoice::default(),
+        mcp: tiller_engine::McpChoice::default(),
         env,
     })
 }

@@ -12,6 +12,8 @@ use tiller_protocol::permission::Update;
 pub(super) enum Pending {
     /// Whether a call may run.
     Permission,
+    /// What a server wants to know.
+    Elicitation,
     /// What the user wants.
     Question,
     /// Whether a plan is good.
@@ -63,7 +65,7 @@ pub(super) fn plan(ask: &PlanAsk) -> Value {
 pub(super) fn yes(pending: Pending, input: Option<Value>, updates: Vec<Update>) -> Yes {
     let plain = |answer| Yes { answer, edited: None, warning: None };
     match pending {
-        Pending::Permission => plain(Answer::Allow { updated_input: input, updates }),
+        Pending::Permission | Pending::Elicitation => plain(Answer::Allow { updated_input: input, updates }),
         Pending::Question => {
             plain(Answer::Question { answers: answers(input.as_ref()).into_iter().collect() })
         }

@@ -19,6 +19,7 @@ use super::background::{Calls, stop_task};
 use super::compact;
 use super::consult::{self, EditedPlan, Pending, Yes};
 use super::initialize::initialize;
+use super::servers;
 use super::tally::Tally;
 use crate::extensions::Offered;
 
@@ -136,6 +137,12 @@ impl Control {
             Event::Asked(id, Ask::Plan(ask)) => {
                 vec![self.put(*id, Pending::Plan(Box::new(ask.clone())), &consult::plan(ask))]
             }
+            Event::Asked(id, Ask::Elicitation(ask)) => {
+                vec![self.put(*id, Pending::Elicitation, &servers::elicitation(ask))]
+            }
+            Event::Asked(id, Ask::Sampling(ask)) => {
+                vec![self.put(*id, Pending::Permission, &servers::sampling(ask))]
+            }
             Event::Asked(id, Ask::Hook(ask)) => {
                 let request_id = id.to_string();
                 self.hooks.insert(request_id.clone(), *id);
@@ -216,6 +223,10 @@ impl Control {
         }
         let Some((id, pending)) = self.pending.remove(request) else { return Reaction::default() };
         let body = &response["response"];
+        if matches!(pending, Pending::Elicitation) {
+            let command = Command::Answer(id, servers::elicited(body));
+            return Reaction { commands: vec![command], ..Reaction::default() };
+        }
         let (updates, unclear) = match updates(body) {
             Ok(updates) => (updates, None),
             Err(problem) => (Vec::new(), Some(problem)),
@@ -256,7 +267,8 @@ impl Control {
             "set_model" => Ok(self.set_model(request)),
             "background_tasks" => self.calls.background(request),
             "stop_task" => stop_task(request),
-            "mcp_status" => Ok((json!({"mcpServers": []}), Vec::new())),
+            "mcp_status" => Ok((json!({"mcpServers": servers::status(tally)}), Vec::new())),
+            "mcp_reconnect" | "mcp_toggle" => servers::order(request, subtype),
             other => Err(format!("unsupported request: {other}")),
         };
         let answer = |response: Value| vec![json!({"type": "control_response", "response": response})];

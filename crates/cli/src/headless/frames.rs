@@ -9,6 +9,7 @@ use tiller_model::Catalog;
 use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{AssistantBlock, Attachment, CallResult, Entry, Notice, Outcome};
 use tiller_protocol::id::SessionId;
+use tiller_protocol::mcp::McpServer;
 use tiller_protocol::state::ModelSpent;
 use uuid::Uuid;
 
@@ -47,6 +48,12 @@ impl SessionFacts {
     }
 }
 
+/// MCP servers and where they stand, in few words.
+fn servers(tally: &Tally) -> Vec<Value> {
+    let server = |server: &McpServer| json!({"name": server.name, "status": server.state.status()});
+    tally.servers.values().map(server).collect()
+}
+
 impl Frames {
     /// Adds to the agents that work can be delegated to.
     pub(crate) fn offer_agents<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
@@ -75,13 +82,20 @@ impl Frames {
             offered.plugins.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
         json!({
             "type": "system", "subtype": "init", "session_id": self.session, "uuid": self.uuid(),
-            "cwd": self.facts.cwd, "model": model, "tools": self.facts.tools, "mcp_servers": [],
+            "cwd": self.facts.cwd, "model": model, "tools": self.tools(tally), "mcp_servers": servers(tally),
             "permissionMode": tally.state.mode, "slash_commands": commands, "agents": self.facts.agents,
             "skills": skills, "plugins": plugins,
             "apiKeySource": self.facts.api_key_source, "claude_code_version": PROTOCOL_LEVEL,
             "tiller_version": tiller_engine::VERSION, "output_style": offered.style, "betas": self.facts.betas,
             "capabilities": ["interrupt_receipt_v1"],
         })
+    }
+
+    /// The tools of this turn, those of servers that are ready included.
+    fn tools(&self, tally: &Tally) -> Vec<String> {
+        let of_servers =
+            tally.servers.values().flat_map(|server| server.tools.iter().map(|tool| tool.name.clone()));
+        self.facts.tools.iter().cloned().chain(of_servers).collect()
     }
 
     pub(crate) fn assistant(&self, entry: &Entry, block: &AssistantBlock) -> Value {

@@ -9,6 +9,7 @@ mod frames;
 mod initialize;
 mod input;
 mod output;
+mod servers;
 mod tally;
 
 use std::io::IsTerminal;
@@ -164,6 +165,7 @@ impl Run {
             }
             Event::TurnStarted => self.tally.begin_turn(),
             Event::AgentStarted(info) => self.tally.delegate(info),
+            Event::Mcp(server) => self.tally.take_server(server),
             Event::Agent(_, event) => self.tally.take_of_agent(event),
             Event::Rejected(problem) => self.tally.breakdown = Some(problem.clone()),
             Event::TaskChanged(task) => self.note_task(task),

@@ -1,5 +1,6 @@
 //! Printing what happens, in the chosen format. Standard output holds nothing else, whatever happens.
 
+use std::cell::Cell;
 use std::io::Write;
 
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ pub(crate) struct Output {
     replay: bool,
     verbose: bool,
     session_states: bool,
+    /// The first frame of the turn is yet to be printed.
+    init_is_due: Cell<bool>,
 }
 
 impl Output {
@@ -38,6 +41,7 @@ impl Output {
             replay: job.replay,
             verbose: job.verbose,
             session_states: job.session_states,
+            init_is_due: Cell::new(false),
         }
     }
 
@@ -166,12 +170,26 @@ impl Output {
         }
     }
 
+    /// The first frame of a turn, unless it was printed.
+    fn init(&self, tally: &Tally) -> anyhow::Result<()> {
+        if !self.init_is_due.replace(false) {
+            return Ok(());
+        }
+        self.frame(&self.frames.init(tally))
+    }
+
     fn stream(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {
+        if !matches!(event, Event::Mcp(_) | Event::TurnStarted) {
+            self.init(tally)?;
+        }
         match event {
             Event::TurnStarted => {
                 self.state("running")?;
-                self.frame(&self.frames.init(tally))
+                // The first request waits for servers; so does the frame that says where they stand.
+                self.init_is_due.set(true);
+                if tally.awaits_servers() { Ok(()) } else { self.init(tally) }
             }
+            Event::Mcp(_) => Ok(()),
             Event::Appended(entry) => self.entry(entry, tally),
             Event::Stream(json) if self.partial => line(&self.frames.stream_event(json)),
             Event::HookStarted { id, event, name } if self.tells_of(event) => {
@@ -208,7 +226,6 @@ impl Output {
             | Event::Progress { .. }
             | Event::HookStarted { .. }
             | Event::Rewind(_)
-            | Event::Mcp(_)
             | Event::Suggestion(_)
             | Event::Rejected(_) => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! What a run has done so far: the fold of its entries, plus the figures of the current turn.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
 use tiller_protocol::entry::{Body, DecisionRecord, Entry, Outcome, TurnEnd};
 use tiller_protocol::id::{AgentId, MessageId};
+use tiller_protocol::mcp::{McpServer, McpState};
 use tiller_protocol::state::State;
 use tiller_protocol::usage::{StopReason, Usage};
 use tiller_tools::{StructuredOutput, Tool};
@@ -21,6 +22,8 @@ pub(crate) struct Tally {
     pub(crate) breakdown: Option<String>,
     /// Sub-agents, by their ids.
     pub(crate) agents: HashMap<AgentId, AgentInfo>,
+    /// MCP servers, by their names.
+    pub(crate) servers: BTreeMap<String, McpServer>,
     /// Whether the host wants to hear what sub-agents say, and not only what they do.
     pub(crate) forward_text: bool,
 }
@@ -80,8 +83,19 @@ impl Tally {
             turns: 0,
             breakdown: None,
             agents: HashMap::new(),
+            servers: BTreeMap::new(),
             forward_text: false,
         }
+    }
+
+    pub(crate) fn take_server(&mut self, server: &McpServer) {
+        self.servers.insert(server.name.clone(), server.clone());
+    }
+
+    /// Whether some server may still become ready.
+    pub(crate) fn awaits_servers(&self) -> bool {
+        let waits = |server: &McpServer| matches!(server.state, McpState::Configured | McpState::Starting);
+        self.servers.values().any(waits)
     }
 
     pub(crate) fn delegate(&mut self, info: &AgentInfo) {

@@ -104,6 +104,9 @@ pub struct Settings {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-trust" = true))]
     pub language_servers: BTreeMap<String, LanguageServer>,
+    /// Servers of the project's `.mcp.json` that are not started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disabled_mcpjson_servers: Vec<String>,
     /// Tiller at a terminal.
     pub terminal: Terminal,
     /// In the managed file: keys for which no other layer counts. Deny and ask rules of other layers count all the same.

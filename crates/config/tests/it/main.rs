@@ -8,6 +8,7 @@ mod concurrent;
 mod documentation;
 mod extensions;
 mod layers;
+mod mcp;
 mod recent;
 mod switches;
 mod trust;

@@ -158,11 +158,13 @@ impl Delegation {
         let fence = worktree.map(|worktree| worktree.path.clone());
         services.depth += 1;
         let may_delegate = services.depth < self.agents.limits.depth;
+        let definition_of_agent = definition.clone();
         services.registry = services
             .registry
             .filtered(|tool| definition.allows(tool) && (may_delegate || !DELEGATING.contains(&tool)))
             // The result of the run is the main agent's to hand over.
-            .filtered(|tool| tool != StructuredOutput::NAME);
+            .filtered(|tool| tool != StructuredOutput::NAME)
+            .limiting_source(move |tool| definition_of_agent.allows(tool));
         services.policy = services.policy.of_agent(id.clone(), fence.clone());
         services.agent = Some(Agent { id: id.clone(), kind: definition.name.clone() });
         services.editors = None;

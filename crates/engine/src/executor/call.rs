@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::{Value, json};
+use tiller_mcp::unwrapped;
 use tiller_policy::{Context, Decision, Permit, Reason, Request, approve};
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
@@ -117,6 +118,7 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn new(services: &Services, call: ToolUse, invalid_input: Option<&str>) -> Self {
+        let call = unwrapped(call);
         let input = match invalid_input {
             Some(text) => Input::Invalid(text),
             None => Input::Json(&call.input),

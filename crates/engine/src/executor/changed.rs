@@ -50,6 +50,10 @@ impl PreparedCall for Changed {
         self.call.access(view)
     }
 
+    fn warning(&self) -> Option<String> {
+        self.call.warning()
+    }
+
     fn result_limit(&self) -> usize {
         self.call.result_limit()
     }

@@ -165,7 +165,11 @@ impl Permission<'_> {
         cancel: &CancellationToken,
     ) -> Result<Permitted, Verdict> {
         let (sender, answer) = oneshot::channel();
-        self.line.tell(News::Ask(Ask::Permission(self.question(&open)), sender));
+        let mut question = self.question(&open);
+        if let Some(warning) = prepared.warning() {
+            question.reason = format!("{}; {warning}", question.reason);
+        }
+        self.line.tell(News::Ask(Ask::Permission(question), sender));
         let answer = tokio::select! {
             () = cancel.cancelled() => return Err(Verdict::Cancelled),
             answer = answer => answer,

@@ -51,9 +51,7 @@ impl Task {
             Some(Command::AddAgents(given)) => self.add_agents(&given)?,
             Some(Command::LimitSkills(names)) => self.limit_skills(&names),
             Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),
-            Some(Command::Mcp { server, .. }) => {
-                self.journal.tell(Event::Rejected(format!("there is no MCP server named {server}")));
-            }
+            Some(Command::Mcp { server, order }) => self.order_server(&server, order),
             Some(Command::Compact { instructions }) => self.making_room.wanted = Some(instructions),
             Some(Command::UndoCompaction) => {
                 self.refuse_rewind("stop the running turn first, then undo the compaction");

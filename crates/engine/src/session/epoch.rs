@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tiller_model::name::wire_id;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Epoch, Repair};
 use tiller_protocol::ingredients::Ingredients;
 use tiller_steering::head;
-use tiller_steering::prompt::{Environment, PromptInputs, system_prompt};
+use tiller_steering::prompt::{Environment, PromptInputs, ServerLine, system_prompt};
+use tiller_steering::reminder::neutralise;
 use tiller_steering::source::{Shown, Sight};
 use tiller_steering::user_context::UserContext;
 use tiller_steering::user_context::instructions::{Places, find, fit};
@@ -35,11 +37,14 @@ impl Task {
             return Ok(());
         }
         self.epoch_checked = true;
+        self.await_servers().await?;
         let key = self.epoch_key();
         if self.epoch.as_ref().is_some_and(|epoch| epoch.key == key) {
+            self.note_servers_of_before();
             return Ok(());
         }
         let reason = if self.epoch.is_none() { "start" } else { "prompt or tools changed" };
+        self.note_servers();
         let (epoch, told) = self.build_epoch(reason, key).await;
         self.start_epoch(epoch, told).await
     }
@@ -102,7 +107,9 @@ impl Task {
         let cwd = self.fixed.env.cwd.clone();
         let snapshot = if self.fixed.user_context { git::snapshot(&cwd).await } else { None };
         self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
-        let definitions = self.services.registry.specs().into_iter().map(|spec| spec.definition).collect();
+        let registry = &self.services.registry;
+        let own = registry.specs().into_iter().map(|spec| spec.definition);
+        let definitions = own.chain(registry.offered().into_iter().map(disarmed)).collect();
         let policy = self.services.policy.now();
         let files = match self.fixed.user_context {
             true => find(Places {
@@ -130,12 +137,13 @@ impl Task {
         (epoch, told)
     }
 
-    fn prompt(&self, environment: Environment) -> Vec<String> {
+    fn prompt(&self, environment: Environment, servers: &[ServerLine]) -> Vec<String> {
         let names = self.tool_names();
         let tools: Vec<&str> = names.iter().map(String::as_str).collect();
         system_prompt(&PromptInputs {
             tools: &tools,
             interactive: self.services.interactive,
+            servers,
             environment,
             replace: self.fixed.prompt.replace.as_deref(),
             append: self.fixed.prompt.append.as_deref(),
@@ -146,7 +154,7 @@ impl Task {
 
     /// The `system` array for these.
     pub(super) fn system(&self, ingredients: &Ingredients) -> Box<RawValue> {
-        head::system(&self.prompt(self.environment_of(ingredients)))
+        head::system(&self.prompt(self.environment_of(ingredients), &ingredients.servers))
     }
 
     /// What the head depends on, apart from what changes by itself.
@@ -158,7 +166,7 @@ impl Task {
             ..self.environment_of(&self.ingredients())
         };
         let mut hasher = blake3::Hasher::new();
-        for part in self.prompt(stable) {
+        for part in self.prompt(stable, &self.stable_server_lines()) {
             hasher.update(part.as_bytes());
         }
         for spec in self.services.registry.specs() {
@@ -166,4 +174,12 @@ impl Task {
         }
         hasher.finalize().to_hex()[..16].to_owned()
     }
+}
+
+/// A definition from elsewhere, in which nothing passes for a reminder.
+fn disarmed(mut definition: Value) -> Value {
+    if let Some(text) = definition["description"].as_str() {
+        definition["description"] = neutralise(text).text.into_owned().into();
+    }
+    definition
 }

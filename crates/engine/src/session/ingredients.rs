@@ -51,6 +51,7 @@ impl Task {
             critical_reminder: steering.critical_reminder.clone(),
             vars: shaping(env),
             streaming_tools: self.fixed.streaming_tools,
+            servers: self.server_lines(),
         }
     }
 

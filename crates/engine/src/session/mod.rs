@@ -1,6 +1,7 @@
 //! A session: one task that owns the journal, takes commands and runs turns.
 
 mod after_sampling;
+mod bench;
 mod commands;
 mod compaction;
 mod epoch;
@@ -16,6 +17,7 @@ mod plan;
 mod replay;
 mod rewind;
 mod sample;
+mod servers;
 mod settle;
 mod steering;
 mod sub_agent;
@@ -55,9 +57,11 @@ use crate::confinement::SandboxChoice;
 use crate::hook::{Ending, StartSource};
 use crate::journal::Journal;
 use crate::mailbox::Inbox;
+use crate::mcp::McpChoice;
 use crate::plan::Plans;
 use crate::services::Services;
 use crate::store::{SessionPaths, StoreError};
+pub use bench::{WorkDone, Workbench};
 pub use compaction::CompactionChoice;
 use compaction::MakingRoom;
 use history::Audience;
@@ -139,6 +143,8 @@ pub struct Setup {
     pub steering: SteeringChoice,
     /// When the conversation is folded by itself.
     pub compaction: CompactionChoice,
+    /// MCP servers.
+    pub mcp: McpChoice,
 }
 
 /// Where a session comes from.
@@ -268,6 +274,8 @@ struct Fixed {
     plans: Plans,
     /// Where settings are written to.
     places: Places,
+    /// How long the first request waits for MCP servers.
+    servers_wait: Duration,
     /// Where it is noted what the user has used; a session that is not kept leaves no such trace.
     notes_dir: Option<PathBuf>,
 }
@@ -311,6 +319,8 @@ struct Task {
     asked_about: HashSet<String>,
     cache_watch: CacheWatch,
     making_room: MakingRoom,
+    /// What the model knows of MCP servers.
+    servers_told: servers::Told,
     asks: HashMap<AskId, oneshot::Sender<Answer>>,
     /// The last of the changes to files of the user that are made beside the session.
     writing: Option<JoinHandle<()>>,
@@ -402,6 +412,9 @@ impl Task {
         self.services.shells.end_all().await;
         if let Some(languages) = &self.services.languages {
             languages.end().await;
+        }
+        if let Some(servers) = &self.services.mcp {
+            servers.end().await;
         }
         self.services.tasks.close();
         if tokio::time::timeout(END_GRACE, self.services.tasks.wait()).await.is_err() {

@@ -39,6 +39,7 @@ use crate::executor::{Stop, synthetic};
 use crate::hook::{Ending, Hooks, Judge, Parts, StartSource};
 use crate::journal::{Journal, VERSION};
 use crate::mailbox::{Inbox, Mailbox, SESSION_VARIABLE};
+use crate::mcp::with_servers;
 use crate::plan::{Plans, Slug};
 use crate::policy::{Standpoint, context, resolved};
 use crate::services::Services;
@@ -157,6 +158,7 @@ impl Task {
             search_model: main_model,
             hooks,
             languages: None,
+            mcp: None,
             editors: None,
             asides: aside,
             tasks: TaskTracker::new(),
@@ -168,6 +170,11 @@ impl Task {
         services.shells.number_after(opening.history.past.last_command());
         announce_commands(&services);
         services.languages = setup.steering.languages.begin(&services);
+        let servers_wait = setup.mcp.wait;
+        services.mcp = setup.mcp.begin(&services, setup.config_dir.clone(), setup.offline);
+        if let Some(servers) = &services.mcp {
+            services.registry = with_servers(services.registry, servers);
+        }
         let mut steering = setup.steering;
         services.editors = steering.listen(&setup.config_dir, opening.id, &services);
         if let Some(editors) = &services.editors {
@@ -201,6 +208,7 @@ impl Task {
             inbox: Inbox::open(mailbox, opening.id),
             plans: opening.plans,
             places,
+            servers_wait,
             notes_dir,
         };
         let pipeline = Arc::new(fixed.steering.pipeline(&setup.env));
@@ -252,6 +260,7 @@ impl Task {
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             making_room,
+            servers_told: super::servers::Told::new(),
             asks: HashMap::new(),
             writing: None,
             turn: Turn::default(),

@@ -104,7 +104,11 @@ impl Task {
     pub(super) fn decide_by(&mut self, changed: Context) {
         let (before, after) = (self.services.policy.now().mode, changed.mode);
         let Role::Main { policy } = &self.role else { return };
+        let moved = changed.roots != self.services.policy.now().roots;
         policy.send_replace(Arc::new(changed));
+        if let Some(servers) = self.services.mcp.as_ref().filter(|_| moved) {
+            servers.roots_changed();
+        }
         if before != after {
             self.note_use_of(after);
         }

@@ -7,7 +7,9 @@ use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{AssistantBlock, Body, Cause, Level, Orphaned, Outcome, Repair, Response};
+use tiller_protocol::entry::{
+    AssistantBlock, Body, CallResult, Cause, Level, Orphaned, Outcome, Repair, Response,
+};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::ingredients::Asked;
 use tiller_protocol::usage::{StopReason, Usage};
@@ -56,6 +58,8 @@ pub(super) struct Attempt {
     /// Entries of this answer: its blocks and the results of its calls.
     pub(super) entries: Vec<EntryId>,
     pub(super) blocks: usize,
+    /// Results, where somebody else than the model wants them.
+    pub(super) kept: Option<Vec<CallResult>>,
     /// Calls that wait for the end of the answer, when calls are not run while it streams.
     waiting: Vec<Order>,
     finished: Option<(StopReason, Option<String>)>,
@@ -145,6 +149,7 @@ impl Task {
             partial: PartialText::default(),
             entries: Vec::new(),
             blocks: 0,
+            kept: None,
             waiting: Vec::new(),
             finished: None,
             asked: None,

@@ -47,6 +47,9 @@ impl Task {
                 self.tell_servers(&result.effects);
             }
             let entry = self.append(Body::Result(result.clone()))?;
+            if let Some(kept) = &mut attempt.kept {
+                kept.push(result.clone());
+            }
             self.keep_written_plan(&result)?;
             attempt.entries.push(entry.id);
             for attachment in attachments {

@@ -10,6 +10,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, Body, Delivery, Level, Origin};
 use tiller_protocol::env::{Env, is_yes};
 use tiller_protocol::id::{EntryId, SessionId};
+use tiller_protocol::mcp::McpState;
 use tiller_steering::pipeline::{Pipeline, Sampled};
 use tiller_steering::source::{Facts, Prompt, Providers, Queued, Spending, Style, Tokens, sources};
 use tiller_tools::View;
@@ -95,6 +96,7 @@ impl Task {
 
     /// Attaches what belongs to a prompt of the user, or to what else a turn begins with.
     pub(super) async fn attach_to_prompt(&mut self, text: String, origin: Origin) -> Result<(), StoreError> {
+        self.tell_of_servers()?;
         if matches!(self.role, Role::Sub) || origin == Origin::Harness {
             let sampled = self.sample_sources(None, Vec::new()).await?;
             return self.take_in(sampled, Contexts::new());
@@ -110,6 +112,7 @@ impl Task {
     /// Puts waiting steering input before the model, as far as hooks let it through, and what sources have to say; says
     /// how much input it was. What arrives meanwhile, or is meant for later, stays queued.
     pub(super) async fn deliver_steering(&mut self) -> Result<usize, StoreError> {
+        self.tell_of_servers()?;
         let (queue, contexts) = self.admit_waiting().await?;
         let sampled = self.sample_sources(None, queue).await?;
         let count = |kind: &str| sampled.attachments.iter().filter(|one| one.kind() == kind).count();
@@ -232,6 +235,7 @@ impl Task {
             mode: self.services.policy.now().mode,
             agent: self.services.agent.as_ref().map(|agent| agent.id.clone()),
             agents: self.services.agents.as_ref().map(|agents| agents.names()).unwrap_or_default(),
+            servers: self.ready_servers(),
             plan_flags: state.plan,
             plan: self.plan_fact(),
             delegate: self.delegate_fact(),
@@ -246,6 +250,11 @@ impl Task {
             spending: self.fixed.limits.max_budget_usd.map(|limit| Spending { spent, limit }),
             ..Facts::default()
         })
+    }
+
+    fn ready_servers(&self) -> Vec<String> {
+        let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
+        seen.into_iter().filter(|seen| seen.state == McpState::Ready).map(|seen| seen.name).collect()
     }
 
     fn tokens(&self) -> Option<Tokens> {

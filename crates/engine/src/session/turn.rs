@@ -137,7 +137,10 @@ impl Task {
     ) -> Result<End, StoreError> {
         let admission = match origin {
             Origin::Harness | Origin::Summary => Admission::Admitted(content, Vec::new()),
-            Origin::Typed | Origin::Queued => self.admit(id, content).await?,
+            Origin::Typed | Origin::Queued => {
+                let content = self.expand_prompt(content).await?;
+                self.admit(id, content).await?
+            }
         };
         let (content, context) = match admission {
             Admission::Admitted(content, context) => (content, context),

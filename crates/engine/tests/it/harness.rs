@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_config::{HookEvent, HookGroup, Layer, Origin, Sourced};
 use tiller_engine::{
-    CompactionChoice, Limits, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice,
+    CompactionChoice, Limits, McpChoice, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice,
 };
 use tiller_model::name::{Names, Provider};
 use tiller_model::{Catalog, Thinking, anthropic};
@@ -228,6 +228,7 @@ impl Lab {
             betas: Vec::new(),
             steering: SteeringChoice::default(),
             compaction: CompactionChoice::default(),
+            mcp: McpChoice::default(),
             env,
         }
     }

@@ -47,13 +47,16 @@ fn planning(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Gua
         return if only_plan { Guard::Allow } else { Guard::Deny };
     }
     let changes_nothing = request.read_only && analysis.is_none_or(Analysis::changes_nothing);
+    let is_foreign = request.tool.starts_with("mcp__");
     match (changes_nothing, analysis) {
+        // That it changes nothing is only what its server says.
+        (true, _) if is_foreign => Guard::None,
         (true, _) if cx.bypass_available => Guard::Allow,
         (true, _) => Guard::None,
         (false, Some(_)) if cx.holding.kernel.confines() => Guard::Allow,
         (false, Some(_)) => Guard::Deny,
         // What touches nothing outside the session, like keeping the todo list, is fine while planning.
-        (false, None) if request.access.is_empty() && !request.tool.starts_with("mcp__") => Guard::None,
+        (false, None) if request.access.is_empty() && !is_foreign => Guard::None,
         (false, None) => Guard::Ask,
     }
 }

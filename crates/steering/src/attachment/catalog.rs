@@ -79,6 +79,7 @@ pub const KINDS: &[Row] = &[
     row("directory", Some("at_mentioned_files"), &[All], Pair, May, "the prompt has `@path` of a directory; up to 1 000 entries"),
     row("compact_file_reference", Some("at_mentioned_files"), &[All, Compaction], Reminder, May, "a mentioned file is too large to be shown"),
     row("mcp_resource", Some("mcp_resources"), &[All], Reminder, May, "the prompt has `@server:uri`"),
+    row("mcp_tools", None, &[Main], Reminder, May, "an MCP server has become ready or unusable, or has other tools, since the conversation began"),
     row("agent_mention", Some("agent_mentions"), &[All], Reminder, May, "the prompt has `@agent-type` of an agent that there is"),
     row("edited_text_file", Some("changed_files"), &[All], Reminder, May, "a file that was read completely has other content now; once per change, up to 8 000 characters"),
     row("nested_memory", Some("nested_memory"), &[All], Reminder, May, "a file was read below a directory with an instruction file that was not told yet"),

@@ -4,6 +4,7 @@
 //! decides which texts apply.
 
 mod environment;
+mod servers;
 pub(crate) mod template;
 
 use tiller_config::AgentDefinition;
@@ -11,6 +12,7 @@ use tiller_config::AgentDefinition;
 use crate::reminder::neutralise;
 pub use environment::Environment;
 use template::Facts;
+pub use tiller_protocol::ingredients::ServerLine;
 
 const IDENTITY: &str = include_str!("identity.md");
 const NON_INTERACTIVE: &str = include_str!("non_interactive.md");
@@ -27,6 +29,8 @@ pub struct PromptInputs<'a> {
     pub tools: &'a [&'a str],
     /// Whether a user is there to answer.
     pub interactive: bool,
+    /// MCP servers, if there are any.
+    pub servers: &'a [ServerLine],
     /// Where the agent works.
     pub environment: Environment,
     /// A prompt that stands in place of Tiller's own, environment included; the empty text means no prompt at all.
@@ -67,7 +71,8 @@ fn agent_parts(agent: &AgentDefinition, inputs: &PromptInputs<'_>) -> Vec<String
         true => template::render(&agent.prompt, facts),
         false => agent.prompt.clone(),
     };
-    vec![persona, template::render(AGENT, facts), inputs.environment.render()]
+    let servers = servers::part(inputs.servers, facts).unwrap_or_default();
+    vec![persona, template::render(AGENT, facts), servers, inputs.environment.render()]
 }
 
 fn default_parts(inputs: &PromptInputs<'_>) -> Vec<String> {
@@ -82,6 +87,7 @@ fn default_parts(inputs: &PromptInputs<'_>) -> Vec<String> {
     ];
     let mut parts: Vec<String> =
         texts.into_iter().flatten().map(|text| template::render(text, facts)).collect();
+    parts.extend(servers::part(inputs.servers, facts));
     parts.push(inputs.environment.render());
     parts
 }

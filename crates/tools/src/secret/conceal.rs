@@ -44,6 +44,10 @@ impl PreparedCall for Concealing {
         self.0.access(view)
     }
 
+    fn warning(&self) -> Option<String> {
+        self.0.warning()
+    }
+
     fn result_limit(&self) -> usize {
         self.0.result_limit()
     }

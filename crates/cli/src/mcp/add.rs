@@ -1,0 +1,129 @@
+//! Adding and removing servers.
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value, json};
+use tiller_config::{McpScope, Places, add_mcp_server, remove_mcp_server};
+use tiller_protocol::env::Env;
+
+use super::Scope;
+use crate::exit::Exit;
+use crate::text::print;
+
+/// A server to add.
+#[derive(Debug, clap::Args)]
+pub(super) struct Add {
+    /// What it shall be called
+    name: String,
+
+    /// The address of a service, or a program; its arguments follow behind --
+    #[arg(value_name = "URL-OR-COMMAND")]
+    target: String,
+
+    /// Arguments of the program
+    #[arg(last = true)]
+    args: Vec<String>,
+
+    /// For whom
+    #[arg(short, long, value_enum, default_value_t = Scope::Local)]
+    scope: Scope,
+
+    /// stdio or http; without it, an address means http
+    #[arg(short, long, value_name = "KIND")]
+    transport: Option<String>,
+
+    /// A variable for the program, NAME=VALUE; can be given several times
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+
+    /// A header for the service, 'Name: value'; can be given several times
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
+}
+
+/// A server to add, as it would stand in a file.
+#[derive(Debug, clap::Args)]
+pub(super) struct AddJson {
+    /// What it shall be called
+    name: String,
+
+    /// For example '{"command": "npx", "args": ["-y", "some-server"]}'
+    json: String,
+
+    /// For whom
+    #[arg(short, long, value_enum, default_value_t = Scope::Local)]
+    scope: Scope,
+}
+
+/// A server to take out.
+#[derive(Debug, clap::Args)]
+pub(super) struct Remove {
+    /// Its name
+    name: String,
+
+    /// For whom it was added; without it, the nearest one
+    #[arg(short, long, value_enum)]
+    scope: Option<Scope>,
+}
+
+impl Add {
+    pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
+        let is_address = self.target.starts_with("http://") || self.target.starts_with("https://");
+        let kind = self.transport.as_deref().unwrap_or(if is_address { "http" } else { "stdio" });
+        let server = match kind {
+            "http" | "streamable-http" => {
+                if !self.args.is_empty() || !self.env.is_empty() {
+                    bail!("a service has no arguments and no variables; --header says what requests carry");
+                }
+                json!({"type": "http", "url": self.target, "headers": pairs(&self.header, ":")?})
+            }
+            "stdio" => {
+                if !self.header.is_empty() {
+                    bail!("a program gets no headers; --env sets variables");
+                }
+                json!({"type": "stdio", "command": self.target, "args": self.args, "env": pairs(&self.env, "=")?})
+            }
+            other => bail!("--transport: {other} is none of stdio, http"),
+        };
+        written(env, self.scope, &self.name, &server)
+    }
+}
+
+impl AddJson {
+    pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
+        let server: Value = serde_json::from_str(&self.json).context("the server is not JSON")?;
+        if !server.is_object() {
+            bail!("the server has to be an object");
+        }
+        written(env, self.scope, &self.name, &server)
+    }
+}
+
+impl Remove {
+    pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
+        let places = Places::of(env);
+        let everywhere = [McpScope::Local, McpScope::Project, McpScope::User];
+        let scopes = self.scope.map_or(everywhere.to_vec(), |scope| vec![scope.into()]);
+        for scope in scopes {
+            if let Some(file) = remove_mcp_server(&places, scope, &self.name)? {
+                print(&format!("{} was taken out of {}", self.name, file.display()))?;
+                return Ok(Exit::Success);
+            }
+        }
+        bail!("there is no server named {} here; `tiller mcp list` prints those that there are", self.name)
+    }
+}
+
+fn written(env: &Env, scope: Scope, name: &str, server: &Value) -> anyhow::Result<Exit> {
+    let file = add_mcp_server(&Places::of(env), scope.into(), name, server)?;
+    print(&format!("{name} stands in {} now", file.display()))?;
+    Ok(Exit::Success)
+}
+
+fn pairs(texts: &[String], separator: &str) -> anyhow::Result<Map<String, Value>> {
+    let pair = |text: &String| {
+        let (name, value) =
+            text.split_once(separator).with_context(|| format!("{text} has no {separator}"))?;
+        Ok((name.trim().to_owned(), json!(value.trim())))
+    };
+    texts.iter().map(pair).collect()
+}

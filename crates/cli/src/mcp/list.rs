@@ -1,0 +1,176 @@
+//! Which servers there are, and whether they work.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use tiller_config::{McpDefinition, McpReach, config_dir};
+use tiller_engine::McpChoice;
+use tiller_mcp::{Elicited, Principal, Sampled, SamplingRequest, Servers, Surroundings, TokenStore};
+use tiller_protocol::entry::Notice;
+use tiller_protocol::env::Env;
+use tiller_protocol::mcp::{ElicitationAsk, McpServer, McpState};
+
+use crate::complain;
+use crate::exit::Exit;
+use crate::text::{hanging, print};
+
+/// Prints the servers.
+#[derive(Debug, clap::Args)]
+pub(super) struct List {
+    /// Start each of them to see whether it works
+    #[arg(long)]
+    check: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one server.
+#[derive(Debug, clap::Args)]
+pub(super) struct Get {
+    /// Its name
+    name: String,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
+        let definitions = super::all(env)?.definitions;
+        let states = if self.check { states(&definitions, env)? } else { BTreeMap::new() };
+        if self.json {
+            let rows: Vec<_> = definitions
+                .iter()
+                .map(|one| {
+                    let state = states.get(&one.name).map(|server| &server.state);
+                    json!({"name": one.name, "scope": one.scope, "transport": one.reach.transport(),
+                        "address": one.shown, "origin": one.origin.to_string(), "state": state})
+                })
+                .collect();
+            print(&serde_json::to_string_pretty(&rows)?)?;
+            return Ok(Exit::Success);
+        }
+        if definitions.is_empty() {
+            print("There are no MCP servers here; `tiller mcp add` adds one.")?;
+        }
+        let width = definitions.iter().map(|one| one.name.len()).max().unwrap_or(0);
+        for one in &definitions {
+            let state = states.get(&one.name).map(|server| format!("\n{}", server.state.describe()));
+            let text = format!("{}\n{}{}", one.shown, one.origin, state.unwrap_or_default());
+            print(&hanging(&format!("{:width$}  {:12}  ", one.name, one.scope.to_string()), &text))?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+impl Get {
+    pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
+        let definition = find(&self.name, env)?;
+        let server = states(std::slice::from_ref(&definition), env)?.remove(&self.name);
+        let server = server.context("the server was not seen")?;
+        if self.json {
+            print(&serde_json::to_string_pretty(&server)?)?;
+        } else {
+            print(&to_text(&server, &definition))?;
+        }
+        Ok(if server.state == McpState::Ready { Exit::Success } else { Exit::Failure })
+    }
+}
+
+/// The server of this name.
+pub(super) fn find(name: &str, env: &Env) -> anyhow::Result<McpDefinition> {
+    let found = super::all(env)?.definitions.into_iter().find(|one| one.name == name);
+    found.with_context(|| {
+        format!("there is no server named {name} here; `tiller mcp list` prints those that there are")
+    })
+}
+
+fn to_text(server: &McpServer, definition: &McpDefinition) -> String {
+    let mut lines = vec![
+        format!("{}: {}", server.name, server.state.describe()),
+        format!("  scope    {} ({})", server.scope, definition.origin),
+        format!("  reached  {}", server.address),
+    ];
+    if let McpReach::Http { headers, .. } = &definition.reach
+        && !headers.is_empty()
+    {
+        let names: Vec<&str> = headers.keys().map(String::as_str).collect();
+        lines.push(format!("  headers  {}", names.join(", ")));
+    }
+    if let Some(identity) = &server.identity {
+        lines.push(format!("  is       {} {}", identity.name, identity.version));
+    }
+    let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    for tool in &server.tools {
+        let hint = if tool.read_only { " (read-only)" } else { "" };
+        lines.push(hanging(&format!("  tool     {}{hint}  ", tool.name), &first_line(&tool.description)));
+    }
+    for prompt in &server.prompts {
+        lines.push(hanging(&format!("  prompt   /{}  ", prompt.name), &first_line(&prompt.description)));
+    }
+    if !server.resources.is_empty() {
+        lines.push(format!("  {} resources", server.resources.len()));
+    }
+    lines.join("\n")
+}
+
+/// Starts servers, and says where they stand then.
+fn states(definitions: &[McpDefinition], env: &Env) -> anyhow::Result<BTreeMap<String, McpServer>> {
+    crate::runtime()?.block_on(async {
+        let choice = McpChoice::new(definitions.to_vec(), env);
+        let nobody = Arc::new(Nobody { cwd: env.cwd.clone(), seen: Mutex::default() });
+        let surroundings = Surroundings {
+            cwd: env.cwd.clone(),
+            vars: Arc::clone(&env.vars),
+            offline: env.flag("TILLER_OFFLINE"),
+            tokens: TokenStore::below(&config_dir(env)),
+            principal: Arc::clone(&nobody) as Arc<dyn Principal>,
+            patience: choice.patience,
+        };
+        let servers = Servers::start(choice.definitions, surroundings);
+        servers.settled(choice.patience.start).await;
+        let seen = nobody.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        servers.end().await;
+        Ok(seen)
+    })
+}
+
+/// Servers that are only looked at get nothing.
+struct Nobody {
+    cwd: PathBuf,
+    seen: Mutex<BTreeMap<String, McpServer>>,
+}
+
+impl Principal for Nobody {
+    fn roots(&self) -> Vec<PathBuf> {
+        vec![self.cwd.clone()]
+    }
+
+    fn elicit(&self, _: ElicitationAsk) -> BoxFuture<'static, Elicited> {
+        async { Elicited::Declined }.boxed()
+    }
+
+    fn sample(&self, _: SamplingRequest) -> BoxFuture<'static, Result<Sampled, String>> {
+        async { Err("nobody is there who could allow it".to_owned()) }.boxed()
+    }
+
+    fn sampling_model(&self) -> String {
+        String::new()
+    }
+
+    fn changed(&self, server: McpServer) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), server);
+    }
+
+    fn tell(&self, notice: Notice) {
+        complain(&notice.content);
+    }
+}

@@ -1,0 +1,205 @@
+//! MCP servers that misbehave, and what they may not do.
+
+use serde_json::json;
+use tiller_testkit::Reply;
+
+use crate::harness::{World, result_text};
+use crate::mcp::{configure, go, world_with};
+
+fn last_result(world: &World, call: &str) -> String {
+    result_text(world.server.messages().pop().unwrap().body(), call)
+}
+
+/// A server that works, beside one that does not: the former suffers nothing.
+fn beside(mode: &[&str]) -> (World, serde_json::Value) {
+    let world = World::new().var("MCP_TIMEOUT", "3000");
+    configure(&world, &[("bad", mode), ("good", &[])]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__good__echo", json!({"text": "fine"})).tool_with_id(
+            "b",
+            "SearchMcpTools",
+            json!({"query": ""}),
+        ),
+        Reply::text("done"),
+    ]);
+    let frames = go(&world, "go");
+    assert!(last_result(&world, "a").contains("echo: fine"));
+    world.server.assert_clean();
+    let init = frames.into_iter().find(|frame| frame["subtype"] == "init").unwrap();
+    (world, init)
+}
+
+#[test]
+fn a_server_that_hangs_floods_or_dies_at_start_harms_no_other() {
+    for (mode, why) in [
+        ("hang", "not ready within 3 s"),
+        ("mute", "not ready within 3 s"),
+        ("flood", "more than it may"),
+        ("die", "exit code 4: cannot find my configuration"),
+    ] {
+        let (world, init) = beside(&[mode]);
+        assert_eq!(init["mcp_servers"][0], json!({"name": "bad", "status": "failed"}), "{mode}");
+        let said = last_result(&world, "b");
+        assert!(said.contains(why) || (mode == "flood" && said.contains("not ready")), "{mode}: {said}");
+    }
+}
+
+#[test]
+fn malformed_frames_are_passed_over() {
+    let world = world_with(&["garbage"]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__echo", json!({"text": "through"})),
+        Reply::text("done"),
+    ]);
+    go(&world, "go");
+    assert!(last_result(&world, "a").contains("echo: through"));
+}
+
+#[test]
+fn five_megabytes_do_not_reach_the_model_but_a_file() {
+    let world = world_with(&[]);
+    world.server.replies([Reply::new().tool_with_id("a", "mcp__fake__big", json!({})), Reply::text("done")]);
+    go(&world, "go");
+    let told = last_result(&world, "a");
+    assert!(told.len() < 120_000 && told.contains("5000008 characters"), "{}", told.len());
+    let file = told.split("Everything is in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
+    assert_eq!(fs_err::read_to_string(file).unwrap().len(), 5_000_008);
+}
+
+#[test]
+fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
+    let world = world_with(&[]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__die", json!({})),
+        Reply::new().tool_with_id("b", "mcp__fake__echo", json!({"text": "again"})),
+        Reply::text("done"),
+    ]);
+    let mut live = world.talk(&["--permission-mode", "bypassPermissions"]);
+    live.say("go");
+    live.turn();
+    let messages = world.server.messages();
+    let died = result_text(messages[1].body(), "a");
+    assert!(died.contains("broke during mcp__fake__die"), "{died}");
+    let again = result_text(messages[2].body(), "b");
+    assert!(again.contains("echo: again") || again.contains("cannot be used"), "{again}");
+    assert_eq!(live.finish().code, 0);
+}
+
+#[test]
+fn a_call_that_never_ends_is_given_up() {
+    let world = world_with(&[]).var("MCP_TOOL_TIMEOUT", "1000");
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__never", json!({})),
+        Reply::new().tool_with_id("b", "mcp__fake__slow", json!({})),
+        Reply::text("done"),
+    ]);
+    go(&world, "go");
+    let messages = world.server.messages();
+    assert!(result_text(messages[1].body(), "a").contains("did not answer within"));
+    assert!(result_text(messages[2].body(), "b").contains("slowly done"));
+}
+
+#[test]
+fn servers_get_nothing_from_a_user_who_is_not_there() {
+    let world = world_with(&[]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__elicit", json!({})),
+        Reply::new().tool_with_id("b", "mcp__fake__sample", json!({})),
+        Reply::text("done"),
+    ]);
+    let frames = go(&world, "go");
+    let messages = world.server.messages();
+    assert!(result_text(messages[1].body(), "a").contains("decline"));
+    assert!(result_text(messages[2].body(), "b").contains("nobody is there"));
+    assert_eq!(messages.len(), 3, "the model was not asked on behalf of the server");
+    let told =
+        frames.iter().filter(|frame| frame.to_string().contains("nobody can be asked in this run")).count();
+    assert_eq!(told, 2, "{frames:#?}");
+}
+
+#[test]
+fn a_host_answers_for_the_user() {
+    let world = world_with(&[]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__elicit", json!({})),
+        Reply::new().tool_with_id("b", "mcp__fake__sample", json!({})),
+        Reply::text("Paris"),
+        Reply::text("done"),
+    ]);
+    let mut live = world.talk(&[
+        "--permission-prompt-tool",
+        "stdio",
+        "--allowedTools",
+        "mcp__fake__elicit,mcp__fake__sample",
+    ]);
+    live.say("go");
+    let asked = live.until(|frame| frame["request"]["subtype"] == "elicitation").pop().unwrap();
+    assert_eq!(asked["request"]["requested_schema"]["required"], json!(["name"]));
+    live.answer(&asked, &json!({"action": "accept", "content": {"name": "Ada"}}));
+    let question = live.question();
+    assert_eq!(question["request"]["tool_name"], "McpSampling");
+    assert!(question["request"]["input"].to_string().contains("capital of France"));
+    live.answer(&question, &json!({"behavior": "allow"}));
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    let messages = world.server.messages();
+    let elicited = result_text(messages[1].body(), "a");
+    assert!(
+        elicited.contains("accept") && elicited.contains("Ada") && elicited.contains("age"),
+        "{elicited}"
+    );
+    let sampled = result_text(messages.last().unwrap().body(), "b");
+    assert!(sampled.contains("Paris"), "{sampled}");
+}
+
+#[test]
+fn a_lying_hint_is_stopped_by_asking() {
+    for mode in ["plan", "default"] {
+        let world = world_with(&[]);
+        world.server.replies([
+            Reply::new().tool_with_id("a", "mcp__fake__lie", json!({})).tool_with_id(
+                "b",
+                "CallMcpTool",
+                json!({"tool": "mcp__fake__write", "arguments": {}}),
+            ),
+            Reply::text("done"),
+        ]);
+        world.run(&["-p", "go", "--permission-mode", mode, "--allow-dangerously-skip-permissions"]).ok();
+        assert!(!world.path("written-by-server").exists(), "{mode}");
+        for call in ["a", "b"] {
+            let said = last_result(&world, call);
+            assert!(said.contains("nobody can be asked"), "{mode}: {said}");
+        }
+    }
+}
+
+#[test]
+fn while_planning_a_rule_covers_only_what_is_marked_read_only() {
+    let world = world_with(&[]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__echo", json!({"text": "x"})).tool_with_id(
+            "b",
+            "mcp__fake__write",
+            json!({}),
+        ),
+        Reply::text("done"),
+    ]);
+    world.run(&["-p", "go", "--permission-mode", "plan", "--allowedTools", "mcp__fake"]).ok();
+    assert!(last_result(&world, "a").contains("echo: x"));
+    assert!(!world.path("written-by-server").exists());
+}
+
+#[test]
+fn what_may_destroy_something_says_so_in_the_question() {
+    let world = world_with(&[]);
+    world
+        .server
+        .replies([Reply::new().tool_with_id("a", "mcp__fake__destroy", json!({})), Reply::text("done")]);
+    let mut live = world.talk(&["--permission-prompt-tool", "stdio"]);
+    live.say("go");
+    let question = live.question();
+    assert!(question.to_string().contains("may destroy something"), "{question}");
+    live.answer(&question, &json!({"behavior": "deny", "message": "no"}));
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+}

@@ -1,0 +1,197 @@
+//! One server as it stands in a file.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tiller_protocol::env::Env;
+
+use super::expand::expand;
+use super::{McpDefinition, McpOAuth, McpReach, McpScope};
+use crate::origin::Origin;
+
+/// Shorter waits are taken for seconds in place of milliseconds, and not followed.
+const SHORTEST: u64 = 1_000;
+
+/// What a server may say of itself; other names are told and left out.
+const KNOWN: &[&str] = &[
+    "type",
+    "command",
+    "args",
+    "env",
+    "url",
+    "headers",
+    "timeout",
+    "alwaysLoad",
+    "oauth",
+    "description",
+    "disabled",
+];
+
+/// Understands a server; nothing comes back if it cannot be used.
+pub(super) fn definition(
+    name: &str,
+    value: &Value,
+    scope: McpScope,
+    origin: &Origin,
+    env: &Env,
+    problems: &mut Vec<String>,
+) -> Option<McpDefinition> {
+    let decoder = Decoder { env, unset: Vec::new(), problems: Vec::new() };
+    let (definition, said) = decoder.decode(name, value, scope, origin);
+    problems.extend(said);
+    definition
+}
+
+struct Decoder<'a> {
+    env: &'a Env,
+    unset: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Decoder<'_> {
+    fn decode(
+        mut self,
+        name: &str,
+        value: &Value,
+        scope: McpScope,
+        origin: &Origin,
+    ) -> (Option<McpDefinition>, Vec<String>) {
+        let definition = match value.as_object() {
+            _ if !is_name(name) => self.unusable("its name may have letters, digits, - and _ only"),
+            None => self.unusable("is not an object; it is left out"),
+            Some(fields) if fields.get("disabled") == Some(&Value::Bool(true)) => None,
+            Some(fields) => self.fields(name, fields, scope, origin),
+        };
+        for name in &self.unset {
+            let text = format!("the variable {name} is not set; ${{{name}}} stays as it is written");
+            self.problems.push(text);
+        }
+        (definition, self.problems)
+    }
+
+    fn fields(
+        &mut self,
+        name: &str,
+        fields: &Map<String, Value>,
+        scope: McpScope,
+        origin: &Origin,
+    ) -> Option<McpDefinition> {
+        for unknown in fields.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
+            self.problems.push(format!("{unknown} is not known here and is left out"));
+        }
+        let (reach, shown) = self.reach(fields)?;
+        let timeout = fields.get("timeout").and_then(Value::as_u64);
+        let timeout = timeout.filter(|&wait| wait >= SHORTEST).map(Duration::from_millis);
+        if fields.contains_key("timeout") && timeout.is_none() {
+            self.problems.push(format!("timeout has to be {SHORTEST} milliseconds or more; it is left out"));
+        }
+        Some(McpDefinition {
+            name: name.to_owned(),
+            scope,
+            reach,
+            timeout,
+            always_load: fields.get("alwaysLoad") == Some(&Value::Bool(true)),
+            shown,
+            origin: origin.clone(),
+        })
+    }
+
+    fn reach(&mut self, fields: &Map<String, Value>) -> Option<(McpReach, String)> {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str);
+        let by_fields = if fields.contains_key("url") { "http" } else { "stdio" };
+        match text("type").unwrap_or(by_fields) {
+            "stdio" => {
+                let Some(command) = text("command").filter(|command| !command.trim().is_empty()) else {
+                    return self.unusable("command is missing; say which program to start");
+                };
+                let args = self.list(fields.get("args"))?;
+                let shown = std::iter::once(command).chain(args.iter().map(String::as_str));
+                let shown = shown.collect::<Vec<_>>().join(" ");
+                let reach = McpReach::Stdio {
+                    command: self.expanded(command),
+                    args: args.iter().map(|arg| self.expanded(arg)).collect(),
+                    env: self.map("env", fields.get("env"))?,
+                };
+                Some((reach, shown))
+            }
+            "http" | "streamable-http" => {
+                let Some(url) = text("url").filter(|url| !url.trim().is_empty()) else {
+                    return self.unusable("url is missing; say where the service is");
+                };
+                let reach = McpReach::Http {
+                    url: self.expanded(url),
+                    headers: self.map("headers", fields.get("headers"))?,
+                    oauth: self.oauth(fields.get("oauth").unwrap_or(&Value::Null)),
+                };
+                Some((reach, without_query(url)))
+            }
+            other => self.unusable(&format!(
+                "the type {other} is not supported; use stdio or http (services that offer sse mostly offer http, too)"
+            )),
+        }
+    }
+
+    fn oauth(&mut self, value: &Value) -> McpOAuth {
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        let scopes = match &value["scopes"] {
+            Value::String(list) => list.split_whitespace().map(str::to_owned).collect(),
+            list => {
+                list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
+        };
+        McpOAuth {
+            client_id: text("clientId").map(|id| self.expanded(&id)),
+            client_secret: text("clientSecret").map(|secret| self.expanded(&secret)),
+            callback_port: value["callbackPort"].as_u64().and_then(|port| u16::try_from(port).ok()),
+            scopes,
+        }
+    }
+
+    fn list(&mut self, value: Option<&Value>) -> Option<Vec<String>> {
+        let Some(value) = value else { return Some(Vec::new()) };
+        let words =
+            value.as_array().and_then(|words| words.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+        match words {
+            Some(words) => Some(words.into_iter().map(str::to_owned).collect()),
+            None => self.unusable("args has to be a list of texts"),
+        }
+    }
+
+    fn map(&mut self, key: &str, value: Option<&Value>) -> Option<BTreeMap<String, String>> {
+        let Some(value) = value else { return Some(BTreeMap::new()) };
+        let Some(fields) = value.as_object() else {
+            return self.unusable(&format!("{key} has to be an object"));
+        };
+        let mut map = BTreeMap::new();
+        for (name, value) in fields {
+            let text = match value {
+                Value::String(text) => self.expanded(text),
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                _ => return self.unusable(&format!("{key}.{name} has to be a text")),
+            };
+            map.insert(name.clone(), text);
+        }
+        Some(map)
+    }
+
+    fn expanded(&mut self, text: &str) -> String {
+        expand(text, self.env, &mut self.unset)
+    }
+
+    fn unusable<T>(&mut self, why: &str) -> Option<T> {
+        self.problems.push(why.to_owned());
+        None
+    }
+}
+
+/// Whether a name can be part of the names of tools.
+pub(super) fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':');
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(fits)
+}
+
+/// Queries of addresses hold keys now and then.
+fn without_query(url: &str) -> String {
+    url.split_once('?').map_or(url, |(address, _)| address).to_owned()
+}

@@ -1,0 +1,149 @@
+//! Servers of the Model Context Protocol in files and on the command line.
+
+use serde_json::json;
+use tiller_config::{
+    McpReach, McpRequest, McpScope, McpServers, ProjectTrust, TrustQuestion, add_mcp_server,
+    remove_mcp_server,
+};
+
+use crate::world::World;
+
+fn load(world: &World, request: &McpRequest<'_>) -> McpServers {
+    McpServers::load(&world.places(), request, &world.env(), ProjectTrust::Full).unwrap()
+}
+
+fn names(servers: &McpServers) -> Vec<String> {
+    servers.definitions.iter().map(|one| format!("{} {}", one.scope, one.name)).collect()
+}
+
+fn server(command: &str) -> serde_json::Value {
+    json!({"command": command})
+}
+
+#[test]
+fn the_nearest_place_wins_and_the_command_line_adds() {
+    let world = World::new();
+    let places = world.places();
+    for (scope, name) in [
+        (McpScope::User, "everywhere"),
+        (McpScope::User, "twice"),
+        (McpScope::Project, "shared"),
+        (McpScope::Project, "twice"),
+        (McpScope::Local, "mine"),
+    ] {
+        add_mcp_server(&places, scope, name, &server("x")).unwrap();
+    }
+    let all = ["user everywhere", "local mine", "project shared", "project twice"];
+    assert_eq!(names(&load(&world, &McpRequest::default())), all);
+    let restricted =
+        McpServers::load(&places, &McpRequest::default(), &world.env(), ProjectTrust::Restricted).unwrap();
+    assert_eq!(names(&restricted), ["user everywhere", "local mine", "user twice"]);
+
+    let given = [r#"{"mcpServers": {"shared": {"url": "http://127.0.0.1:1/mcp"}}}"#.to_owned()];
+    let added = load(&world, &McpRequest { given: &given, ..McpRequest::default() });
+    assert_eq!(names(&added), ["user everywhere", "local mine", "command line shared", "project twice"]);
+    let strict = load(&world, &McpRequest { given: &given, strict: true, ..McpRequest::default() });
+    assert_eq!(names(&strict), ["command line shared"]);
+
+    let off = ["shared".to_owned()];
+    let without = load(&world, &McpRequest { disabled: &off, ..McpRequest::default() });
+    assert_eq!(names(&without), ["user everywhere", "local mine", "project twice"]);
+
+    assert!(remove_mcp_server(&places, McpScope::Local, "mine").unwrap().is_some());
+    assert!(remove_mcp_server(&places, McpScope::Local, "mine").unwrap().is_none());
+    assert_eq!(load(&world, &McpRequest::default()).definitions.len(), 3);
+}
+
+#[test]
+fn variables_are_filled_in_and_secrets_stay_out_of_sight() {
+    let world = World::new();
+    world.write(
+        "project/.mcp.json",
+        r#"{"mcpServers": {
+            "a": {"command": "${HOME_OF_IT:-/opt}/run", "args": ["$PLAIN", "${GONE}"], "env": {"K": "${HOME}x", "N": 3}},
+            "b": {"type": "streamable-http", "url": "${BASE:-https://example.org}/mcp?key=1", "timeout": 60000,
+                  "headers": {"Authorization": "Bearer ${GONE:-none}"}, "alwaysLoad": true},
+            "c": {"type": "sse", "url": "https://example.org"},
+            "d": {"args": []},
+            "e/f": {"command": "x"},
+            "g": 3,
+            "h": {"command": "x", "wild": true, "timeout": 5},
+            "i": {"command": "x", "disabled": true}
+        }}"#,
+    );
+    let servers = load(&world, &McpRequest::default());
+    let found: Vec<&str> = servers.definitions.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(found, ["a", "b", "h"]);
+    let McpReach::Stdio { command, args, env } = &servers.definitions[0].reach else { panic!() };
+    assert_eq!((command.as_str(), args), ("/opt/run", &vec!["$PLAIN".to_owned(), "${GONE}".to_owned()]));
+    assert_eq!(env["N"], "3");
+    let b = &servers.definitions[1];
+    let McpReach::Http { url, headers, .. } = &b.reach else { panic!() };
+    assert_eq!(
+        (url.as_str(), headers["Authorization"].as_str()),
+        ("https://example.org/mcp?key=1", "Bearer none")
+    );
+    assert_eq!((b.shown.as_str(), b.always_load), ("${BASE:-https://example.org}/mcp", true));
+    assert_eq!(b.timeout.map(|wait| wait.as_secs()), Some(60));
+    let problems: Vec<String> = servers.problems.iter().map(ToString::to_string).collect();
+    for (name, said) in [
+        ("a", "GONE is not set"),
+        ("c", "sse is not supported"),
+        ("d", "command is missing"),
+        ("e/f", "letters, digits"),
+        ("g", "not an object"),
+        ("h", "wild is not known"),
+        ("h", "timeout has to be 1000"),
+    ] {
+        let told = problems
+            .iter()
+            .any(|problem| problem.contains(&format!("mcpServers.{name}: ")) && problem.contains(said));
+        assert!(told, "{name}: {said} in {problems:#?}");
+    }
+}
+
+#[test]
+fn a_broken_file_is_told_and_the_others_count() {
+    let world = World::new();
+    world.write("project/.mcp.json", "{\n  \"mcpServers\": }");
+    add_mcp_server(&world.places(), McpScope::User, "fine", &server("x")).unwrap();
+    let servers = load(&world, &McpRequest::default());
+    assert_eq!(names(&servers), ["user fine"]);
+    assert!(servers.problems[0].to_string().contains("line 2"), "{:?}", servers.problems);
+    let missing = ["gone.json".to_owned()];
+    let refused = McpServers::load(
+        &world.places(),
+        &McpRequest { given: &missing, ..McpRequest::default() },
+        &world.env(),
+        ProjectTrust::Full,
+    );
+    assert!(refused.unwrap_err().to_string().contains("gone.json does not exist"));
+}
+
+#[test]
+fn servers_of_another_agent_count_below_our_own() {
+    let world = World::new();
+    let project = world.places().project;
+    let foreign = json!({"mcpServers": {"theirs": server("a"), "both": server("a")},
+        "projects": {project.to_string_lossy(): {"mcpServers": {"here": server("a")}}}});
+    let file = world.places().foreign_dir.with_file_name(".claude.json");
+    fs_err::create_dir_all(file.parent().unwrap()).unwrap();
+    fs_err::write(file, foreign.to_string()).unwrap();
+    add_mcp_server(&world.places(), McpScope::User, "both", &server("b")).unwrap();
+    let servers = load(&world, &McpRequest::default());
+    assert_eq!(names(&servers), ["user both", "local here", "user theirs"]);
+    assert_eq!(servers.definitions[0].shown, "b");
+}
+
+#[test]
+fn servers_of_a_project_need_trust() {
+    let world = World::new();
+    world.write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "${X}"}}}"#);
+    let ask = || TrustQuestion::of(&world.places(), &Default::default(), &world.env()).unwrap();
+    let question = ask().unwrap();
+    assert_eq!(question.concerns[0].row.key, "mcpServers.a");
+    question.confirm(&world.places().config_dir).unwrap();
+    assert!(ask().is_none());
+    world.write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "other"}}}"#);
+    assert!(ask().is_some(), "another command is another question");
+}

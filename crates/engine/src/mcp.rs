@@ -1,0 +1,223 @@
+//! MCP servers for a session: how they are started, and what they may ask of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use tiller_config::McpDefinition;
+use tiller_mcp::{
+    CallMcpTool, Elicited, ListMcpResources, Patience, Principal, ReadMcpResource, Sampled, SamplingRequest,
+    SearchMcpTools, Servers, Surroundings, TokenStore,
+};
+use tiller_model::{Model, Request, Thinking};
+use tiller_protocol::ask::{Answer, Ask, Then};
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::{Level, Notice};
+use tiller_protocol::env::Env;
+use tiller_protocol::form;
+use tiller_protocol::mcp::{ElicitationAsk, McpServer, Wanted};
+use tiller_protocol::usage::StopReason;
+use tiller_tools::{Registry, ToolSource};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::budget::Budget;
+use crate::host::ask_beside;
+use crate::policy::Standpoint;
+use crate::services::Services;
+use crate::session::Aside;
+
+/// How long the first request waits for servers.
+const WAIT: Duration = Duration::from_millis(3_000);
+
+/// Which servers a session has.
+#[derive(Clone, Debug)]
+pub struct McpChoice {
+    /// Those that are configured.
+    pub definitions: Vec<McpDefinition>,
+    /// How long the first request waits for them.
+    pub wait: Duration,
+    /// How long they may take for other things.
+    pub patience: Patience,
+}
+
+impl Default for McpChoice {
+    fn default() -> Self {
+        Self { definitions: Vec::new(), wait: WAIT, patience: Patience::default() }
+    }
+}
+
+impl McpChoice {
+    /// These servers, as patient as the environment says.
+    #[must_use]
+    pub fn new(definitions: Vec<McpDefinition>, env: &Env) -> Self {
+        let millis = |name: &str| env.var(name).and_then(|text| text.parse().ok()).map(Duration::from_millis);
+        let mut choice = Self { definitions, ..Self::default() };
+        choice.wait = millis("TILLER_MCP_WAIT_MS").unwrap_or(choice.wait);
+        choice.patience.start = millis("MCP_TIMEOUT").unwrap_or(choice.patience.start);
+        choice.patience.call = millis("MCP_TOOL_TIMEOUT").unwrap_or(choice.patience.call);
+        choice
+    }
+
+    /// Starts the servers, if there are any.
+    pub(crate) fn begin(
+        self,
+        services: &Services,
+        config_dir: PathBuf,
+        offline: bool,
+    ) -> Option<Arc<Servers>> {
+        if self.definitions.is_empty() {
+            return None;
+        }
+        let principal = Client {
+            asides: services.asides.clone(),
+            events: services.events.clone(),
+            policy: services.policy.clone(),
+            budget: Arc::clone(&services.budget),
+            model: Arc::clone(&services.model),
+            small_model: services.small_model.clone(),
+            interactive: services.interactive,
+        };
+        let surroundings = Surroundings {
+            cwd: services.env.cwd.clone(),
+            vars: Arc::clone(&services.env.vars),
+            offline,
+            tokens: TokenStore::below(&config_dir),
+            principal: Arc::new(principal),
+            patience: self.patience,
+        };
+        Some(Arc::new(Servers::start(self.definitions, surroundings)))
+    }
+}
+
+/// Adds the tools of servers, and those that find and call them.
+pub(crate) fn with_servers(registry: Registry, servers: &Arc<Servers>) -> Registry {
+    registry
+        .with(SearchMcpTools(Arc::clone(servers)))
+        .with(CallMcpTool)
+        .with(ListMcpResources(Arc::clone(servers)))
+        .with(ReadMcpResource(Arc::clone(servers)))
+        .with_source(Arc::clone(servers) as Arc<dyn ToolSource>)
+}
+
+/// The session as servers see it.
+struct Client {
+    asides: mpsc::UnboundedSender<Aside>,
+    events: mpsc::UnboundedSender<Event>,
+    policy: Standpoint,
+    budget: Arc<Budget>,
+    model: Arc<dyn Model>,
+    small_model: String,
+    interactive: bool,
+}
+
+impl Client {
+    /// Puts a question to the user; nothing if nobody answers.
+    fn put(&self, ask: Ask) -> oneshot::Receiver<Answer> {
+        let (sender, answer) = oneshot::channel();
+        // The session may be over; then nobody answers, which is what the server finds out.
+        let _ = self.asides.send(Aside::Ask(ask, sender));
+        answer
+    }
+
+    fn nobody_is_there(&self, server: &str, what: &str) {
+        let content =
+            format!("The MCP server {server} {what}; nobody can be asked in this run, so it was declined.");
+        self.tell(Notice { subtype: "mcp".to_owned(), level: Level::Warning, content });
+    }
+}
+
+impl Principal for Client {
+    fn roots(&self) -> Vec<PathBuf> {
+        self.policy.now().roots.clone()
+    }
+
+    fn elicit(&self, ask: ElicitationAsk) -> BoxFuture<'static, Elicited> {
+        if !self.interactive {
+            self.nobody_is_there(&ask.server, "has a question for the user");
+            return async { Elicited::Declined }.boxed();
+        }
+        let fields = match &ask.wanted {
+            Wanted::Form { fields, .. } => fields.clone(),
+            Wanted::Visit { .. } => Vec::new(),
+        };
+        let answer = self.put(Ask::Elicitation(ask));
+        async move {
+            match answer.await {
+                Ok(Answer::Elicitation { content }) => {
+                    let given =
+                        content.as_ref().and_then(|content| content.as_object().cloned()).unwrap_or_default();
+                    match form::check(&fields, &given) {
+                        Err(problem) if !fields.is_empty() => {
+                            tracing::warn!("an answer for a server does not fit: {problem}");
+                            Elicited::Cancelled
+                        }
+                        _ => Elicited::Given(content),
+                    }
+                }
+                Ok(Answer::Refuse { then: Then::GoOn, .. }) => Elicited::Declined,
+                _ => Elicited::Cancelled,
+            }
+        }
+        .boxed()
+    }
+
+    fn sampling_model(&self) -> String {
+        self.small_model.clone()
+    }
+
+    fn sample(&self, request: SamplingRequest) -> BoxFuture<'static, Result<Sampled, String>> {
+        if !self.interactive {
+            self.nobody_is_there(&request.ask.server, "wants to ask the model something");
+            let why = "nobody is there who could allow it".to_owned();
+            return async { Err(why) }.boxed();
+        }
+        let (model, budget, asides) =
+            (Arc::clone(&self.model), Arc::clone(&self.budget), self.asides.clone());
+        let answer = self.put(Ask::Sampling(request.ask.clone()));
+        async move {
+            if !matches!(answer.await, Ok(Answer::Allow { .. })) {
+                return Err("the user does not allow it".to_owned());
+            }
+            let request = wire(request);
+            let size = request.messages.iter().map(Bytes::len).sum::<usize>() as u64;
+            let _reserved = budget
+                .reserve(&model.info(&request.model), size / 3)
+                .await
+                .map_err(|reached| reached.explain())?;
+            let (answer, spent) =
+                ask_beside(model.as_ref(), request).await.map_err(|error| error.to_string())?;
+            // The session may be over; then nobody counts any more.
+            let _ = asides.send(Aside::Spent(spent));
+            let cut_off = answer.stop_reason == StopReason::MaxTokens;
+            Ok(Sampled { text: answer.text(), model: answer.model, cut_off })
+        }
+        .boxed()
+    }
+
+    fn changed(&self, server: McpServer) {
+        // A front end that went away no longer needs to be told.
+        let _ = self.events.send(Event::Mcp(Box::new(server)));
+    }
+
+    fn tell(&self, notice: Notice) {
+        let _ = self.asides.send(Aside::Notice(notice));
+    }
+}
+
+/// A server's question in the form of a request.
+fn wire(request: SamplingRequest) -> Request {
+    let SamplingRequest { ask, messages } = request;
+    let system = ask.system.map(|text| json!([{"type": "text", "text": text}]).to_string());
+    Request {
+        model: ask.model,
+        system: system.map(Bytes::from).unwrap_or_default(),
+        messages: messages.into_iter().map(|message| Bytes::from(message.to_string())).collect(),
+        max_tokens: Some(ask.max_tokens),
+        thinking: Thinking::Off,
+        ..Request::default()
+    }
+}

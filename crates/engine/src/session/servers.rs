@@ -1,0 +1,211 @@
+//! MCP servers in the course of a session: what the model is told of them, and when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+
+use serde_json::Value;
+use tiller_mcp::{SEARCH_TOOL, Seen};
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::Level;
+use tiller_protocol::mcp::{McpOrder, McpState, PREFIX};
+use tiller_steering::attachment::{McpTools, ServerNews, attach};
+use tiller_steering::prompt::ServerLine;
+
+use super::{Role, Task};
+use crate::store::StoreError;
+
+/// What the model knows of servers: by name, which tools each has. One that is not ready has none.
+pub(super) type Told = BTreeMap<String, Option<BTreeSet<String>>>;
+
+/// What a server is to the model.
+fn known(seen: &Seen) -> Option<BTreeSet<String>> {
+    let tools = seen.offer.tools.iter().map(|tool| tool.name.clone());
+    (seen.state == McpState::Ready).then(|| tools.collect())
+}
+
+impl Task {
+    /// Gives servers a moment before the first request, while commands are still heard.
+    pub(super) async fn await_servers(&mut self) -> Result<(), StoreError> {
+        let Some(servers) = self.services.mcp.clone().filter(|_| matches!(self.role, Role::Main { .. }))
+        else {
+            return Ok(());
+        };
+        let token = self.turn.token.clone();
+        let mut waiting = pin!(servers.settled(self.fixed.servers_wait));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut waiting => return Ok(()),
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                () = token.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    /// Servers as the system prompt names them.
+    pub(super) fn server_lines(&self) -> Vec<ServerLine> {
+        let Some(servers) = &self.services.mcp else { return Vec::new() };
+        let line = |seen: Seen| {
+            let tools = seen.offer.tools.len();
+            let note = match seen.state {
+                McpState::Ready if tools == 1 => "1 tool".to_owned(),
+                McpState::Ready => format!("{tools} tools"),
+                McpState::Configured | McpState::Starting => "still starting".to_owned(),
+                McpState::NeedsSignIn | McpState::SigningIn { .. } => {
+                    "the user has to sign in first".to_owned()
+                }
+                McpState::Failed { .. } | McpState::Stopped => "cannot be used".to_owned(),
+            };
+            ServerLine { name: seen.name, note, instructions: seen.offer.instructions.clone() }
+        };
+        servers.seen().into_iter().map(line).collect()
+    }
+
+    /// The same, as far as it does not change by itself.
+    pub(super) fn stable_server_lines(&self) -> Vec<ServerLine> {
+        let name = |line: ServerLine| ServerLine { name: line.name, ..ServerLine::default() };
+        self.server_lines().into_iter().map(name).collect()
+    }
+
+    /// Notes what a new epoch tells of servers.
+    pub(super) fn note_servers(&mut self) {
+        let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
+        self.servers_told = seen.iter().map(|seen| (seen.name.clone(), known(seen))).collect();
+    }
+
+    /// Notes what the epoch of an earlier run has told: tools with definitions of their own.
+    pub(super) fn note_servers_of_before(&mut self) {
+        let Some(epoch) = &self.epoch else { return };
+        let tools: Vec<Value> = serde_json::from_str(epoch.tools.get()).unwrap_or_default();
+        let names: BTreeSet<String> = tools
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .filter(|name| name.starts_with(PREFIX))
+            .map(str::to_owned)
+            .collect();
+        let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
+        let mut told = Told::new();
+        for one in seen {
+            let own = known(&one).unwrap_or_default();
+            let before: BTreeSet<String> = own.intersection(&names).cloned().collect();
+            told.insert(one.name, (!before.is_empty()).then_some(before));
+        }
+        self.servers_told = told;
+    }
+
+    /// Tells the model what has changed about servers: `tools` stays what it is, so this stands at the end.
+    pub(super) fn tell_of_servers(&mut self) -> Result<(), StoreError> {
+        let is_main = matches!(self.role, Role::Main { .. });
+        let Some(servers) = self.services.mcp.clone().filter(|_| is_main && self.epoch.is_some()) else {
+            return Ok(());
+        };
+        // Without the tool that finds others, none of this would be of use.
+        if !self.services.registry.names().contains(&SEARCH_TOOL) {
+            return Ok(());
+        }
+        let news: Vec<ServerNews> =
+            servers.seen().iter().filter_map(|seen| news(seen, self.servers_told.get(&seen.name))).collect();
+        if news.is_empty() {
+            return Ok(());
+        }
+        self.note_servers();
+        let attachment = attach(&McpTools { servers: news }, "mcp_servers", "MCP servers have changed");
+        self.attach(vec![attachment])
+    }
+
+    /// Does what the user wants with a server.
+    pub(super) fn order_server(&mut self, server: &str, order: McpOrder) {
+        let done = self.services.mcp.as_ref().is_some_and(|servers| servers.order(server, order));
+        if !done {
+            self.journal.tell(Event::Rejected(format!("there is no MCP server named {server}")));
+        }
+    }
+
+    /// A message that calls up a prompt of a server becomes what that says. One that cannot be had stays as it is, and
+    /// the user is told why.
+    pub(super) async fn expand_prompt(
+        &mut self,
+        content: Vec<RawBlock>,
+    ) -> Result<Vec<RawBlock>, StoreError> {
+        let (Some(servers), [only]) = (self.services.mcp.clone(), content.as_slice()) else {
+            return Ok(content);
+        };
+        let Some(text) = only.as_text().filter(|text| text.starts_with(&format!("/{PREFIX}"))) else {
+            return Ok(content);
+        };
+        let mut words = split_words(text.trim_start_matches('/'));
+        let name = words.remove(0);
+        let token = self.turn.token.clone();
+        let mut asked = pin!(servers.prompt(&name, &words, &token));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut asked => break answer,
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+            }
+        };
+        match answer {
+            Ok(blocks) if !blocks.is_empty() => Ok(blocks),
+            Ok(_) => {
+                self.notice("mcp", Level::Warning, format!("the prompt {name} says nothing"))?;
+                Ok(content)
+            }
+            Err(problem) => {
+                self.notice("mcp", Level::Warning, problem)?;
+                Ok(content)
+            }
+        }
+    }
+}
+
+/// What is new about a server, if anything is.
+fn news(seen: &Seen, told: Option<&Option<BTreeSet<String>>>) -> Option<ServerNews> {
+    let now = known(seen);
+    let before = told.cloned().flatten();
+    if now == before {
+        return None;
+    }
+    let is_new = before.is_none();
+    let (now, before) = (now.unwrap_or_default(), before.unwrap_or_default());
+    Some(ServerNews {
+        name: seen.name.clone(),
+        state: seen.state.describe(),
+        added: now.difference(&before).cloned().collect(),
+        removed: before.difference(&now).cloned().collect(),
+        instructions: seen.offer.instructions.clone().filter(|_| is_new),
+    })
+}
+
+/// Words, of which those in quotation marks stay together.
+fn split_words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
+    for letter in text.chars() {
+        match letter {
+            '"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            letter if letter.is_whitespace() && !quoted => words.extend(word.take()),
+            letter => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    if words.is_empty() { vec![String::new()] } else { words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_quotation_marks_stay_together() {
+        assert_eq!(
+            split_words(r#"mcp__a__b one "two three" "" four"#),
+            ["mcp__a__b", "one", "two three", "", "four"]
+        );
+        assert_eq!(split_words(""), [""]);
+    }
+}

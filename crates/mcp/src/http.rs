@@ -1,0 +1,81 @@
+//! A server that is a service: how it is reached over HTTP.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use reqwest::Client;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tiller_protocol::host::is_loopback;
+use url::Url;
+
+/// How long making a connection may take.
+const CONNECT: Duration = Duration::from_secs(15);
+/// Bytes that one event of a service may have.
+const LARGEST_EVENT: usize = 16 * 1024 * 1024;
+
+/// Checks an address.
+///
+/// # Errors
+/// Why it cannot be used.
+pub(crate) fn address(url: &str, offline: bool) -> Result<Url, String> {
+    let url = Url::parse(url).map_err(|error| format!("its address is not understood: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("its address begins with {}:, not with http: or https:", url.scheme()));
+    }
+    let host = url.host_str().unwrap_or_default();
+    if offline && !is_loopback(host) {
+        return Err(format!("{host} is not contacted: only this machine may be (offline)"));
+    }
+    Ok(url)
+}
+
+/// Chooses how connections are encrypted, unless that is settled.
+pub(crate) fn prepare() {
+    _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// What sends requests. Redirects are not followed: headers with credentials would go along.
+///
+/// # Errors
+/// When there is no way to make encrypted connections.
+pub(crate) fn client() -> Result<Client, String> {
+    prepare();
+    let client = Client::builder().connect_timeout(CONNECT).redirect(reqwest::redirect::Policy::none());
+    client.build().map_err(|error| error.to_string())
+}
+
+/// How requests look.
+///
+/// # Errors
+/// When a header cannot be sent.
+pub(crate) fn config(
+    url: &Url,
+    headers: &BTreeMap<String, String>,
+) -> Result<StreamableHttpClientTransportConfig, String> {
+    let mut custom = HashMap::new();
+    for (name, value) in headers {
+        let wrong = || format!("the header {name} cannot be sent");
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        custom.insert(header, value);
+    }
+    Ok(StreamableHttpClientTransportConfig::with_uri(url.as_str())
+        .custom_headers(custom)
+        .max_sse_event_size(LARGEST_EVENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // NET-02
+    #[test]
+    fn offline_reaches_this_machine_only() {
+        assert!(address("http://127.0.0.1:1/mcp", true).is_ok());
+        assert!(address("https://example.org/mcp", true).unwrap_err().contains("offline"));
+        assert!(address("https://example.org/mcp", false).is_ok());
+        assert!(address("file:///etc/passwd", false).is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! What a server offers, bounded and in our words.
+
+use std::collections::BTreeSet;
+
+use rmcp::model::{Prompt, Resource, ServerPeerInfo, Tool};
+use serde_json::{Value, json};
+use tiller_protocol::mcp::{McpArgument, McpIdentity, McpPrompt, McpResource, McpTool};
+
+use crate::name::{full, plain};
+use crate::schema::acceptable;
+
+/// Tools, prompts and resources of one server that are kept.
+pub(crate) const MANY: usize = 2_000;
+/// Characters of a description that the model is told.
+const DESCRIPTION: usize = 2_048;
+/// Characters of a server's instructions that are kept.
+const INSTRUCTIONS: usize = 4_000;
+/// Characters of names and one-line texts for people.
+const LINE: usize = 300;
+
+/// What a server offers.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// What it calls itself.
+    pub identity: Option<McpIdentity>,
+    /// How it wants to be used.
+    pub instructions: Option<String>,
+    /// Its tools, by name.
+    pub tools: Vec<ToolOffer>,
+    /// Its prompts with the names the server knows them by.
+    pub prompts: Vec<(String, McpPrompt)>,
+    /// What can be read.
+    pub resources: Vec<McpResource>,
+    /// What was left out, for people.
+    pub left_out: Vec<String>,
+}
+
+/// A tool of a server.
+#[derive(Clone, Debug)]
+pub struct ToolOffer {
+    /// The name that the model knows.
+    pub name: String,
+    /// The name that the server knows.
+    pub original: String,
+    /// What the server says about it.
+    pub description: String,
+    /// What it needs.
+    pub schema: Value,
+    /// The server says that it changes nothing, and nothing to the contrary.
+    pub read_only: bool,
+    /// The server says that it may destroy something.
+    pub destructive: bool,
+}
+
+impl ToolOffer {
+    /// The definition for the `tools` parameter.
+    #[must_use]
+    pub fn definition(&self) -> Value {
+        json!({"name": self.name, "description": self.description, "input_schema": self.schema})
+    }
+
+    /// The tool for people.
+    #[must_use]
+    pub fn shown(&self) -> McpTool {
+        McpTool {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            read_only: self.read_only,
+            destructive: self.destructive,
+        }
+    }
+}
+
+/// Text of a stranger, cut to a number of characters.
+fn cut(text: &str, at_most: usize) -> String {
+    match text.char_indices().nth(at_most) {
+        Some((end, _)) => format!("{} [...]", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// One line of a stranger.
+fn line(text: &str) -> String {
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE)
+}
+
+impl Offer {
+    pub(crate) fn introduced(info: Option<&ServerPeerInfo>) -> Self {
+        let Some(info) = info else { return Self::default() };
+        let identity = info.server_info.as_ref();
+        Self {
+            identity: identity.map(|one| McpIdentity { name: line(&one.name), version: line(&one.version) }),
+            instructions: info
+                .instructions
+                .as_deref()
+                .map(|text| cut(text.trim(), INSTRUCTIONS))
+                .filter(|text| !text.is_empty()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn with_tools(mut self, server: &str, tools: Vec<Tool>) -> Self {
+        let mut taken = BTreeSet::new();
+        self.bounded(&tools, "tools");
+        self.tools = tools.into_iter().take(MANY).map(|tool| offered(server, tool, &mut taken)).collect();
+        self.tools.sort_by(|one, other| one.name.cmp(&other.name));
+        self
+    }
+
+    pub(crate) fn with_prompts(mut self, server: &str, prompts: Vec<Prompt>) -> Self {
+        let mut taken = BTreeSet::new();
+        self.bounded(&prompts, "prompts");
+        self.prompts = prompts
+            .into_iter()
+            .take(MANY)
+            .map(|prompt| {
+                let arguments =
+                    prompt.arguments.unwrap_or_default().into_iter().map(|argument| McpArgument {
+                        description: line(argument.description.as_deref().unwrap_or_default()),
+                        required: argument.required.unwrap_or(false),
+                        name: argument.name,
+                    });
+                let known = McpPrompt {
+                    name: full(server, &prompt.name, &mut taken),
+                    description: line(prompt.description.as_deref().unwrap_or_default()),
+                    arguments: arguments.collect(),
+                };
+                (prompt.name, known)
+            })
+            .collect();
+        self
+    }
+
+    pub(crate) fn with_resources(mut self, resources: Vec<Resource>) -> Self {
+        self.bounded(&resources, "resources");
+        self.resources = resources
+            .into_iter()
+            .take(MANY)
+            .map(|resource| McpResource {
+                name: line(resource.title.as_deref().unwrap_or(&resource.name)),
+                description: line(resource.description.as_deref().unwrap_or_default()),
+                uri: cut(&resource.uri, 2_000),
+                mime_type: resource.mime_type.as_deref().map(line),
+            })
+            .collect();
+        self
+    }
+
+    fn bounded<T>(&mut self, list: &[T], what: &str) {
+        if list.len() > MANY {
+            self.left_out.push(format!("it has {} {what}; only the first {MANY} count", list.len()));
+        }
+    }
+}
+
+fn offered(server: &str, tool: Tool, taken: &mut BTreeSet<String>) -> ToolOffer {
+    let (schema, words) = acceptable(&tool.input_schema);
+    let description = tool.description.as_deref().unwrap_or_default();
+    let description = match words {
+        Some(words) => format!("{}\n{words}", cut(description, DESCRIPTION)),
+        None => cut(description, DESCRIPTION),
+    };
+    let hint =
+        |get: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| tool.annotations.as_ref().and_then(get);
+    let destructive = hint(|hints| hints.destructive_hint) == Some(true);
+    let read_only = hint(|hints| hints.read_only_hint) == Some(true);
+    ToolOffer {
+        name: full(server, &tool.name, taken),
+        original: tool.name.into_owned(),
+        description: if description.is_empty() {
+            format!("A tool of {}", plain(server))
+        } else {
+            description
+        },
+        schema,
+        // Whoever claims both cannot be believed.
+        read_only: read_only && !destructive,
+        destructive,
+    }
+}

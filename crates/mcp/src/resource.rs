@@ -1,0 +1,143 @@
+//! Resources of servers, for the model.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tiller_policy::Access;
+use tiller_protocol::mcp::McpState;
+use tiller_tools::{Description, Done, Tool, ToolCx, ToolError, View, resolve_links};
+
+use crate::servers::Servers;
+
+/// Resources that are listed.
+const MANY: usize = 300;
+
+/// Lists what servers have to read.
+pub struct ListMcpResources(pub Arc<Servers>);
+
+/// Whose resources.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListInput {
+    /// Only those of this server
+    #[serde(default)]
+    pub server: Option<String>,
+}
+
+impl Tool for ListMcpResources {
+    const NAME: &'static str = "ListMcpResourcesTool";
+    type Input = ListInput;
+
+    fn describe(&self) -> Description {
+        let prompt = "Lists the resources of connected MCP servers: server, URI, title and kind of each. Read one with \
+                      `ReadMcpResourceTool`.";
+        Description::new("List resources of MCP servers", prompt)
+    }
+
+    fn parallel(&self, _: &Self::Input) -> bool {
+        true
+    }
+
+    fn read_only(&self, _: &Self::Input) -> bool {
+        true
+    }
+
+    fn access(&self, _: &Self::Input, _: &View) -> Vec<Access> {
+        Vec::new()
+    }
+
+    async fn run(&self, input: Self::Input, _: ToolCx) -> Result<Done, ToolError> {
+        let seen: Vec<_> = self.0.seen();
+        if let Some(server) = &input.server
+            && seen.iter().all(|seen| seen.name != *server)
+        {
+            let known = seen.iter().map(|seen| seen.name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(ToolError::model(format!(
+                "There is no MCP server named {server}. The servers are: {known}."
+            )));
+        }
+        let mut lines = Vec::new();
+        for one in seen.iter().filter(|seen| input.server.as_ref().is_none_or(|server| *server == seen.name))
+        {
+            if one.state != McpState::Ready {
+                lines.push(format!("{} is not ready: {}", one.name, one.state.describe()));
+            }
+            for resource in &one.offer.resources {
+                let kind = resource.mime_type.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
+                let about = if resource.description.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", resource.description)
+                };
+                lines.push(format!("{} {}{kind} {}{about}", one.name, resource.uri, resource.name));
+            }
+        }
+        let more = lines.len().saturating_sub(MANY);
+        lines.truncate(MANY);
+        if more > 0 {
+            lines.push(format!("... and {more} more; name a server to see fewer"));
+        }
+        if lines.is_empty() {
+            lines.push("There are no resources.".to_owned());
+        }
+        Ok(Done::text(&lines.join("\n")))
+    }
+}
+
+/// Reads a resource of a server.
+pub struct ReadMcpResource(pub Arc<Servers>);
+
+/// Which resource.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadInput {
+    /// The name of the server
+    pub server: String,
+    /// The URI of the resource
+    pub uri: String,
+}
+
+impl Tool for ReadMcpResource {
+    const NAME: &'static str = "ReadMcpResourceTool";
+    type Input = ReadInput;
+
+    fn describe(&self) -> Description {
+        let prompt =
+            "Reads a resource of a connected MCP server. `ListMcpResourcesTool` lists servers and URIs.";
+        Description::new("Read a resource of an MCP server", prompt)
+    }
+
+    fn parallel(&self, _: &Self::Input) -> bool {
+        true
+    }
+
+    fn read_only(&self, _: &Self::Input) -> bool {
+        true
+    }
+
+    /// A server that runs here may read files for whoever asks: then it is as if the file were read.
+    fn access(&self, input: &Self::Input, _: &View) -> Vec<Access> {
+        file_of(&input.uri).map(|path| Access::Read(resolve_links(&path))).into_iter().collect()
+    }
+
+    async fn run(&self, input: Self::Input, cx: ToolCx) -> Result<Done, ToolError> {
+        let content = self.0.read(&input.server, &input.uri, &cx.cancel).await.map_err(ToolError::Model)?;
+        if cx.cancel.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        let detail = json!({"server": input.server, "uri": input.uri});
+        match content.is_empty() {
+            true => Ok(Done::text("The resource is empty.").with_detail(detail)),
+            false => Ok(Done { content, detail, effects: Vec::new() }),
+        }
+    }
+}
+
+/// The file that an address means, if it means one.
+#[must_use]
+pub fn file_of(uri: &str) -> Option<PathBuf> {
+    url::Url::parse(uri).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok()
+}

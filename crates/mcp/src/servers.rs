@@ -1,0 +1,320 @@
+//! The servers of a session.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use rmcp::model::GetPromptRequestParams;
+use serde_json::{Map, Value};
+use tiller_config::McpDefinition;
+use tiller_protocol::block::RawBlock;
+use tiller_protocol::mcp::{McpOrder, McpServer, McpState};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use crate::attendant::{Attendant, short};
+use crate::auth::TokenStore;
+use crate::content;
+use crate::link::{CallError, Link, Terms};
+use crate::offer::{Offer, ToolOffer};
+use crate::principal::Principal;
+
+/// What servers find around them.
+pub struct Surroundings {
+    /// Where programs run.
+    pub cwd: PathBuf,
+    /// The environment.
+    pub vars: Arc<BTreeMap<String, String>>,
+    /// Whether only this machine may be contacted.
+    pub offline: bool,
+    /// What services gave the user to be known by.
+    pub tokens: TokenStore,
+    /// Whom servers turn to.
+    pub principal: Arc<dyn Principal>,
+    /// How long things may take.
+    pub patience: Patience,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Until a server is ready.
+    pub start: Duration,
+    /// A call without a sign of life.
+    pub call: Duration,
+    /// Each step of a server's end.
+    pub leaving: Duration,
+    /// Before a broken connection is made again; doubled each time.
+    pub pause: Duration,
+    /// How often that is tried.
+    pub attempts: u32,
+    /// Between two looks at lists that change.
+    pub refresh: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(30),
+            call: Duration::from_secs(300),
+            leaving: Duration::from_millis(500),
+            pause: Duration::from_secs(1),
+            attempts: 5,
+            refresh: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Where a server stands, with the way to it.
+pub(crate) struct Status {
+    pub(crate) state: McpState,
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) link: Option<Link>,
+}
+
+impl Status {
+    /// The server for front ends.
+    pub(crate) fn shown(&self, definition: &McpDefinition) -> McpServer {
+        McpServer {
+            name: definition.name.clone(),
+            scope: definition.scope.to_string(),
+            transport: definition.reach.transport(),
+            address: definition.shown.clone(),
+            state: self.state.clone(),
+            identity: self.offer.identity.clone(),
+            tools: self.offer.tools.iter().map(ToolOffer::shown).collect(),
+            prompts: self.offer.prompts.iter().map(|(_, prompt)| prompt.clone()).collect(),
+            resources: self.offer.resources.clone(),
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !matches!(self.state, McpState::Configured | McpState::Starting)
+    }
+}
+
+/// A server at one moment.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub state: McpState,
+    /// What it offers.
+    pub offer: Arc<Offer>,
+    /// Whether its tools are always told to the model.
+    pub always_load: bool,
+}
+
+/// The servers of a session. They start at once, beside everything else, and end with this.
+pub struct Servers {
+    attended: BTreeMap<String, Attended>,
+    patience: Patience,
+    tasks: TaskTracker,
+    ended: CancellationToken,
+    _ends_with_this: DropGuard,
+}
+
+struct Attended {
+    definition: Arc<McpDefinition>,
+    status: watch::Receiver<Arc<Status>>,
+    orders: mpsc::UnboundedSender<McpOrder>,
+}
+
+impl Servers {
+    /// Starts all of them. Must be called within a runtime; returns at once.
+    #[must_use]
+    pub fn start(definitions: Vec<McpDefinition>, surroundings: Surroundings) -> Self {
+        let (tasks, ended) = (TaskTracker::new(), CancellationToken::new());
+        let (patience, surroundings) = (surroundings.patience, Arc::new(surroundings));
+        let attended = definitions.into_iter().map(|definition| {
+            let definition = Arc::new(definition);
+            let (orders, ordered) = mpsc::unbounded_channel();
+            let known = Status { state: McpState::Configured, offer: Arc::default(), link: None };
+            let (status, status_now) = watch::channel(Arc::new(known));
+            let attendant = Attendant {
+                definition: Arc::clone(&definition),
+                surroundings: Arc::clone(&surroundings),
+                status,
+                orders: ordered,
+                tasks: tasks.clone(),
+                ended: ended.clone(),
+            };
+            surroundings.principal.changed(attendant.status.borrow().shown(&definition));
+            tasks.spawn(attendant.attend());
+            (definition.name.clone(), Attended { definition, status: status_now, orders })
+        });
+        let attended = attended.collect();
+        Self { attended, patience, tasks, _ends_with_this: ended.clone().drop_guard(), ended }
+    }
+
+    /// All of them as they are now, by name.
+    #[must_use]
+    pub fn seen(&self) -> Vec<Seen> {
+        let seen = |(name, one): (&String, &Attended)| {
+            let status = Arc::clone(&one.status.borrow());
+            Seen {
+                name: name.clone(),
+                state: status.state.clone(),
+                offer: Arc::clone(&status.offer),
+                always_load: one.definition.always_load,
+            }
+        };
+        self.attended.iter().map(seen).collect()
+    }
+
+    /// Waits until each of them is ready or known not to be, at most this long.
+    pub async fn settled(&self, at_most: Duration) {
+        let deadline = Instant::now() + at_most;
+        let waits = self.attended.values().map(|one| {
+            let mut status = one.status.clone();
+            async move {
+                // One that is late is told of later.
+                let _ = timeout_at(deadline, status.wait_for(|status| status.is_settled())).await;
+            }
+        });
+        join_all(waits).await;
+    }
+
+    /// Does what the user wants with a server. False if there is none of that name.
+    #[must_use]
+    pub fn order(&self, server: &str, order: McpOrder) -> bool {
+        let attended = self.attended.get(server);
+        attended.is_some_and(|one| one.orders.send(order).is_ok())
+    }
+
+    /// Tells servers that the directories that are worked in have changed.
+    pub fn roots_changed(&self) {
+        for link in self.attended.values().filter_map(|one| one.status.borrow().link.clone()) {
+            self.tasks.spawn(async move {
+                // One that cannot be told will ask when it needs to know.
+                let _ = link.peer.notify_roots_list_changed().await;
+            });
+        }
+    }
+
+    /// The tool of this name, and the server that has it.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<(String, ToolOffer)> {
+        self.seen().into_iter().find_map(|seen| {
+            let tool = seen.offer.tools.iter().find(|tool| tool.name == name)?;
+            Some((seen.name.clone(), tool.clone()))
+        })
+    }
+
+    /// How long a call of a server may take without a sign of life.
+    pub(crate) fn limit(&self, server: &str) -> Duration {
+        let own = self.attended.get(server).and_then(|one| one.definition.timeout);
+        own.unwrap_or(self.patience.call)
+    }
+
+    /// The way to a server; one that is starting is waited for.
+    ///
+    /// # Errors
+    /// A text for the model: why there is none.
+    pub(crate) async fn link(&self, server: &str) -> Result<Link, String> {
+        let Some(attended) = self.attended.get(server) else {
+            let known = self.attended.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(format!("There is no MCP server named {server}. The servers are: {known}."));
+        };
+        let mut status = attended.status.clone();
+        let deadline = Instant::now() + self.patience.start;
+        let status = match timeout_at(deadline, status.wait_for(|status| status.is_settled())).await {
+            Ok(Ok(status)) => Arc::clone(&status),
+            _ => return Err(format!("The MCP server {server} is still starting. Try again later.")),
+        };
+        status.link.clone().ok_or_else(|| {
+            format!(
+                "The MCP server {server} cannot be used: {}. Do without it, or tell the user.",
+                status.state.describe()
+            )
+        })
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// A text for the model.
+    pub async fn read(
+        &self,
+        server: &str,
+        uri: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<RawBlock>, String> {
+        let link = self.link(server).await?;
+        let terms = Terms { at_most: self.limit(server), cancel, progress: &|_| {} };
+        match link.read(uri, &terms).await {
+            Ok(result) => Ok(content::of_resources(result.contents)),
+            Err(error) => Err(self.explain(server, &format!("reading {uri}"), &error)),
+        }
+    }
+
+    /// What a prompt says, given what the user wrote behind its name. The name begins with `mcp__`.
+    ///
+    /// # Errors
+    /// A text for the user.
+    pub async fn prompt(
+        &self,
+        name: &str,
+        words: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<Vec<RawBlock>, String> {
+        let found = self.seen().into_iter().find_map(|seen| {
+            let (original, prompt) = seen.offer.prompts.iter().find(|(_, prompt)| prompt.name == name)?;
+            Some((seen.name.clone(), original.clone(), prompt.arguments.clone()))
+        });
+        let Some((server, original, arguments)) = found else {
+            return Err(format!("there is no prompt named {name}; its server may not be ready"));
+        };
+        if let Some(missing) = arguments.iter().skip(words.len()).find(|argument| argument.required) {
+            return Err(format!("{name} needs {}: write it behind the name", missing.name));
+        }
+        let named =
+            arguments.iter().zip(words).map(|(argument, word)| (argument.name.clone(), word.clone().into()));
+        let given: Map<String, Value> = named.collect();
+        let mut params = GetPromptRequestParams::new(original);
+        params.arguments = (!given.is_empty()).then_some(given);
+        let link = self.link(&server).await?;
+        let terms = Terms { at_most: self.limit(&server), cancel, progress: &|_| {} };
+        match link.prompt(params, &terms).await {
+            Ok(result) => Ok(content::of_prompt(result)),
+            Err(error) => Err(self.explain(&server, &format!("the prompt {name}"), &error)),
+        }
+    }
+
+    /// What went wrong, for the model.
+    pub(crate) fn explain(&self, server: &str, what: &str, error: &CallError) -> String {
+        match error {
+            CallError::Cancelled => format!("{what} was stopped."),
+            CallError::Late(after) => format!(
+                "The MCP server {server} did not answer within {} s ({what}). It was told to stop; whether it did \
+                 something is not known.",
+                after.as_secs()
+            ),
+            CallError::Service(error) => match error.as_ref() {
+                rmcp::ServiceError::McpError(error) => {
+                    format!("The MCP server {server} refused {what}: {}", short(&error.message))
+                }
+                rmcp::ServiceError::TransportClosed | rmcp::ServiceError::TransportSend(_) => format!(
+                    "The connection to the MCP server {server} broke during {what}. Whether it did something is not \
+                     known."
+                ),
+                other => format!(
+                    "The MCP server {server} gave no proper answer to {what}: {}",
+                    short(&other.to_string())
+                ),
+            },
+        }
+    }
+
+    /// Ends all of them.
+    pub async fn end(&self) {
+        self.ended.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
