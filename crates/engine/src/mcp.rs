@@ -14,6 +14,7 @@ use tiller_mcp::{
     SearchMcpTools, Servers, Surroundings, TokenStore,
 };
 use tiller_model::{Model, Request, Thinking};
+use tiller_policy::{Decision, Request as Asked, approve};
 use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Level, Notice};
@@ -93,14 +94,19 @@ impl McpChoice {
     }
 }
 
-/// Adds the tools of servers, and those that find and call them.
-pub(crate) fn with_servers(registry: Registry, servers: &Arc<Servers>) -> Registry {
+/// Adds the tools of servers, and those that find and call them. Tools that a rule denies are not there.
+pub(crate) fn with_servers(registry: Registry, servers: &Arc<Servers>, policy: Standpoint) -> Registry {
+    let is_denied = move |tool: &str| {
+        let request = Asked { tool: tool.to_owned(), access: Vec::new(), read_only: true };
+        matches!(approve(&request, &policy.now()), Decision::Deny(_))
+    };
     registry
         .with(SearchMcpTools(Arc::clone(servers)))
         .with(CallMcpTool)
         .with(ListMcpResources(Arc::clone(servers)))
         .with(ReadMcpResource(Arc::clone(servers)))
         .with_source(Arc::clone(servers) as Arc<dyn ToolSource>)
+        .limiting_source(move |tool| !is_denied(tool))
 }
 
 /// The session as servers see it.

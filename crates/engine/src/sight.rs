@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tiller_mcp::file_of;
+use tiller_mcp::reading;
 use tiller_policy::{Access, Context, Decision, Permit, Request, approve};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::{Effect, LineRange};
@@ -47,9 +47,12 @@ pub(crate) fn may_read(policy: &Context, path: &Path) -> bool {
 }
 
 fn permit(policy: &Context, path: &Path) -> Result<Permit, Unseen> {
-    let request =
-        Request { tool: READ.to_owned(), access: vec![Access::Read(path.to_owned())], read_only: true };
-    match approve(&request, policy) {
+    let access = vec![Access::Read(path.to_owned())];
+    permitted(&Request { tool: READ.to_owned(), access, read_only: true }, policy)
+}
+
+fn permitted(request: &Request, policy: &Context) -> Result<Permit, Unseen> {
+    match approve(request, policy) {
         Decision::Allow(permit, _) => Ok(permit),
         Decision::Deny(reason) | Decision::Ask(reason) => Err(Unseen::Denied(reason.explain())),
     }
@@ -137,10 +140,7 @@ impl Sight for FileSight {
     fn resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<Resource, Unseen>> {
         async move {
             let servers = self.services.mcp.as_ref().ok_or(Unseen::Missing)?;
-            // What must not be read must not be read by a server either.
-            if let Some(path) = file_of(uri) {
-                permit(&self.policy(), &resolve_links(&path))?;
-            }
+            permitted(&reading(server, uri), &self.policy())?;
             let cancel = CancellationToken::new();
             let _stops_when_nobody_waits = cancel.clone().drop_guard();
             let content = servers.read(server, uri, &cancel).await.map_err(Unseen::Unreadable)?;

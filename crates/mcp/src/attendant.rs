@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ProtocolVersion, SubscriptionFilter};
+use rmcp::model::{PaginatedRequestParams, ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError,
 };
@@ -23,12 +23,14 @@ use crate::auth::{self, SignIn};
 use crate::handler::{Board, Changed, Handler};
 use crate::http;
 use crate::link::Link;
-use crate::offer::Offer;
+use crate::offer::{MANY, Offer};
 use crate::servers::{Status, Surroundings};
 use crate::stdio::{Process, Program};
 
 /// A connection that has lasted this long counts as a good one: the next break is the first again.
 const GOOD: Duration = Duration::from_secs(60);
+
+const CLOSED: &str = "the connection was closed";
 
 /// Who looks after one server.
 pub(crate) struct Attendant {
@@ -314,15 +316,22 @@ impl Attendant {
         let after = loop {
             tokio::select! {
                 () = self.ended.cancelled() => break After::End,
-                _ = &mut over => break After::Break("the connection was closed".to_owned()),
+                _ = &mut over => break After::Break(CLOSED.to_owned()),
                 order = self.orders.recv() => match order {
                     Some(order) => break After::Order(order),
                     None => break After::End,
                 },
                 Some(Changed) = changed.recv() => {
-                    self.refresh(&link).await;
-                    // A server that changes its lists all the time is asked now and then.
-                    sleep(self.surroundings.patience.refresh).await;
+                    let looked = async {
+                        self.refresh(&link).await;
+                        // A server that changes its lists all the time is asked now and then.
+                        sleep(self.surroundings.patience.refresh).await;
+                    };
+                    tokio::select! {
+                        () = self.ended.cancelled() => break After::End,
+                        _ = &mut over => break After::Break(CLOSED.to_owned()),
+                        () = looked => {}
+                    }
                     while changed.try_recv().is_ok() {}
                 }
             }
@@ -404,15 +413,39 @@ async fn offer(server: &str, link: &Link) -> Result<Offer, ServiceError> {
     let mut offer = Offer::introduced(info.as_deref());
     let capabilities = info.map(|info| info.capabilities.clone()).unwrap_or_default();
     if capabilities.tools.is_some() {
-        offer = offer.with_tools(server, link.peer.list_all_tools().await?);
+        let page = |page| async { link.peer.list_tools(page).await.map(|found| (found.tools, found.next_cursor)) };
+        offer = offer.with_tools(server, pages(page).await?);
     }
     if capabilities.prompts.is_some() {
-        offer = offer.with_prompts(server, link.peer.list_all_prompts().await?);
+        let page =
+            |page| async { link.peer.list_prompts(page).await.map(|found| (found.prompts, found.next_cursor)) };
+        offer = offer.with_prompts(server, pages(page).await?);
     }
     if capabilities.resources.is_some() {
-        offer = offer.with_resources(link.peer.list_all_resources().await?);
+        let page = |page| async {
+            link.peer.list_resources(page).await.map(|found| (found.resources, found.next_cursor))
+        };
+        offer = offer.with_resources(pages(page).await?);
     }
     Ok(offer)
+}
+
+/// A list, page by page, as far as anything of it counts.
+async fn pages<T, F>(page: impl Fn(Option<PaginatedRequestParams>) -> F) -> Result<Vec<T>, ServiceError>
+where
+    F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+{
+    let (mut list, mut cursor) = (Vec::new(), None);
+    loop {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let (found, next) = page(Some(params)).await?;
+        let is_over = found.is_empty() || next.is_none();
+        list.extend(found);
+        if is_over || list.len() > MANY {
+            return Ok(list);
+        }
+        cursor = next;
+    }
 }
 
 fn said(error: &ServiceError) -> Broken {

@@ -30,6 +30,12 @@ pub(crate) fn address(url: &str, offline: bool) -> Result<Url, String> {
     Ok(url)
 }
 
+/// Whether a service at this address is contacted at all.
+#[must_use]
+pub fn is_reached(url: &str, offline: bool) -> bool {
+    address(url, offline).is_ok()
+}
+
 /// Chooses how connections are encrypted, unless that is settled.
 pub(crate) fn prepare() {
     _ = rustls::crypto::ring::default_provider().install_default();

@@ -31,8 +31,9 @@ mod stdio;
 
 pub use auth::{Login, SignInError, TokenStore, sign_in};
 pub use call::{CALL_TOOL, CallMcpTool, unwrapped};
+pub use http::is_reached;
 pub use offer::{Offer, ToolOffer};
 pub use principal::{Elicited, Principal, Sampled, SamplingRequest};
-pub use resource::{ListMcpResources, ReadMcpResource, file_of};
+pub use resource::{ListMcpResources, ReadMcpResource, reading};
 pub use search::{SEARCH_TOOL, SearchMcpTools};
 pub use servers::{Patience, Seen, Servers, Surroundings};

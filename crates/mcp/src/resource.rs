@@ -1,15 +1,15 @@
 //! Resources of servers, for the model.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_policy::Access;
+use tiller_policy::{Access, Request};
 use tiller_protocol::mcp::McpState;
 use tiller_tools::{Description, Done, Tool, ToolCx, ToolError, View, resolve_links};
 
+use crate::name::plain;
 use crate::servers::Servers;
 
 /// Resources that are listed.
@@ -118,9 +118,8 @@ impl Tool for ReadMcpResource {
         true
     }
 
-    /// A server that runs here may read files for whoever asks: then it is as if the file were read.
     fn access(&self, input: &Self::Input, _: &View) -> Vec<Access> {
-        file_of(&input.uri).map(|path| Access::Read(resolve_links(&path))).into_iter().collect()
+        access(&input.server, &input.uri)
     }
 
     async fn run(&self, input: Self::Input, cx: ToolCx) -> Result<Done, ToolError> {
@@ -136,8 +135,17 @@ impl Tool for ReadMcpResource {
     }
 }
 
-/// The file that an address means, if it means one.
+/// What reading a resource touches. A server that runs here may read files for whoever asks: then it is as if the file
+/// were read.
+fn access(server: &str, uri: &str) -> Vec<Access> {
+    let file = url::Url::parse(uri).ok().filter(|url| url.scheme() == "file");
+    let file = file.and_then(|url| url.to_file_path().ok());
+    let file = file.map(|path| Access::Read(resolve_links(&path)));
+    std::iter::once(Access::Server(plain(server))).chain(file).collect()
+}
+
+/// Reading a resource, as policy judges it.
 #[must_use]
-pub fn file_of(uri: &str) -> Option<PathBuf> {
-    url::Url::parse(uri).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok()
+pub fn reading(server: &str, uri: &str) -> Request {
+    Request { tool: ReadMcpResource::NAME.to_owned(), access: access(server, uri), read_only: true }
 }

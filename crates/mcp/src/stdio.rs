@@ -28,6 +28,8 @@ const COMPLAINT: usize = 4_000;
 const FLOOD: u32 = 20_000;
 /// How long lines are counted together.
 const WINDOW: Duration = Duration::from_secs(2);
+/// Bytes that one line may have.
+const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
 /// What a server is started with.
 pub(crate) struct Program<'a> {
@@ -74,7 +76,7 @@ impl Process {
         let (stop, stopped) = oneshot::channel();
         let complaint = Complaint { server: program.server.to_owned(), kept: Arc::default() };
         let flood = Arc::new(Mutex::new(false));
-        let gate = Gate { to: theirs, lines: 0, since: Instant::now(), is_flood: Arc::clone(&flood) };
+        let gate = Gate { to: theirs, line: 0, lines: 0, since: Instant::now(), is_flood: Arc::clone(&flood) };
         let heard = complaint.clone();
         let end = async move {
             let (exit, _) = child.relay(gate, heard, stopped).await;
@@ -118,9 +120,11 @@ fn ended(status: Status) -> String {
     }
 }
 
-/// Lets lines through as long as they are not too many.
+/// Lets lines through as long as they are not too many, and none is too long.
 struct Gate {
     to: DuplexStream,
+    /// Bytes since the last end of a line.
+    line: usize,
     lines: u32,
     since: Instant,
     is_flood: Arc<Mutex<bool>>,
@@ -132,9 +136,14 @@ impl AsyncWrite for Gate {
         if self.since.elapsed() > WINDOW {
             (self.since, self.lines) = (Instant::now(), 0);
         }
-        let lines = bytes[..written].iter().filter(|byte| **byte == b'\n').count();
+        let passed = &bytes[..written];
+        let lines = passed.iter().filter(|byte| **byte == b'\n').count();
         self.lines = self.lines.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
-        if self.lines > FLOOD {
+        self.line = match passed.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => written - at - 1,
+            None => self.line + written,
+        };
+        if self.lines > FLOOD || self.line > LONGEST_LINE {
             *self.is_flood.lock().unwrap_or_else(PoisonError::into_inner) = true;
             // Whoever reads sees the end, and lets go of the server.
             return Poll::Ready(Err(io::ErrorKind::QuotaExceeded.into()));

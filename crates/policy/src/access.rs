@@ -13,6 +13,8 @@ pub enum Access {
     Exec(Script),
     /// Connects to a host.
     Net(String),
+    /// Reads what an MCP server has to read; its name as it stands in rules.
+    Server(String),
 }
 
 /// A shell command and where it runs.
@@ -56,6 +58,7 @@ impl Request {
             Access::Read(path) | Access::Write(path) => path.display().to_string(),
             Access::Exec(script) => script.command.clone(),
             Access::Net(host) => host.clone(),
+            Access::Server(name) => name.clone(),
         });
         match self.access.as_slice() {
             [Access::Exec(script)] => script.command.clone(),

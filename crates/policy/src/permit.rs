@@ -166,7 +166,7 @@ impl Permit {
         let covered = self.request.access.iter().any(|access| match access {
             Access::Read(root) => path.starts_with(root),
             Access::Write(file) => path == file,
-            Access::Exec(_) | Access::Net(_) => false,
+            Access::Exec(_) | Access::Net(_) | Access::Server(_) => false,
         });
         covered.then_some(()).ok_or_else(|| NotPermitted(format!("reading {}", path.display())))
     }

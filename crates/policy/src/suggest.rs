@@ -126,6 +126,7 @@ fn general_updates(request: &Request, cx: &Context) -> Vec<Update> {
             },
             Access::Net(host) => rules.push(rule(&request.tool, Some(format!("domain:{host}")))),
             Access::Read(path) => rules.extend(directory(path, cx).map(|dir| rule("Read", Some(dir)))),
+            Access::Server(_) => {}
             Access::Write(path) if is_guarded(path) => return Vec::new(),
             Access::Write(path) if cx.is_inside(path) => updates.push(accept_edits()),
             Access::Write(path) => {

@@ -68,7 +68,9 @@ impl Doctor {
     }
 
     fn destinations(&self, env: &Env) -> anyhow::Result<Exit> {
-        let destinations = network::destinations(env, &self.scope.load(env)?)?;
+        let settings = self.scope.load(env)?;
+        let servers = crate::mcp::configured(&settings, self.scope.request().sources, env)?;
+        let destinations = network::destinations(env, &settings, &servers.definitions)?;
         print(&match self.json {
             true => json!({"destinations": destinations}).to_string(),
             false => network::to_text(&destinations),

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use serde::Serialize;
-use tiller_config::Resolved;
+use tiller_config::{McpDefinition, McpReach, Resolved};
 use tiller_model::anthropic::Config;
 use tiller_protocol::env::Env;
 use tiller_protocol::host::is_loopback;
@@ -28,7 +28,11 @@ impl Destination {
 }
 
 /// Every destination, the model first.
-pub(super) fn destinations(env: &Env, settings: &Resolved) -> anyhow::Result<Vec<Destination>> {
+pub(super) fn destinations(
+    env: &Env,
+    settings: &Resolved,
+    servers: &[McpDefinition],
+) -> anyhow::Result<Vec<Destination>> {
     // A key that is missing changes nothing about where requests would go.
     let named = match Config::from_env(env) {
         Ok(config) => Ok(config),
@@ -47,10 +51,12 @@ pub(super) fn destinations(env: &Env, settings: &Resolved) -> anyhow::Result<Vec
         found.retain(|_| config.base_url.host_str().is_some_and(is_loopback));
         let reason = "WebFetch, only after you were asked and said yes (TILLER_OFFLINE is set)";
         found.push(Destination::new("this machine", reason));
+        found.extend(services(servers, true));
         return Ok(found);
     }
     found.extend(proxies(&config));
     found.extend(web(settings)?);
+    found.extend(services(servers, false));
     Ok(found)
 }
 
@@ -58,6 +64,21 @@ fn with_some_key(env: &Env) -> Env {
     let mut vars = std::collections::BTreeMap::clone(&env.vars);
     vars.insert("ANTHROPIC_API_KEY".to_owned(), "none".to_owned());
     Env { vars: std::sync::Arc::new(vars), ..env.clone() }
+}
+
+/// MCP servers that are services, as far as they are reached at all.
+fn services(servers: &[McpDefinition], offline: bool) -> Vec<Destination> {
+    let service = |server: &McpDefinition| match &server.reach {
+        McpReach::Http { url, .. } if tiller_mcp::is_reached(url, offline) => {
+            let reason = format!(
+                "the MCP server {} ({}), and where it sends you to sign in",
+                server.name, server.origin
+            );
+            Some(Destination::new(without_credentials(url), reason))
+        }
+        McpReach::Http { .. } | McpReach::Stdio { .. } => None,
+    };
+    servers.iter().filter_map(service).collect()
 }
 
 /// Proxies, without the credentials that may stand in their addresses.
@@ -121,7 +142,8 @@ pub(super) fn to_text(destinations: &[Destination]) -> String {
     for Destination { destination, reason } in destinations {
         lines.push(format!("  {destination}\n{}", hanging("      ", reason)));
     }
-    lines.push("No telemetry is sent. Commands that are run are not part of this list.".to_owned());
+    let rest = "No telemetry is sent. Commands that are run, and MCP servers that are programs, are not part of this list.";
+    lines.push(rest.to_owned());
     lines.join("\n")
 }
 

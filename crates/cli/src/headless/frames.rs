@@ -76,7 +76,9 @@ impl Frames {
         let offered = &self.facts.offered;
         let own = compact::OFFER.name;
         let commands = offered.commands().map(|command| command.name.as_str());
-        let commands: Vec<&str> = std::iter::once(own).chain(commands).collect();
+        let of_servers = tally.servers.values().flat_map(|server| &server.prompts);
+        let of_servers = of_servers.map(|prompt| prompt.name.as_str());
+        let commands: Vec<&str> = std::iter::once(own).chain(commands).chain(of_servers).collect();
         let skills: Vec<&str> = offered.skills().map(|skill| skill.name.as_str()).collect();
         let plugins: Vec<Value> =
             offered.plugins.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();

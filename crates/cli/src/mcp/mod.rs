@@ -6,14 +6,13 @@ mod login;
 mod serve;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tiller_config::{McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust, Resolved};
+use tiller_config::{McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust, Resolved, Sources};
 use tiller_engine::McpChoice;
 use tiller_protocol::env::Env;
 
 use crate::args::{self, Args};
-use crate::complain;
 use crate::exit::Exit;
-use crate::settings;
+use crate::{complain, extensions, settings};
 
 const AFTER_HELP: &str = "\
 Servers stand in ~/.tiller/mcp.json (scopes user and local) and in .mcp.json of the project (scope project).
@@ -100,13 +99,11 @@ pub(crate) fn choice(
     env: &Env,
 ) -> anyhow::Result<McpChoice> {
     let env = settings::variables(settings, env);
-    let disabled: Vec<String> =
-        settings.disabled_mcpjson_servers.iter().map(|name| name.value.clone()).collect();
     let request = McpRequest {
         given: &args.mcp_config,
         strict: args.strict_mcp_config,
         sources: settings::request(args)?.sources,
-        disabled: &disabled,
+        disabled: &disabled(settings),
         plugins,
     };
     let trust = args.at_terminal.unwrap_or(ProjectTrust::Full);
@@ -117,9 +114,20 @@ pub(crate) fn choice(
 /// All servers, for commands beside sessions.
 fn all(env: &Env) -> anyhow::Result<McpServers> {
     let settings = Resolved::load(&Places::of(env), &Default::default(), env, ProjectTrust::Full)?;
-    let env = settings::variables(&settings, env);
-    let servers = McpServers::load(&Places::of(&env), &McpRequest::default(), &env, ProjectTrust::Full)?;
-    Ok(told(servers))
+    configured(&settings, Sources::default(), env)
+}
+
+/// The servers that a headless run would have.
+pub(crate) fn configured(settings: &Resolved, sources: Sources, env: &Env) -> anyhow::Result<McpServers> {
+    let plugins = extensions::found(sources, env).plugins.all;
+    let env = settings::variables(settings, env);
+    let request =
+        McpRequest { sources, disabled: &disabled(settings), plugins: &plugins, ..McpRequest::default() };
+    Ok(told(McpServers::load(&Places::of(&env), &request, &env, ProjectTrust::Full)?))
+}
+
+fn disabled(settings: &Resolved) -> Vec<String> {
+    settings.disabled_mcpjson_servers.iter().map(|name| name.value.clone()).collect()
 }
 
 fn told(servers: McpServers) -> McpServers {

@@ -12,6 +12,7 @@ use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, DecisionRecord, Level, Notice};
 use tiller_protocol::id::{CallId, SnapshotId};
+use tiller_protocol::mcp::PREFIX;
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
 use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
@@ -267,8 +268,8 @@ impl Run<'_> {
     /// Before a call changes files, what they are is kept and on record.
     async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) {
         let Some(keeper) = &self.services.keeper else { return };
-        // While planning nothing changes but the plan, whose versions are in the log.
-        let planning = self.services.policy.now().mode == Mode::Plan;
+        // While planning nothing changes but the plan, whose versions are in the log, unless a server does not keep to it.
+        let planning = self.services.policy.now().mode == Mode::Plan && !call.name.starts_with(PREFIX);
         if planning || !Keeper::concerns(&call.name, prepared, &self.view) {
             return;
         }

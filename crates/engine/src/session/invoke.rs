@@ -8,6 +8,7 @@ use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, CallResult, Dequeued, EndMarker, EndReason, Level, Outcome};
 use tiller_protocol::id::{CallId, EntryId};
+use tiller_protocol::mcp::PREFIX;
 use tiller_tools::{Bash, Skill, Tool};
 use tokio::time::Instant;
 
@@ -25,6 +26,10 @@ pub(super) enum Called {
     Nothing,
     /// This, with what follows its name.
     Recipe(Box<Recipe>, String),
+    /// A prompt of an MCP server, with what follows its name.
+    Prompt(String, String),
+    /// What a server says in the place of its prompt.
+    Words(Vec<RawBlock>),
     /// Something that does not exist, or is one of several.
     Unknown(String),
 }
@@ -49,6 +54,9 @@ impl Task {
             Meaning::Ambiguous(one, other) => {
                 Called::Unknown(format!("/{name} may be /{} or /{}; say which", one.name, other.name))
             }
+            Meaning::Nothing(_) if self.services.mcp.is_some() && name.starts_with(PREFIX) => {
+                Called::Prompt(name.to_owned(), call.arguments.to_owned())
+            }
             Meaning::Nothing(_) if call.names_a_path() => Called::Nothing,
             Meaning::Nothing(Some(close)) => {
                 Called::Unknown(format!("there is no command /{name}; did you mean /{close}?"))
@@ -63,6 +71,9 @@ impl Task {
     /// Ends a turn that was to begin with something unknown. The model never hears of it.
     pub(super) fn refuse_unknown(&mut self, id: EntryId, problem: String) -> Result<End, StoreError> {
         self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
+        if let Some(abort) = self.turn.abort {
+            return Ok(aborted(abort, false));
+        }
         self.notice("unknown_command", Level::Warning, problem.clone())?;
         let marker = EndMarker { tool_use: false, reason: EndReason::Error };
         Ok((Outcome::Error { message: problem, status: None }, Some(marker)))

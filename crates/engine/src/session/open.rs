@@ -173,7 +173,7 @@ impl Task {
         let servers_wait = setup.mcp.wait;
         services.mcp = setup.mcp.begin(&services, setup.config_dir.clone(), setup.offline);
         if let Some(servers) = &services.mcp {
-            services.registry = with_servers(services.registry, servers);
+            services.registry = with_servers(services.registry, servers, services.policy.clone());
         }
         let mut steering = setup.steering;
         services.editors = steering.listen(&setup.config_dir, opening.id, &services);

@@ -7,11 +7,12 @@ use serde_json::Value;
 use tiller_mcp::{SEARCH_TOOL, Seen};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::Level;
 use tiller_protocol::mcp::{McpOrder, McpState, PREFIX};
 use tiller_steering::attachment::{McpTools, ServerNews, attach};
 use tiller_steering::prompt::ServerLine;
+use tiller_steering::reminder::neutralise;
 
+use super::invoke::Called;
 use super::{Role, Task};
 use crate::store::StoreError;
 
@@ -123,22 +124,15 @@ impl Task {
         }
     }
 
-    /// A message that calls up a prompt of a server becomes what that says. One that cannot be had stays as it is, and
-    /// the user is told why.
-    pub(super) async fn expand_prompt(
+    /// Asks a server what one of its prompts says, while commands are still heard.
+    pub(super) async fn ask_for_prompt(
         &mut self,
-        content: Vec<RawBlock>,
-    ) -> Result<Vec<RawBlock>, StoreError> {
-        let (Some(servers), [only]) = (self.services.mcp.clone(), content.as_slice()) else {
-            return Ok(content);
-        };
-        let Some(text) = only.as_text().filter(|text| text.starts_with(&format!("/{PREFIX}"))) else {
-            return Ok(content);
-        };
-        let mut words = split_words(text.trim_start_matches('/'));
-        let name = words.remove(0);
-        let token = self.turn.token.clone();
-        let mut asked = pin!(servers.prompt(&name, &words, &token));
+        name: &str,
+        arguments: &str,
+    ) -> Result<Called, StoreError> {
+        let Some(servers) = self.services.mcp.clone() else { return Ok(Called::Nothing) };
+        let (words, token) = (split_words(arguments), self.turn.token.clone());
+        let mut asked = pin!(servers.prompt(name, &words, &token));
         let answer = loop {
             tokio::select! {
                 biased;
@@ -147,17 +141,19 @@ impl Task {
                 Some(aside) = self.asides.recv() => self.on_aside(aside)?,
             }
         };
-        match answer {
-            Ok(blocks) if !blocks.is_empty() => Ok(blocks),
-            Ok(_) => {
-                self.notice("mcp", Level::Warning, format!("the prompt {name} says nothing"))?;
-                Ok(content)
-            }
-            Err(problem) => {
-                self.notice("mcp", Level::Warning, problem)?;
-                Ok(content)
-            }
-        }
+        let said = match answer {
+            Ok(said) if said.is_empty() => return Ok(Called::Unknown(format!("the prompt {name} says nothing"))),
+            Ok(said) => said,
+            Err(problem) => return Ok(Called::Unknown(problem)),
+        };
+        let with = if arguments.is_empty() { String::new() } else { format!(" with: {arguments}") };
+        let head = format!("The user has called for the prompt /{name}{with}\nIts server says:");
+        let harmless = |block: RawBlock| match block.as_text() {
+            Some(text) => RawBlock::text(&neutralise(&self.services.secrets.mask(&text)).text),
+            None => block,
+        };
+        let said = said.into_iter().map(harmless);
+        Ok(Called::Words(std::iter::once(RawBlock::text(&head)).chain(said).collect()))
     }
 }
 
@@ -193,7 +189,7 @@ fn split_words(text: &str) -> Vec<String> {
         }
     }
     words.extend(word);
-    if words.is_empty() { vec![String::new()] } else { words }
+    words
 }
 
 #[cfg(test)]
@@ -202,10 +198,7 @@ mod tests {
 
     #[test]
     fn words_in_quotation_marks_stay_together() {
-        assert_eq!(
-            split_words(r#"mcp__a__b one "two three" "" four"#),
-            ["mcp__a__b", "one", "two three", "", "four"]
-        );
-        assert_eq!(split_words(""), [""]);
+        assert_eq!(split_words(r#"one "two three" "" four"#), ["one", "two three", "", "four"]);
+        assert!(split_words(" ").is_empty());
     }
 }

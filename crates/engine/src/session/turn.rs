@@ -137,10 +137,7 @@ impl Task {
     ) -> Result<End, StoreError> {
         let admission = match origin {
             Origin::Harness | Origin::Summary => Admission::Admitted(content, Vec::new()),
-            Origin::Typed | Origin::Queued => {
-                let content = self.expand_prompt(content).await?;
-                self.admit(id, content).await?
-            }
+            Origin::Typed | Origin::Queued => self.admit(id, content).await?,
         };
         let (content, context) = match admission {
             Admission::Admitted(content, context) => (content, context),
@@ -150,7 +147,10 @@ impl Task {
             Origin::Harness | Origin::Summary => Called::Nothing,
             // What came of it is on record.
             _ if self.services.tape.is_some() => Called::Nothing,
-            Origin::Typed | Origin::Queued => self.called(&content),
+            Origin::Typed | Origin::Queued => match self.called(&content) {
+                Called::Prompt(name, arguments) => self.ask_for_prompt(&name, &arguments).await?,
+                called => called,
+            },
         };
         if let Called::Unknown(problem) = called {
             return self.refuse_unknown(id, problem);
@@ -163,11 +163,15 @@ impl Task {
         if is_blank {
             return Ok(nothing_to_do());
         }
-        if let Called::Recipe(recipe, arguments) = called {
-            match self.follow_recipe(&recipe, &arguments).await? {
+        match called {
+            Called::Recipe(recipe, arguments) => match self.follow_recipe(&recipe, &arguments).await? {
                 Ok(own_words) => text = own_words,
                 Err(end) => return Ok(end),
+            },
+            Called::Words(content) => {
+                self.append(Body::User(UserMessage { content, origin: Origin::Harness }))?;
             }
+            Called::Nothing | Called::Prompt(..) | Called::Unknown(_) => {}
         }
         self.take_recorded_words()?;
         self.attach_to_prompt(text, origin).await?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tiller_policy::Access;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
+use tiller_protocol::mcp::PREFIX;
 use tiller_protocol::rewind::FileDifference;
 use tiller_snapshot::{Kind, Restored, SnapshotError, Store, Summary, Unkept};
 use tiller_tools::{PreparedCall, View};
@@ -74,7 +75,10 @@ impl Keeper {
     /// Whether a call may change files.
     pub(crate) fn concerns(tool: &str, call: &dyn PreparedCall, view: &View) -> bool {
         let changes = |access: &Access| matches!(access, Access::Write(_) | Access::Exec(_));
-        DELEGATING.contains(&tool) || (!call.read_only() && call.access(view).iter().any(changes))
+        // What a tool of a server does is not declared, and that it changes nothing is only what its server says.
+        DELEGATING.contains(&tool)
+            || tool.starts_with(PREFIX)
+            || (!call.read_only() && call.access(view).iter().any(changes))
     }
 
     /// Keeps what the directories hold now.

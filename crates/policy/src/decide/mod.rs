@@ -147,7 +147,7 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     let excluded = request.access.iter().find_map(|access| match access {
         Access::Read(_) => Some(Files { cx, tool: Some(&request.tool) }.exclusions()),
         Access::Exec(_) => Some(hidden_from_commands(cx)),
-        Access::Write(_) | Access::Net(_) => None,
+        Access::Write(_) | Access::Net(_) | Access::Server(_) => None,
     });
     let profile = profile(request, cx, &reason);
     let permit = Permit::new(request.clone(), excluded.unwrap_or_default(), profile);
@@ -281,6 +281,7 @@ fn parts(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Vec<Pa
             Access::Read(path) => parts.push(files.read(path)),
             Access::Write(path) => parts.push(files.write(path)),
             Access::Net(host) => parts.push(net(request, cx, host)),
+            Access::Server(name) => parts.push(resources(cx, name)),
             Access::Exec(script) => {
                 parts.extend(
                     analysis
@@ -317,6 +318,19 @@ fn net(request: &Request, cx: &Context, host: &str) -> Part {
     match rule(Behavior::Allow) {
         Some(rule) => Part::allow(&what, Reason::rule(rule)),
         None => Part::ask(&what, Reason::Uncovered { what: format!("contacting {host}") }),
+    }
+}
+
+/// What a server has to read: nothing asks about it unless a rule about all of the server does.
+fn resources(cx: &Context, server: &str) -> Part {
+    let what = format!("read from the MCP server {server}");
+    let rule = |behavior| cx.rules.of(behavior).iter().find(|rule| rule.names_server(server));
+    if let Some(rule) = rule(Behavior::Deny) {
+        return Part::deny(&what, Reason::rule(rule));
+    }
+    match rule(Behavior::Ask) {
+        Some(rule) => Part::ask_by_rule(&what, Reason::rule(rule)),
+        None => Part::allow(&what, Reason::ReadOnly),
     }
 }
 

@@ -247,6 +247,12 @@ impl Rule {
         !server.is_empty() && rest.is_some_and(|rest| rest.starts_with("__"))
     }
 
+    /// Whether the rule speaks of all that a server offers.
+    pub(crate) fn names_server(&self, server: &str) -> bool {
+        let named = self.tool.strip_prefix("mcp__").map(|name| name.strip_suffix("__*").unwrap_or(name));
+        self.content.is_none() && named == Some(server)
+    }
+
     /// Whether the content of this rule is a path pattern that speaks of reading by a tool. No tool: by a command.
     pub(crate) fn judges_reads(&self, tool: Option<&str>) -> bool {
         self.tool == "Read" || Some(self.tool.as_str()) == tool
