@@ -2,6 +2,7 @@
 
 mod agents;
 mod args;
+mod browser;
 mod config;
 mod demo;
 mod doctor;

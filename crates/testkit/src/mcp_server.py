@@ -1,6 +1,7 @@
 """A server of the Model Context Protocol that behaves as its arguments say, also badly.
 
-mcp_server.py [hang|flood|die|garbage|mute] [--tools N] [--instructions TEXT] [--marker X] [--late FILE]
+mcp_server.py [hang|flood|die|garbage|mute|endless|line|nosy] [--tools N] [--instructions TEXT] [--marker X]
+              [--late FILE] [--started FILE]
 """
 import json
 import os
@@ -67,6 +68,7 @@ TOOLS = [
     tool("sample", "Asks the model"),
     tool("roots", "Lists the directories", {"readOnlyHint": True}),
     tool("grow", "Adds a tool"),
+    tool("arguments", "Says what it was started with", {"readOnlyHint": True}),
     tool("env", "Lists the names of its variables", {"readOnlyHint": True}),
     tool("odd", "Has a schema that providers refuse", None,
          {"type": "object", "oneOf": [{"required": ["a"]}], "properties": {"a": {"type": "strnig"}}}),
@@ -115,6 +117,8 @@ def call(key, name, given, token):
         more_tools.append(tool("grown", "Was not there before", {"readOnlyHint": True}))
         send({"method": "notifications/tools/list_changed"})
         result = text("grown")
+    elif name == "arguments":
+        result = text(" ".join(args))
     elif name == "env":
         result = text(" ".join(sorted(os.environ)))
     elif name == "odd":
@@ -150,6 +154,10 @@ def answer(message):
             del result["instructions"]
     elif method == "tools/list":
         result = {"tools": TOOLS + more_tools}
+        if mode == "endless":
+            # A list that never ends.
+            page = int(params.get("cursor") or 0)
+            result = {"tools": [tool("t%d" % (page * 100 + n), "One of many") for n in range(100)], "nextCursor": str(page + 1)}
     elif method == "prompts/list":
         result = {"prompts": [{"name": "greet", "description": "Greets somebody", "arguments": [
             {"name": "who", "required": True}, {"name": "how"}]}]}
@@ -177,6 +185,8 @@ def answer(message):
 
 
 def main():
+    if option("--started"):
+        open(option("--started"), "w").close()
     if mode == "die":
         sys.stderr.write("cannot find my configuration\n")
         sys.exit(4)
@@ -184,6 +194,9 @@ def main():
         while True:
             sys.stdout.write("{\"jsonrpc\": \"2.0\", \"method\": \"notifications/message\", \"params\": {}}\n" * 1000)
             sys.stderr.write("noise\n" * 1000)
+    if mode == "line":
+        while True:
+            sys.stdout.write("x" * 1_000_000)
     if mode == "mute":
         time.sleep(10_000)
     for line in sys.stdin:

@@ -77,6 +77,8 @@ pub enum Request {
         /// The value, as it would be typed.
         value: String,
     },
+    /// Show a page in the user's browser.
+    Visit(String),
     /// Run the command that makes the status line, with the facts it gets as JSON.
     StatusLine(String),
 }

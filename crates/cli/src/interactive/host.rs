@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use super::choices::{self, INSTRUCTIONS};
 use super::look::Chosen;
 use super::{editor, files, history, images, shell};
+use crate::browser;
 
 /// How long the command of the status line may take.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
@@ -154,6 +155,10 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
         Request::Keep { key, value } => {
             let words = ["config", "set", &key, &value, "--user"].map(str::to_owned);
             printed(&words, env).await.err().map(|(level, problem)| told(level, problem))
+        }
+        Request::Visit(url) => {
+            browser::open(env, &url);
+            None
         }
         // Done above, or not at all.
         Request::Styles

@@ -1,18 +1,14 @@
 //! Signing in to services.
 
-use std::process::{Command, Stdio};
-
 use anyhow::bail;
 use tiller_config::{McpReach, config_dir};
 use tiller_mcp::{TokenStore, sign_in};
 use tiller_protocol::env::Env;
 
 use super::list::find;
+use crate::browser;
 use crate::exit::Exit;
 use crate::text::print;
-
-/// Names another program that opens pages; it gets the address.
-const BROWSER: &str = "BROWSER";
 
 /// Signs in.
 #[derive(Debug, clap::Args)]
@@ -41,7 +37,7 @@ impl Login {
             let login = sign_in(&url, &oauth, &TokenStore::below(&config_dir(env))).await?;
             print(&format!("Sign in here:\n{}", login.url()))?;
             if !self.no_browser {
-                open(env, login.url());
+                browser::open(env, login.url());
             }
             login.finish().await?;
             print(&format!("You are signed in to {} now.", self.name))?;
@@ -59,21 +55,5 @@ impl Logout {
         let said = if was_known { "You are signed out of" } else { "You were not signed in to" };
         print(&format!("{said} {}.", self.name))?;
         Ok(Exit::Success)
-    }
-}
-
-/// Shows a page. Whoever has no browser here opens the printed address elsewhere.
-fn open(env: &Env, url: &str) {
-    let programs = env.var(BROWSER).into_iter().chain(["xdg-open"]);
-    for program in programs {
-        let started = Command::new(program)
-            .arg(url)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        if started.is_ok() {
-            return;
-        }
     }
 }

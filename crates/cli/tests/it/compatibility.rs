@@ -51,7 +51,7 @@ impl Evidence {
     }
 }
 
-const ROWS: [Row; 27] = [
+const ROWS: [Row; 29] = [
     Row {
         what: "`CLAUDE.md`",
         verdict: "yes",
@@ -221,6 +221,18 @@ const ROWS: [Row; 27] = [
         proof: |seen| seen.lists("slash_commands", "kit:ship") && seen.init["plugins"][0]["name"] == "kit",
     },
     Row {
+        what: "`.mcp.json`",
+        verdict: "yes",
+        note: "with `${VARIABLES}`; types `stdio` and `http`",
+        proof: |seen| seen.result("server").contains("--marker from-settings"),
+    },
+    Row {
+        what: "`.mcp.json` of plugins",
+        verdict: "yes",
+        note: "",
+        proof: |seen| seen.result("of-plugin").contains("echo: hello"),
+    },
+    Row {
         what: "`enabledPlugins` and marketplaces",
         verdict: "no",
         note: "plugins are folders that you add",
@@ -261,10 +273,18 @@ fn repository() -> World {
         .file(".claude/output-styles/pirate.md", "---\nname: pirate\n---\nSay arr.")
         .file("kit/.claude-plugin/plugin.json", r#"{"name": "kit"}"#)
         .file("kit/commands/ship.md", "Ship it.")
+        .file(".mcp.json", &server("fake"))
+        .file("kit/.mcp.json", &server("of-kit"))
+}
+
+/// A file with one server.
+fn server(name: &str) -> String {
+    let command = json!({"command": "python3", "args": [tiller_testkit::mcp_server(), "--marker", "${GREETING}"]});
+    json!({"mcpServers": {name: command}}).to_string()
 }
 
 fn examined() -> Evidence {
-    let world = repository();
+    let world = repository().var("TILLER_MCP_WAIT_MS", "60000");
     let bash = |id: &str, command: &str| Reply::new().tool_with_id(id, "Bash", json!({"command": command}));
     world.server.replies([
         bash("denied", "touch forbidden"),
@@ -278,10 +298,13 @@ fn examined() -> Evidence {
             json!({"file_path": world.path(".claude/skills/weld/safety.md")}),
         ),
         bash("welded", "touch welded"),
+        Reply::new().tool_with_id("server", "mcp__fake__arguments", json!({})),
+        Reply::new().tool_with_id("of-plugin", "mcp__of-kit__echo", json!({"text": "hello"})),
         Reply::text("done"),
         Reply::text("built"),
     ]);
-    let run = world.run(&["-p", "/fix 12 high", "--output-format", "stream-json", "--plugin-dir", "kit"]);
+    let args = ["-p", "/fix 12 high", "--output-format", "stream-json", "--plugin-dir", "kit"];
+    let run = world.run(&[&args[..], &["--allowedTools", "mcp__fake,mcp__of-kit"]].concat());
     let frames = run.frames();
     let mut results = Vec::new();
     for block in frames.iter().filter_map(|frame| frame["message"]["content"].as_array()).flatten() {

@@ -188,6 +188,26 @@ fn every_destination_is_listed_and_no_other() {
 
 // NET-01, NET-02
 #[test]
+fn services_that_are_servers_are_listed() {
+    let servers = json!({"mcpServers": {
+        "far": {"type": "http", "url": "https://me:secret@tracker.example/mcp?key=secret"},
+        "near": {"type": "http", "url": "http://127.0.0.1:9/mcp"},
+        "program": {"command": "some-server"},
+    }});
+    let world = World::new().file(".mcp.json", &servers.to_string());
+    let found = destinations(&world, &[]);
+    let of_servers: Vec<_> = found.iter().filter(|(_, why)| why.contains("the MCP server")).collect();
+    assert_eq!(of_servers[0].0, "https://tracker.example");
+    assert_eq!(of_servers[1].0, "http://127.0.0.1:9");
+    assert_eq!(of_servers.len(), 2);
+    assert!(of_servers[0].1.contains("far") && of_servers[0].1.contains(".mcp.json"), "{of_servers:?}");
+    let offline = destinations(&world.var("TILLER_OFFLINE", "1"), &[]);
+    let places: Vec<&str> = offline.iter().map(|(place, _)| place.as_str()).collect();
+    assert!(places.contains(&"http://127.0.0.1:9") && !places.contains(&"https://tracker.example"), "{places:?}");
+}
+
+// NET-01, NET-02
+#[test]
 fn offline_nothing_but_this_machine_is_listed() {
     let world = World::new().var("TILLER_OFFLINE", "1").var("HTTPS_PROXY", "http://proxy.example:3128");
     let places: Vec<String> = destinations(&world, &[]).into_iter().map(|(place, _)| place).collect();

@@ -97,7 +97,8 @@ fn a_plugin_with_everything_is_added_used_and_removed() {
         .file("kit/skills/weld/SKILL.md", "---\ndescription: Welds things\n---\nWeld.")
         .file("kit/output-styles/terse.md", "Few words.")
         .file(".tiller/settings.json", r#"{"outputStyle": "kit:terse"}"#)
-        .file("kit/.mcp.json", r#"{"mcpServers": {"db": {"command": "${CLAUDE_PLUGIN_ROOT}/db"}}}"#)
+        .file("kit/.mcp.json", r#"{"mcpServers": {"db": {"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/db"]}}}"#)
+        .file("kit/db", &fs_err::read_to_string(tiller_testkit::mcp_server()).unwrap())
         .file("kit/hooks/hooks.json", r#"{"hooks": {"UserPromptSubmit": [{"hooks": [
             {"type": "command", "command": "cp \"${CLAUDE_PLUGIN_ROOT}/note.txt\" \"$CLAUDE_PROJECT_DIR/hooked\""}]}]}}"#);
     let added = world.run(&["plugin", "add", "kit"]).ok();
@@ -117,13 +118,15 @@ fn a_plugin_with_everything_is_added_used_and_removed() {
     assert!(world.run(&["hooks", "list"]).ok().stdout.contains("UserPromptSubmit"));
     let listed: Value = serde_json::from_str(&world.run(&["plugin", "list", "--json"]).ok().stdout).unwrap();
     let root = fs_err::canonicalize(world.config_dir()).unwrap().join("plugins/kit").display().to_string();
-    assert_eq!(listed["plugins"][0]["mcpServers"]["db"]["command"], format!("{root}/db"));
+    assert_eq!(listed["plugins"][0]["mcpServers"]["db"]["args"][0], format!("{root}/db"));
+    assert!(world.run(&["mcp", "get", "db"]).ok().stdout.contains("db: ready"));
 
+    let world = world.var("TILLER_MCP_WAIT_MS", "60000");
     world.server.reply(Reply::text("shipped"));
     world.run(&["-p", "/kit:ship"]).ok();
     let request = world.server.messages()[0].body().to_string();
     for part in
-        ["Ship: from the plugin", "- kit:tester: Tests things", "- kit:weld: Welds things", "Few words."]
+        ["Ship: from the plugin", "- kit:tester: Tests things", "- kit:weld: Welds things", "Few words.", "mcp__db__echo"]
     {
         assert!(request.contains(part), "{part}: {request}");
     }

@@ -35,13 +35,29 @@ fn a_server_that_hangs_floods_or_dies_at_start_harms_no_other() {
         ("hang", "not ready within 3 s"),
         ("mute", "not ready within 3 s"),
         ("flood", "more than it may"),
+        ("line", "more than it may"),
         ("die", "exit code 4: cannot find my configuration"),
     ] {
         let (world, init) = beside(&[mode]);
         assert_eq!(init["mcp_servers"][0], json!({"name": "bad", "status": "failed"}), "{mode}");
         let said = last_result(&world, "b");
-        assert!(said.contains(why) || (mode == "flood" && said.contains("not ready")), "{mode}: {said}");
+        // On a slow machine a flood may not be one before time is up.
+        let is_late = why == "more than it may" && said.contains("not ready within");
+        assert!(said.contains(why) || is_late, "{mode}: {said}");
     }
+}
+
+#[test]
+fn a_list_without_end_is_cut() {
+    let world = world_with(&["endless"]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "SearchMcpTools", json!({"query": "mcp__fake__t7"})),
+        Reply::text("done"),
+    ]);
+    let frames = go(&world, "go");
+    assert!(last_result(&world, "a").contains("mcp__fake__t7"));
+    let told = frames.iter().any(|frame| frame.to_string().contains("only the first 2000 count"));
+    assert!(told, "{frames:#?}");
 }
 
 #[test]
@@ -202,4 +218,41 @@ fn what_may_destroy_something_says_so_in_the_question() {
     live.answer(&question, &json!({"behavior": "deny", "message": "no"}));
     live.turn();
     assert_eq!(live.finish().code, 0);
+}
+
+// What a rule says about a server holds for its tools, its resources and what is mentioned of it.
+#[test]
+fn a_denied_server_gives_nothing() {
+    let world = world_with(&[]);
+    world.server.replies([
+        Reply::new()
+            .tool_with_id("a", "mcp__fake__echo", json!({"text": "x"}))
+            .tool_with_id("b", "CallMcpTool", json!({"tool": "mcp__fake__echo", "arguments": {"text": "x"}}))
+            .tool_with_id("c", "ReadMcpResourceTool", json!({"server": "fake", "uri": "note://one"})),
+        Reply::text("done"),
+    ]);
+    let args = ["-p", "see @fake:note://one", "--disallowedTools", "mcp__fake", "--permission-mode", "bypassPermissions"];
+    world.run(&args).ok();
+    let messages = world.server.messages();
+    let first = messages[0].body().to_string();
+    assert!(!first.contains("the text of note://one") && !first.contains("Says the text again"), "{first}");
+    for call in ["a", "b"] {
+        let said = last_result(&world, call);
+        assert!(said.contains("There is no tool named mcp__fake__echo"), "{said}");
+    }
+    let said = last_result(&world, "c");
+    assert!(said.contains("not allowed") && !said.contains("the text of"), "{said}");
+}
+
+// UNDO-01: also of what a server has done, whatever it says of its tool.
+#[test]
+fn what_a_server_has_changed_can_be_taken_back() {
+    let world = world_with(&[]);
+    world.write("written-by-server", "before");
+    world.server.replies([Reply::new().tool_with_id("a", "mcp__fake__lie", json!({})), Reply::text("done")]);
+    let frames = go(&world, "go");
+    assert_eq!(world.read("written-by-server"), "x");
+    let session = frames[0]["session_id"].as_str().unwrap();
+    world.run(&["rewind", session, "--to", "1", "--files"]).ok();
+    assert_eq!(world.read("written-by-server"), "before");
 }

@@ -538,3 +538,22 @@ fn offline_only_this_machine_may_be_contacted() {
     let refused = decide(&fetch("example.org"), &Context { offline: true, ..cx(Mode::Default) });
     assert!(matches!(refused, Decision::Deny(reason) if reason.explain().contains("offline")));
 }
+
+#[test]
+fn rules_about_a_server_hold_for_its_resources() {
+    let reading = request("ReadMcpResourceTool", vec![Access::Server("files".to_owned())], true);
+    let verdict_with = |behavior, rule: &str| {
+        let cx = with(cx(Mode::BypassPermissions), behavior, &[rule]);
+        verdict(&reading, &cx)
+    };
+    assert_eq!(verdict(&reading, &cx(Mode::Default)), "allow");
+    for (behavior, rule, expected) in [
+        (Behavior::Deny, "mcp__files", "deny"),
+        (Behavior::Deny, "mcp__files__*", "deny"),
+        (Behavior::Deny, "mcp__files__read", "allow"),
+        (Behavior::Deny, "mcp__file", "allow"),
+        (Behavior::Ask, "mcp__files", "ask"),
+    ] {
+        assert_eq!(verdict_with(behavior, rule), expected, "{rule}");
+    }
+}

@@ -2,11 +2,13 @@
 
 use ratatui::text::{Line, Span};
 use tiller_protocol::command::Command;
+use tiller_protocol::entry::Level;
 use tiller_protocol::mcp::{McpOrder, McpServer, McpState, McpTransport};
 
 use super::overlay::{Content, Overlay, Subject};
 use super::{App, Effect};
 use crate::dialog::ChoiceOption;
+use crate::host::Request;
 use crate::menu::Candidate;
 use crate::text::{paragraphs, visible_line, wrap};
 
@@ -51,13 +53,18 @@ impl Act {
 
 impl App {
     /// Takes news of a server.
-    pub(super) fn server_changed(&mut self, server: McpServer) {
-        self.servers.insert(server.name.clone(), server);
+    pub(super) fn server_changed(&mut self, server: McpServer) -> Vec<Effect> {
+        let (name, state) = (server.name.clone(), server.state.clone());
+        self.servers.insert(name.clone(), server);
         self.renew_commands();
         if let Some(Overlay::Choice(choice, Subject::Servers(_))) = &self.overlay {
             let marked = choice.marked();
             self.open_servers(marked);
         }
+        let McpState::SigningIn { url } = state else { return Vec::new() };
+        // The address is there to be read, too: the browser may run elsewhere.
+        self.tell(Level::Info, &format!("Sign in to {name} here:\n{url}"));
+        vec![Effect::Ask(Request::Visit(url))]
     }
 
     /// Lets the user choose a server.

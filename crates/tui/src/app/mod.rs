@@ -369,7 +369,7 @@ impl App {
             Event::Idle => return self.idle(),
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
             Event::Suggestion(text) => self.suggestion = Some(text),
-            Event::Mcp(server) => self.server_changed(*server),
+            Event::Mcp(server) => return self.server_changed(*server),
             Event::CompactionStarted { tokens, .. } => self.live.folding = Some(tokens),
             // Why it was not folded, a notice says.
             Event::CompactionEnded { .. } => self.live.folding = None,
