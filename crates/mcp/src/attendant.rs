@@ -1,31 +1,23 @@
-//! Looks after one server: connects, keeps its offer, connects again after a break, and ends it.
+//! Looks after one server: keeps its connection and its offer, connects again after a break, and ends it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleClient;
-use rmcp::model::{PaginatedRequestParams, ProtocolVersion, SubscriptionFilter};
-use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError,
-};
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::auth::AuthClient;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
-use tiller_config::{McpDefinition, McpOAuth, McpReach};
+use rmcp::model::{ProtocolVersion, SubscriptionFilter};
+use tiller_config::{McpDefinition, McpReach};
 use tiller_protocol::entry::{Level, Notice};
 use tiller_protocol::mcp::{McpOrder, McpState};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::{self, SignIn};
-use crate::handler::{Board, Changed, Handler};
-use crate::http;
+use crate::auth::SignIn;
+use crate::connect::{Broken, Connection, Held};
+use crate::handler::Changed;
 use crate::link::Link;
-use crate::offer::{MANY, Offer};
+use crate::offer::offer;
 use crate::servers::{Status, Surroundings};
-use crate::stdio::{Process, Program};
 
 /// A connection that has lasted this long counts as a good one: the next break is the first again.
 const GOOD: Duration = Duration::from_secs(60);
@@ -40,30 +32,6 @@ pub(crate) struct Attendant {
     pub(crate) orders: mpsc::UnboundedReceiver<McpOrder>,
     pub(crate) tasks: TaskTracker,
     pub(crate) ended: CancellationToken,
-}
-
-/// A connection while it lasts.
-struct Connection {
-    running: RunningService<RoleClient, Arc<Handler>>,
-    link: Link,
-    changed: mpsc::UnboundedReceiver<Changed>,
-    process: Option<Held>,
-}
-
-/// A server that is a program.
-struct Held {
-    /// Dropping it ends the program.
-    stop: oneshot::Sender<()>,
-    /// How it ended.
-    end: oneshot::Receiver<String>,
-}
-
-/// Why there is no connection.
-enum Broken {
-    /// The user has to sign in; what the service said about it.
-    SignIn(Option<String>),
-    /// Something is wrong.
-    Failed(String),
 }
 
 /// What comes after a connection.
@@ -184,7 +152,7 @@ impl Attendant {
         login.finish().await.map_err(|error| error.to_string())
     }
 
-    fn tell(&self, content: String) {
+    pub(crate) fn tell(&self, content: String) {
         self.surroundings.principal.tell(Notice {
             subtype: "mcp".to_owned(),
             level: Level::Warning,
@@ -197,114 +165,10 @@ impl Attendant {
         self.publish(status);
     }
 
-    fn publish(&self, status: Status) {
+    pub(crate) fn publish(&self, status: Status) {
         let status = Arc::new(status);
         self.status.send_replace(Arc::clone(&status));
         self.surroundings.principal.changed(status.shown(&self.definition));
-    }
-
-    /// Connects, in the time that there is. None at the end.
-    async fn connected(&self) -> Option<Result<Connection, Broken>> {
-        let limit = self.surroundings.patience.start;
-        let late = || Broken::Failed(format!("it was not ready within {} s", limit.as_secs_f32()));
-        tokio::select! {
-            () = self.ended.cancelled() => None,
-            connected = timeout(limit, self.connect()) => Some(connected.unwrap_or_else(|_| Err(late()))),
-        }
-    }
-
-    async fn connect(&self) -> Result<Connection, Broken> {
-        let (changes, changed) = mpsc::unbounded_channel();
-        let board = Arc::<Board>::default();
-        let principal = Arc::clone(&self.surroundings.principal);
-        let handler = Arc::new(Handler::new(&self.definition.name, principal, Arc::clone(&board), changes));
-        let (running, process) = match &self.definition.reach {
-            McpReach::Stdio { command, args, env } => {
-                let program = Program {
-                    server: &self.definition.name,
-                    command,
-                    args,
-                    env,
-                    cwd: &self.surroundings.cwd,
-                    vars: &self.surroundings.vars,
-                };
-                let (running, held) = self.start(program, Arc::clone(&handler)).await?;
-                (running, Some(held))
-            }
-            McpReach::Http { url, headers, oauth } => {
-                let service = Service { url, headers, oauth };
-                (self.reach(service, Arc::clone(&handler)).await?, None)
-            }
-        };
-        let link = Link { peer: running.peer().clone(), handler, board };
-        let offer = offer(&self.definition.name, &link).await.map_err(|error| said(&error))?;
-        for left_out in &offer.left_out {
-            self.tell(format!("The MCP server {}: {left_out}.", self.definition.name));
-        }
-        self.publish(Status { state: McpState::Ready, offer: Arc::new(offer), link: Some(link.clone()) });
-        Ok(Connection { running, link, changed, process })
-    }
-
-    async fn start(
-        &self,
-        program: Program<'_>,
-        handler: Arc<Handler>,
-    ) -> Result<(RunningService<RoleClient, Arc<Handler>>, Held), Broken> {
-        let Process { output, input, custody } = Process::start(program).await.map_err(Broken::Failed)?;
-        let (ended, end) = oneshot::channel();
-        let (stop, custody_end) = custody.into_parts();
-        // It ends when the process is let go of, which the session's end waits for.
-        self.tasks.spawn(async move {
-            let _ = ended.send(custody_end.await);
-        });
-        let mut held = Held { stop, end };
-        let transport = AsyncRwTransport::new_client(output, input);
-        let running = handler.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize);
-        // Why a program has ended says more than that the connection is closed.
-        let broken = tokio::select! {
-            biased;
-            running = running => match running {
-                Ok(running) => return Ok((running, held)),
-                Err(error) => error,
-            },
-            why = &mut held.end => return Err(Broken::Failed(why.unwrap_or_else(|_| "it ended".to_owned()))),
-        };
-        let why = timeout(self.surroundings.patience.leaving, &mut held.end).await;
-        Err(match why {
-            Ok(Ok(why)) => Broken::Failed(why),
-            _ => Broken::Failed(plain(&broken)),
-        })
-    }
-
-    async fn reach(
-        &self,
-        service: Service<'_>,
-        handler: Arc<Handler>,
-    ) -> Result<RunningService<RoleClient, Arc<Handler>>, Broken> {
-        let url = http::address(service.url, self.surroundings.offline).map_err(Broken::Failed)?;
-        let config = http::config(&url, service.headers).map_err(Broken::Failed)?;
-        let client = http::client().map_err(Broken::Failed)?;
-        let mode = ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-            legacy_version: None,
-        };
-        let tokens = &self.surroundings.tokens;
-        let running = match auth::known(service.url, service.oauth, tokens).await {
-            Some(manager) => {
-                let client = AuthClient::new(client, manager);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                handler.serve_with_lifecycle(transport, mode).await
-            }
-            None => {
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                handler.serve_with_lifecycle(transport, mode).await
-            }
-        };
-        running.map_err(|error| match error.auth_challenge() {
-            Some(challenge) => Broken::SignIn(Some(challenge.to_owned())),
-            None if error.is_authorization_required() => Broken::SignIn(None),
-            None => Broken::Failed(plain(&error)),
-        })
     }
 
     /// Until the connection is over.
@@ -398,83 +262,4 @@ impl Attendant {
             (after, _) => after,
         }
     }
-}
-
-/// A service, as configured.
-struct Service<'a> {
-    url: &'a str,
-    headers: &'a std::collections::BTreeMap<String, String>,
-    oauth: &'a McpOAuth,
-}
-
-/// Asks a server what it offers.
-async fn offer(server: &str, link: &Link) -> Result<Offer, ServiceError> {
-    let info = link.peer.peer_info();
-    let mut offer = Offer::introduced(info.as_deref());
-    let capabilities = info.map(|info| info.capabilities.clone()).unwrap_or_default();
-    if capabilities.tools.is_some() {
-        let page = |page| async { link.peer.list_tools(page).await.map(|found| (found.tools, found.next_cursor)) };
-        offer = offer.with_tools(server, pages(page).await?);
-    }
-    if capabilities.prompts.is_some() {
-        let page =
-            |page| async { link.peer.list_prompts(page).await.map(|found| (found.prompts, found.next_cursor)) };
-        offer = offer.with_prompts(server, pages(page).await?);
-    }
-    if capabilities.resources.is_some() {
-        let page = |page| async {
-            link.peer.list_resources(page).await.map(|found| (found.resources, found.next_cursor))
-        };
-        offer = offer.with_resources(pages(page).await?);
-    }
-    Ok(offer)
-}
-
-/// A list, page by page, as far as anything of it counts.
-async fn pages<T, F>(page: impl Fn(Option<PaginatedRequestParams>) -> F) -> Result<Vec<T>, ServiceError>
-where
-    F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
-{
-    let (mut list, mut cursor) = (Vec::new(), None);
-    loop {
-        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-        let (found, next) = page(Some(params)).await?;
-        let is_over = found.is_empty() || next.is_none();
-        list.extend(found);
-        if is_over || list.len() > MANY {
-            return Ok(list);
-        }
-        cursor = next;
-    }
-}
-
-fn said(error: &ServiceError) -> Broken {
-    Broken::Failed(format!("it did not tell what it offers: {}", short(&error.to_string())))
-}
-
-/// What went wrong, in one line.
-fn plain(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => plain(fallback),
-        ClientInitializeError::TransportError { error, .. } => {
-            let mut text = error.error.to_string();
-            let mut cause = error.error.source();
-            while let Some(deeper) = cause {
-                let said = deeper.to_string();
-                if !text.contains(&said) {
-                    text = format!("{text}: {said}");
-                }
-                cause = deeper.source();
-            }
-            format!("it cannot be reached: {}", short(&text))
-        }
-        other => short(&other.to_string()),
-    }
-}
-
-/// One line of bounded length.
-pub(crate) fn short(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(400).collect()
 }

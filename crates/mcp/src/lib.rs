@@ -15,6 +15,7 @@
 mod attendant;
 mod auth;
 mod call;
+mod connect;
 mod content;
 mod handler;
 mod http;

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use rmcp::model::{Prompt, Resource, ServerPeerInfo, Tool};
+use rmcp::model::{PaginatedRequestParams, Prompt, Resource, ServerPeerInfo, Tool};
+use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 use tiller_protocol::mcp::{McpArgument, McpIdentity, McpPrompt, McpResource, McpTool};
 
+use crate::link::Link;
 use crate::name::{full, plain};
 use crate::schema::acceptable;
 
 /// Tools, prompts and resources of one server that are kept.
-pub(crate) const MANY: usize = 2_000;
+const MANY: usize = 2_000;
 /// Characters of a description that the model is told.
 const DESCRIPTION: usize = 2_048;
 /// Characters of a server's instructions that are kept.
@@ -150,6 +152,49 @@ impl Offer {
         if list.len() > MANY {
             self.left_out.push(format!("it has {} {what}; only the first {MANY} count", list.len()));
         }
+    }
+}
+
+/// Asks a server what it offers.
+pub(crate) async fn offer(server: &str, link: &Link) -> Result<Offer, ServiceError> {
+    let info = link.peer.peer_info();
+    let mut offer = Offer::introduced(info.as_deref());
+    let capabilities = info.map(|info| info.capabilities.clone()).unwrap_or_default();
+    if capabilities.tools.is_some() {
+        let page =
+            |page| async { link.peer.list_tools(page).await.map(|found| (found.tools, found.next_cursor)) };
+        offer = offer.with_tools(server, pages(page).await?);
+    }
+    if capabilities.prompts.is_some() {
+        let page = |page| async {
+            link.peer.list_prompts(page).await.map(|found| (found.prompts, found.next_cursor))
+        };
+        offer = offer.with_prompts(server, pages(page).await?);
+    }
+    if capabilities.resources.is_some() {
+        let page = |page| async {
+            link.peer.list_resources(page).await.map(|found| (found.resources, found.next_cursor))
+        };
+        offer = offer.with_resources(pages(page).await?);
+    }
+    Ok(offer)
+}
+
+/// A list, page by page, as far as anything of it counts.
+async fn pages<T, F>(page: impl Fn(Option<PaginatedRequestParams>) -> F) -> Result<Vec<T>, ServiceError>
+where
+    F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+{
+    let (mut list, mut cursor) = (Vec::new(), None);
+    loop {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let (found, next) = page(Some(params)).await?;
+        let is_over = found.is_empty() || next.is_none();
+        list.extend(found);
+        if is_over || list.len() > MANY {
+            return Ok(list);
+        }
+        cursor = next;
     }
 }
 

@@ -16,8 +16,9 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::attendant::{Attendant, short};
+use crate::attendant::Attendant;
 use crate::auth::TokenStore;
+use crate::connect::short;
 use crate::content;
 use crate::link::{CallError, Link, Terms};
 use crate::offer::{Offer, ToolOffer};

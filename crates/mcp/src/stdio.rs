@@ -76,7 +76,8 @@ impl Process {
         let (stop, stopped) = oneshot::channel();
         let complaint = Complaint { server: program.server.to_owned(), kept: Arc::default() };
         let flood = Arc::new(Mutex::new(false));
-        let gate = Gate { to: theirs, line: 0, lines: 0, since: Instant::now(), is_flood: Arc::clone(&flood) };
+        let gate =
+            Gate { to: theirs, line: 0, lines: 0, since: Instant::now(), is_flood: Arc::clone(&flood) };
         let heard = complaint.clone();
         let end = async move {
             let (exit, _) = child.relay(gate, heard, stopped).await;

@@ -279,7 +279,8 @@ fn repository() -> World {
 
 /// A file with one server.
 fn server(name: &str) -> String {
-    let command = json!({"command": "python3", "args": [tiller_testkit::mcp_server(), "--marker", "${GREETING}"]});
+    let command =
+        json!({"command": "python3", "args": [tiller_testkit::mcp_server(), "--marker", "${GREETING}"]});
     json!({"mcpServers": {name: command}}).to_string()
 }
 

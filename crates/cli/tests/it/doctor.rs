@@ -203,7 +203,10 @@ fn services_that_are_servers_are_listed() {
     assert!(of_servers[0].1.contains("far") && of_servers[0].1.contains(".mcp.json"), "{of_servers:?}");
     let offline = destinations(&world.var("TILLER_OFFLINE", "1"), &[]);
     let places: Vec<&str> = offline.iter().map(|(place, _)| place.as_str()).collect();
-    assert!(places.contains(&"http://127.0.0.1:9") && !places.contains(&"https://tracker.example"), "{places:?}");
+    assert!(
+        places.contains(&"http://127.0.0.1:9") && !places.contains(&"https://tracker.example"),
+        "{places:?}"
+    );
 }
 
 // NET-01, NET-02

@@ -125,9 +125,13 @@ fn a_plugin_with_everything_is_added_used_and_removed() {
     world.server.reply(Reply::text("shipped"));
     world.run(&["-p", "/kit:ship"]).ok();
     let request = world.server.messages()[0].body().to_string();
-    for part in
-        ["Ship: from the plugin", "- kit:tester: Tests things", "- kit:weld: Welds things", "Few words.", "mcp__db__echo"]
-    {
+    for part in [
+        "Ship: from the plugin",
+        "- kit:tester: Tests things",
+        "- kit:weld: Welds things",
+        "Few words.",
+        "mcp__db__echo",
+    ] {
         assert!(request.contains(part), "{part}: {request}");
     }
     assert_eq!(world.read("hooked"), "from the plugin");

@@ -231,7 +231,14 @@ fn a_denied_server_gives_nothing() {
             .tool_with_id("c", "ReadMcpResourceTool", json!({"server": "fake", "uri": "note://one"})),
         Reply::text("done"),
     ]);
-    let args = ["-p", "see @fake:note://one", "--disallowedTools", "mcp__fake", "--permission-mode", "bypassPermissions"];
+    let args = [
+        "-p",
+        "see @fake:note://one",
+        "--disallowedTools",
+        "mcp__fake",
+        "--permission-mode",
+        "bypassPermissions",
+    ];
     world.run(&args).ok();
     let messages = world.server.messages();
     let first = messages[0].body().to_string();

@@ -157,7 +157,8 @@ fn servers_of_a_project_wait_until_it_is_trusted() {
 
 /// A browser that goes wherever it is sent.
 fn browser(world: &World) -> String {
-    let script = "#!/usr/bin/env python3\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n";
+    let script =
+        "#!/usr/bin/env python3\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n";
     world.write("browser", script);
     let path = world.path("browser");
     fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -172,7 +173,10 @@ fn a_service_is_signed_in_to_from_the_list() {
     let world = world.var("BROWSER", &browser);
     let servers = json!({"mcpServers": {"tracker": {"type": "http", "url": service.url()}}});
     world.write(".mcp.json", &servers.to_string());
-    world.server.replies([Reply::new().tool_with_id("a", "CallMcpTool", json!({"tool": "mcp__tracker__whoami"})), Reply::text("Known.")]);
+    world.server.replies([
+        Reply::new().tool_with_id("a", "CallMcpTool", json!({"tool": "mcp__tracker__whoami"})),
+        Reply::text("Known."),
+    ]);
     let program = begin(&world, &["--trust", "--allowedTools", "mcp__tracker"]);
     until_listed(&program, "tracker  needs sign-in");
     program.type_in(ENTER);

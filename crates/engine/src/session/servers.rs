@@ -125,11 +125,7 @@ impl Task {
     }
 
     /// Asks a server what one of its prompts says, while commands are still heard.
-    pub(super) async fn ask_for_prompt(
-        &mut self,
-        name: &str,
-        arguments: &str,
-    ) -> Result<Called, StoreError> {
+    pub(super) async fn ask_for_prompt(&mut self, name: &str, arguments: &str) -> Result<Called, StoreError> {
         let Some(servers) = self.services.mcp.clone() else { return Ok(Called::Nothing) };
         let (words, token) = (split_words(arguments), self.turn.token.clone());
         let mut asked = pin!(servers.prompt(name, &words, &token));
@@ -142,7 +138,9 @@ impl Task {
             }
         };
         let said = match answer {
-            Ok(said) if said.is_empty() => return Ok(Called::Unknown(format!("the prompt {name} says nothing"))),
+            Ok(said) if said.is_empty() => {
+                return Ok(Called::Unknown(format!("the prompt {name} says nothing")));
+            }
             Ok(said) => said,
             Err(problem) => return Ok(Called::Unknown(problem)),
         };

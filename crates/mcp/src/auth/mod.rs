@@ -38,7 +38,7 @@ pub enum SignInError {
 
 impl From<AuthError> for SignInError {
     fn from(error: AuthError) -> Self {
-        Self::Service(crate::attendant::short(&error.to_string()))
+        Self::Service(crate::connect::short(&error.to_string()))
     }
 }
 
