@@ -13,7 +13,7 @@ use tiller_mcp::{
     CallMcpTool, Elicited, ListMcpResources, Patience, Principal, ReadMcpResource, Sampled, SamplingRequest,
     SearchMcpTools, Servers, Surroundings, TokenStore,
 };
-use tiller_model::{Model, Request, Thinking};
+use tiller_model::{Request, Thinking};
 use tiller_policy::{Decision, Request as Asked, approve};
 use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::Event;
@@ -25,8 +25,7 @@ use tiller_protocol::usage::StopReason;
 use tiller_tools::{Registry, ToolSource};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::budget::Budget;
-use crate::host::ask_beside;
+use crate::beside::Beside;
 use crate::policy::Standpoint;
 use crate::services::Services;
 use crate::session::Aside;
@@ -77,8 +76,7 @@ impl McpChoice {
             asides: services.asides.clone(),
             events: services.events.clone(),
             policy: services.policy.clone(),
-            budget: Arc::clone(&services.budget),
-            model: Arc::clone(&services.model),
+            beside: services.beside(),
             small_model: services.small_model.clone(),
             interactive: services.interactive,
         };
@@ -114,8 +112,7 @@ struct Client {
     asides: mpsc::UnboundedSender<Aside>,
     events: mpsc::UnboundedSender<Event>,
     policy: Standpoint,
-    budget: Arc<Budget>,
-    model: Arc<dyn Model>,
+    beside: Beside,
     small_model: String,
     interactive: bool,
 }
@@ -181,23 +178,15 @@ impl Principal for Client {
             let why = "nobody is there who could allow it".to_owned();
             return async { Err(why) }.boxed();
         }
-        let (model, budget, asides) =
-            (Arc::clone(&self.model), Arc::clone(&self.budget), self.asides.clone());
+        let (beside, asides) = (self.beside.clone(), self.asides.clone());
         let answer = self.put(Ask::Sampling(request.ask.clone()));
         async move {
             if !matches!(answer.await, Ok(Answer::Allow { .. })) {
                 return Err("the user does not allow it".to_owned());
             }
-            let request = wire(request);
-            let size = request.messages.iter().map(Bytes::len).sum::<usize>() as u64;
-            let _reserved = budget
-                .reserve(&model.info(&request.model), size / 3)
-                .await
-                .map_err(|reached| reached.explain())?;
-            let (answer, spent) =
-                ask_beside(model.as_ref(), request).await.map_err(|error| error.to_string())?;
+            let (answer, bill) = beside.ask(wire(request)).await.map_err(|error| error.to_string())?;
             // The session may be over; then nobody counts any more.
-            let _ = asides.send(Aside::Spent(spent));
+            let _ = asides.send(Aside::Billed(bill));
             let cut_off = answer.stop_reason == StopReason::MaxTokens;
             Ok(Sampled { text: answer.text(), model: answer.model, cut_off })
         }

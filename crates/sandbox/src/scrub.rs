@@ -67,12 +67,6 @@ pub(crate) fn passes(name: &str, confinement: &Confinement) -> bool {
         || !is_in(OF_THE_USER, name)
 }
 
-/// Whether a variable of this name holds a credential, as far as names tell.
-#[must_use]
-pub fn is_credential(name: &str) -> bool {
-    is_in(OF_THE_MODEL, name) || is_in(OF_THE_USER, name)
-}
-
 fn is_in(table: &[Name], name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     table.iter().any(|entry| match entry {

@@ -29,6 +29,7 @@ use tiller_protocol::mode::Mode;
 
 use crate::budget::Limits;
 use crate::confinement::SandboxChoice;
+use crate::mcp::McpChoice;
 use crate::session::{CompactionChoice, PromptChoice, Reel, Setup, Start, SteeringChoice};
 use crate::store::{StoreError, load};
 
@@ -162,6 +163,7 @@ impl Replay {
             betas: Vec::new(),
             steering: SteeringChoice::default(),
             compaction: CompactionChoice::default(),
+            mcp: McpChoice::default(),
             readable: Vec::new(),
             recipes: Vec::new(),
             env,

@@ -79,7 +79,7 @@ impl Task {
         // What is called for begins a turn of its own.
         let delivery = match self.called(&input.content) {
             Called::Nothing => input.delivery,
-            Called::Recipe(..) | Called::Unknown(_) => Delivery::Queue,
+            _ => Delivery::Queue,
         };
         let queued = Queued { id, delivery, content: input.content };
         self.append(Body::Queued(queued))?;

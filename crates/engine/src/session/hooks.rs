@@ -32,7 +32,7 @@ pub(crate) enum Aside {
     Hooks(Box<Outcome>),
     /// A sub-agent has made a model request.
     Spent(Response),
-    /// A model request was made for a hook.
+    /// A model request was made for a hook, or for a server.
     Billed(Bill),
     /// A message was proposed after the turn with this chain.
     Suggested { bill: Bill, text: Option<String>, chain: ChainId },
