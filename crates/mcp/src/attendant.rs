@@ -16,7 +16,7 @@ use crate::auth::SignIn;
 use crate::connect::{Broken, Connection, Held};
 use crate::handler::Changed;
 use crate::link::Link;
-use crate::offer::offer;
+use crate::offer::{Offer, offer};
 use crate::servers::{Status, Surroundings};
 
 /// A connection that has lasted this long counts as a good one: the next break is the first again.
@@ -161,14 +161,20 @@ impl Attendant {
     }
 
     fn set(&self, state: McpState) {
-        let status = Status { state, offer: Arc::default(), link: None };
-        self.publish(status);
+        let before = Arc::clone(&self.status.borrow().last_offer);
+        self.publish(Status { state, offer: Arc::default(), last_offer: before, link: None });
     }
 
-    pub(crate) fn publish(&self, status: Status) {
-        let status = Arc::new(status);
-        self.status.send_replace(Arc::clone(&status));
+    pub(crate) fn make_ready(&self, offer: Offer, link: Link) {
+        let offer = Arc::new(offer);
+        let (last_offer, link) = (Arc::clone(&offer), Some(link));
+        self.publish(Status { state: McpState::Ready, offer, last_offer, link });
+    }
+
+    /// Front ends hear of it before anybody who waits for the server goes on.
+    fn publish(&self, status: Status) {
         self.surroundings.principal.changed(status.shown(&self.definition));
+        self.status.send_replace(Arc::new(status));
     }
 
     /// Until the connection is over.
@@ -239,10 +245,7 @@ impl Attendant {
     async fn refresh(&self, link: &Link) {
         let asked = timeout(self.surroundings.patience.start, offer(&self.definition.name, link)).await;
         match asked {
-            Ok(Ok(offer)) => {
-                let (state, link) = (McpState::Ready, Some(link.clone()));
-                self.publish(Status { state, offer: Arc::new(offer), link });
-            }
+            Ok(Ok(offer)) => self.make_ready(offer, link.clone()),
             Ok(Err(error)) => tracing::warn!(server = self.definition.name, "{error}"),
             Err(_) => tracing::warn!(server = self.definition.name, "its lists were not told in time"),
         }

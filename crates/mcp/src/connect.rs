@@ -11,7 +11,6 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
 use tiller_config::{McpOAuth, McpReach};
-use tiller_protocol::mcp::McpState;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -19,7 +18,6 @@ use crate::attendant::Attendant;
 use crate::handler::{Board, Changed, Handler};
 use crate::link::Link;
 use crate::offer::offer;
-use crate::servers::Status;
 use crate::stdio::{Process, Program};
 use crate::{auth, http};
 
@@ -93,7 +91,7 @@ impl Attendant {
         for left_out in &offer.left_out {
             self.tell(format!("The MCP server {}: {left_out}.", self.definition.name));
         }
-        self.publish(Status { state: McpState::Ready, offer: Arc::new(offer), link: Some(link.clone()) });
+        self.make_ready(offer, link.clone());
         Ok(Connection { running, link, changed, process })
     }
 

@@ -71,9 +71,12 @@ impl Default for Patience {
 }
 
 /// Where a server stands, with the way to it.
+#[derive(Default)]
 pub(crate) struct Status {
     pub(crate) state: McpState,
     pub(crate) offer: Arc<Offer>,
+    /// What it offered when it was ready last: calls for that wait until it is ready again, or fail for the right reason.
+    pub(crate) last_offer: Arc<Offer>,
     pub(crate) link: Option<Link>,
 }
 
@@ -135,7 +138,7 @@ impl Servers {
         let attended = definitions.into_iter().map(|definition| {
             let definition = Arc::new(definition);
             let (orders, ordered) = mpsc::unbounded_channel();
-            let known = Status { state: McpState::Configured, offer: Arc::default(), link: None };
+            let known = Status::default();
             let (status, status_now) = watch::channel(Arc::new(known));
             let attendant = Attendant {
                 definition: Arc::clone(&definition),
@@ -166,6 +169,12 @@ impl Servers {
             }
         };
         self.attended.iter().map(seen).collect()
+    }
+
+    /// The same for front ends.
+    #[must_use]
+    pub fn shown(&self) -> Vec<McpServer> {
+        self.attended.values().map(|one| one.status.borrow().shown(&one.definition)).collect()
     }
 
     /// Waits until each of them is ready or known not to be, at most this long.
@@ -201,9 +210,10 @@ impl Servers {
     /// The tool of this name, and the server that has it.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<(String, ToolOffer)> {
-        self.seen().into_iter().find_map(|seen| {
-            let tool = seen.offer.tools.iter().find(|tool| tool.name == name)?;
-            Some((seen.name.clone(), tool.clone()))
+        self.attended.iter().find_map(|(server, one)| {
+            let status = one.status.borrow();
+            let tool = status.last_offer.tools.iter().find(|tool| tool.name == name)?;
+            Some((server.clone(), tool.clone()))
         })
     }
 

@@ -47,10 +47,11 @@ pub enum McpTransport {
 }
 
 /// Where a server stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum McpState {
     /// Known, not started.
+    #[default]
     Configured,
     /// Being started or reached.
     Starting,

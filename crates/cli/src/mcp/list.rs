@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Context;
 use futures::FutureExt;
@@ -126,27 +126,25 @@ fn to_text(server: &McpServer, definition: &McpDefinition) -> String {
 fn states(definitions: &[McpDefinition], env: &Env) -> anyhow::Result<BTreeMap<String, McpServer>> {
     crate::runtime()?.block_on(async {
         let choice = McpChoice::new(definitions.to_vec(), env);
-        let nobody = Arc::new(Nobody { cwd: env.cwd.clone(), seen: Mutex::default() });
         let surroundings = Surroundings {
             cwd: env.cwd.clone(),
             vars: Arc::clone(&env.vars),
             offline: env.flag("TILLER_OFFLINE"),
             tokens: TokenStore::below(&config_dir(env)),
-            principal: Arc::clone(&nobody) as Arc<dyn Principal>,
+            principal: Arc::new(Nobody { cwd: env.cwd.clone() }),
             patience: choice.patience,
         };
         let servers = Servers::start(choice.definitions, surroundings);
         servers.settled(choice.patience.start).await;
-        let seen = nobody.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let shown = servers.shown().into_iter().map(|server| (server.name.clone(), server)).collect();
         servers.end().await;
-        Ok(seen)
+        Ok(shown)
     })
 }
 
 /// Servers that are only looked at get nothing.
 struct Nobody {
     cwd: PathBuf,
-    seen: Mutex<BTreeMap<String, McpServer>>,
 }
 
 impl Principal for Nobody {
@@ -166,9 +164,7 @@ impl Principal for Nobody {
         String::new()
     }
 
-    fn changed(&self, server: McpServer) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), server);
-    }
+    fn changed(&self, _: McpServer) {}
 
     fn tell(&self, notice: Notice) {
         complain(&notice.content);

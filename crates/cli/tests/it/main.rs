@@ -38,6 +38,7 @@ mod inspect_page;
 mod interrupt;
 mod kill;
 mod mcp;
+mod mcp_command;
 mod mcp_hostile;
 mod mcp_official;
 mod messages;

@@ -1,7 +1,7 @@
 //! MCP servers in a session of the real binary: a server that is a program, and a scripted model.
 
 use serde_json::{Value, json};
-use tiller_testkit::{Reply, mcp_server};
+use tiller_testkit::{Gate, Reply, mcp_server};
 
 use crate::harness::{World, blocks_of, eventually, marker, processes_with, result_text};
 
@@ -135,10 +135,10 @@ fn servers_learn_the_directories() {
 
 #[test]
 fn tools_that_come_later_are_told_at_the_end() {
-    let world = world_with(&[]);
+    let (world, gate) = (world_with(&[]), Gate::new());
     world.server.replies([
         Reply::new().tool_with_id("a", "mcp__fake__grow", json!({})),
-        Reply::new().tool_with_id(
+        Reply::new().gate(&gate).tool_with_id(
             "b",
             "CallMcpTool",
             json!({"tool": "mcp__fake__grown", "arguments": {"text": "x"}}),
@@ -151,6 +151,7 @@ fn tools_that_come_later_are_told_at_the_end() {
         let status = live.request(&json!({"subtype": "mcp_status"}));
         status.to_string().contains("mcp__fake__grown")
     });
+    gate.open();
     live.turn();
     assert_eq!(live.finish().code, 0);
     let messages = world.server.messages();
@@ -252,12 +253,14 @@ fn resources_are_listed_read_and_mentioned() {
         "--disallowedTools",
         "Read(//etc/hostname)",
     ];
-    let run = world.run(&args).ok();
+    let run = world.run(&args);
+    assert_eq!(run.code(), 3, "{run:?}");
     let messages = world.server.messages();
     let first = messages[0].body()["messages"].to_string();
     assert!(first.contains("the text of note://one"), "{first}");
     assert!(!first.contains("the text of file:///etc/hostname"), "{first}");
-    assert!(run.stderr.contains("") && result_text(messages[1].body(), "a").contains("note://one"));
+    assert!(run.stderr.contains("file:///etc/hostname was not attached"), "{}", run.stderr);
+    assert!(result_text(messages[1].body(), "a").contains("note://one"));
     assert!(result_text(messages[1].body(), "b").contains("the text of note://one"));
     let denied = result_text(messages[1].body(), "c");
     assert!(denied.contains("not allowed"), "{denied}");

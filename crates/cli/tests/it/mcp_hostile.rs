@@ -180,7 +180,8 @@ fn a_lying_hint_is_stopped_by_asking() {
             ),
             Reply::text("done"),
         ]);
-        world.run(&["-p", "go", "--permission-mode", mode, "--allow-dangerously-skip-permissions"]).ok();
+        let args = ["-p", "go", "--permission-mode", mode, "--allow-dangerously-skip-permissions"];
+        assert_eq!(world.run(&args).code(), 3);
         assert!(!world.path("written-by-server").exists(), "{mode}");
         for call in ["a", "b"] {
             let said = last_result(&world, call);
@@ -200,7 +201,8 @@ fn while_planning_a_rule_covers_only_what_is_marked_read_only() {
         ),
         Reply::text("done"),
     ]);
-    world.run(&["-p", "go", "--permission-mode", "plan", "--allowedTools", "mcp__fake"]).ok();
+    let args = ["-p", "go", "--permission-mode", "plan", "--allowedTools", "mcp__fake"];
+    assert_eq!(world.run(&args).code(), 3);
     assert!(last_result(&world, "a").contains("echo: x"));
     assert!(!world.path("written-by-server").exists());
 }
@@ -224,22 +226,15 @@ fn what_may_destroy_something_says_so_in_the_question() {
 #[test]
 fn a_denied_server_gives_nothing() {
     let world = world_with(&[]);
+    let named = json!({"tool": "mcp__fake__echo", "arguments": {"text": "x"}});
     world.server.replies([
-        Reply::new()
-            .tool_with_id("a", "mcp__fake__echo", json!({"text": "x"}))
-            .tool_with_id("b", "CallMcpTool", json!({"tool": "mcp__fake__echo", "arguments": {"text": "x"}}))
-            .tool_with_id("c", "ReadMcpResourceTool", json!({"server": "fake", "uri": "note://one"})),
+        Reply::new().tool_with_id("a", "mcp__fake__echo", json!({"text": "x"})),
+        Reply::new().tool_with_id("b", "CallMcpTool", named),
+        Reply::new().tool_with_id("c", "ReadMcpResourceTool", json!({"server": "fake", "uri": "note://one"})),
         Reply::text("done"),
     ]);
-    let args = [
-        "-p",
-        "see @fake:note://one",
-        "--disallowedTools",
-        "mcp__fake",
-        "--permission-mode",
-        "bypassPermissions",
-    ];
-    world.run(&args).ok();
+    let deny = ["--disallowedTools", "mcp__fake", "--permission-mode", "bypassPermissions"];
+    world.run(&[&["-p", "see @fake:note://one"], &deny[..]].concat());
     let messages = world.server.messages();
     let first = messages[0].body().to_string();
     assert!(!first.contains("the text of note://one") && !first.contains("Says the text again"), "{first}");
