@@ -258,3 +258,15 @@ fn what_a_server_has_changed_can_be_taken_back() {
     world.run(&["rewind", session, "--to", "1", "--files"]).ok();
     assert_eq!(world.read("written-by-server"), "before");
 }
+
+#[test]
+fn a_server_that_asks_for_what_it_may_not_have_is_told_so() {
+    let world = world_with(&[]);
+    world.server.replies([Reply::new().tool_with_id("a", "mcp__fake__nosy", json!({})), Reply::text("done")]);
+    go(&world, "go");
+    let said = last_result(&world, "a");
+    for part in ["-32601", "only pages at http and https", "tools are not available here"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(world.server.messages().len(), 2, "the model was not asked on behalf of the server");
+}
