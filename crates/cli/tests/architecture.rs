@@ -79,9 +79,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     // Waiting.
     (
         "tokio",
-        &[
-            "sandbox", "language", "mcp", "model", "tools", "steering", "engine", "tui", "cli", "testkit",
-        ],
+        &["sandbox", "language", "mcp", "model", "tools", "steering", "engine", "tui", "cli", "testkit"],
         &[],
     ),
     ("tokio-util", &["language", "mcp", "tools", "steering", "engine", "cli"], &[]),

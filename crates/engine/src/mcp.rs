@@ -1,6 +1,6 @@
 //! MCP servers for a session: how they are started, and what they may ask of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,12 +63,7 @@ impl McpChoice {
     }
 
     /// Starts the servers, if there are any.
-    pub(crate) fn begin(
-        self,
-        services: &Services,
-        config_dir: PathBuf,
-        offline: bool,
-    ) -> Option<Arc<Servers>> {
+    pub(crate) fn begin(self, services: &Services, config_dir: &Path, offline: bool) -> Option<Arc<Servers>> {
         if self.definitions.is_empty() {
             return None;
         }
@@ -84,7 +79,7 @@ impl McpChoice {
             cwd: services.env.cwd.clone(),
             vars: Arc::clone(&services.env.vars),
             offline,
-            tokens: TokenStore::below(&config_dir),
+            tokens: TokenStore::below(config_dir),
             principal: Arc::new(principal),
             patience: self.patience,
         };

@@ -66,7 +66,7 @@ impl ServerHandler for Counter {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.0.tools().into_iter().map(tool).collect()))
+        Ok(ListToolsResult::with_all_items(self.0.tools().iter().map(tool).collect()))
     }
 
     async fn call_tool(
@@ -82,7 +82,7 @@ impl ServerHandler for Counter {
     }
 }
 
-fn tool(offered: Offered) -> Tool {
+fn tool(offered: &Offered) -> Tool {
     let text = |key: &str| offered.definition[key].as_str().unwrap_or_default().to_owned();
     let schema: Map<String, Value> =
         offered.definition["input_schema"].as_object().cloned().unwrap_or_default();

@@ -4,9 +4,11 @@
 #![expect(clippy::expect_used, reason = "test support: a broken set-up should stop the test")]
 
 mod browser;
+mod npm;
 mod python;
 
 pub use self::{
     browser::{browser, find_browser},
+    npm::npm_program,
     python::python,
 };

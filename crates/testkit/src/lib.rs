@@ -30,7 +30,7 @@ mod validate;
 pub use self::{
     capture::Captured,
     gate::Gate,
-    mcp::{McpService, mcp_server, npm_program},
+    mcp::{McpService, mcp_server},
     script::{Matcher, Reply, ScriptFile, ScriptedConversation},
     server::{ConversationHandle, ModelServer, ModelServerBuilder},
 };

@@ -193,12 +193,12 @@ impl Registry {
             || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
         let call = match self.tools.iter().find(|tool| tool.name() == name) {
             Some(tool) => tool.prepare(input)?,
-            None => self.from_elsewhere(name, input).ok_or_else(unknown)??,
+            None => self.prepare_foreign(name, input).ok_or_else(unknown)??,
         };
         Ok(Box::new(Concealing(call)))
     }
 
-    fn from_elsewhere(
+    fn prepare_foreign(
         &self,
         name: &str,
         input: Input<'_>,

@@ -5,7 +5,8 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use tiller_testkit::{Reply, npm_program, python};
+use tiller_testenv::{npm_program, python};
+use tiller_testkit::Reply;
 
 use crate::harness::{World, blocks_of, eventually, result_text};
 use crate::mcp::go;

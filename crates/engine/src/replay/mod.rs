@@ -112,7 +112,7 @@ impl Replay {
         let tape = Arc::new(Tape::new(&self.config_dir, scratch.path(), self.until, self.live.clone()));
         let setup = self.setup(&entries, scratch.path(), &tape)?;
         let reel = Reel { log, entries: &entries };
-        let turns = reel.run(setup, Arc::clone(&tape)).await?;
+        let turns = Box::pin(reel.run(setup, Arc::clone(&tape))).await?;
         let found = tape.found();
         report.turns += turns;
         report.steps += found.steps;

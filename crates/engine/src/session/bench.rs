@@ -7,6 +7,7 @@ use tiller_protocol::entry::CallResult;
 use tiller_protocol::id::CallId;
 use tokio::sync::{mpsc, oneshot};
 
+use super::history::Audience;
 use super::{Setup, Task};
 use crate::executor::Order;
 use crate::store::StoreError;
@@ -37,7 +38,7 @@ impl Workbench {
     pub fn open(setup: Setup) -> Result<Self, StoreError> {
         let (_commands, inbox) = mpsc::channel(1);
         let (sender, mut events) = mpsc::unbounded_channel();
-        let (task, _) = Task::open(setup, inbox, sender)?;
+        let (task, _) = Task::open(setup, inbox, sender, Audience::Nobody)?;
         let (orders, ordered) = mpsc::channel(WAITING);
         let ended = tokio::spawn(async move {
             let heard = async { while events.recv().await.is_some() {} };

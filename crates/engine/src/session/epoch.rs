@@ -37,7 +37,7 @@ impl Task {
             return Ok(());
         }
         self.epoch_checked = true;
-        self.await_servers().await?;
+        Box::pin(self.await_servers()).await?;
         let key = self.epoch_key();
         if self.epoch.as_ref().is_some_and(|epoch| epoch.key == key) {
             self.note_servers_of_before();

@@ -171,7 +171,7 @@ impl Task {
         announce_commands(&services);
         services.languages = setup.steering.languages.begin(&services);
         let servers_wait = setup.mcp.wait;
-        services.mcp = setup.mcp.begin(&services, setup.config_dir.clone(), setup.offline);
+        services.mcp = setup.mcp.begin(&services, &setup.config_dir, setup.offline);
         if let Some(servers) = &services.mcp {
             services.registry = with_servers(services.registry, servers, services.policy.clone());
         }

@@ -248,7 +248,6 @@ impl Task {
             session_memory: choice.session_memory,
             tokens: self.tokens(),
             spending: self.fixed.limits.max_budget_usd.map(|limit| Spending { spent, limit }),
-            ..Facts::default()
         })
     }
 

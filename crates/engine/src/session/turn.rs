@@ -148,7 +148,7 @@ impl Task {
             // What came of it is on record.
             _ if self.services.tape.is_some() => Called::Nothing,
             Origin::Typed | Origin::Queued => match self.called(&content) {
-                Called::Prompt(name, arguments) => self.ask_for_prompt(&name, &arguments).await?,
+                Called::Prompt(name, arguments) => Box::pin(self.ask_for_prompt(&name, &arguments)).await?,
                 called => called,
             },
         };

@@ -63,16 +63,16 @@ pub(super) struct TokenFile {
 
 type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
-fn failed(error: impl ToString) -> AuthError {
+fn failed(error: &dyn std::error::Error) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }
 
 impl TokenFile {
     fn read(&self) -> Result<Option<StoredCredentials>, AuthError> {
         match fs_err::read_to_string(&self.file) {
-            Ok(text) => serde_json::from_str(&text).map(Some).map_err(failed),
+            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| failed(&error)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(failed(&error)),
         }
     }
 
@@ -103,7 +103,7 @@ impl CredentialStore for TokenFile {
         'a: 'b,
         Self: 'b,
     {
-        Box::pin(async move { self.write(&credentials).map_err(failed) })
+        Box::pin(async move { self.write(&credentials).map_err(|error| failed(&error)) })
     }
 
     fn clear<'a, 'b>(&'a self) -> Stored<'b, ()>
@@ -113,7 +113,7 @@ impl CredentialStore for TokenFile {
     {
         Box::pin(async {
             match fs_err::remove_file(&self.file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&error)),
                 _ => Ok(()),
             }
         })
