@@ -220,6 +220,30 @@ fn row(glyphs: &[Glyph<'_>], indent: usize) -> Line<'static> {
     Line::from(spans)
 }
 
+/// Cuts a line into rows, but no more than these; the last one says that there is more.
+#[must_use]
+pub fn wrap_some(line: &Line<'_>, columns: u16, hang: u16, most: usize) -> Vec<Line<'static>> {
+    let mut rows = wrap(line, columns, hang);
+    if rows.len() > most {
+        rows.truncate(most);
+        if let Some(last) = rows.pop() {
+            let more = Line::from([last.spans, vec![Span::raw(" …")]].concat());
+            rows.push(fit_line(more, columns.into()));
+        }
+    }
+    rows
+}
+
+/// Cuts those lines into rows that do not fit.
+#[must_use]
+pub fn wrap_all(lines: Vec<Line<'static>>, columns: u16, hang: u16) -> Vec<Line<'static>> {
+    let rows = |line: Line<'static>| match line_width(&line) <= usize::from(columns) {
+        true => vec![line],
+        false => wrap(&line, columns, hang),
+    };
+    lines.into_iter().flat_map(rows).collect()
+}
+
 /// Puts the same beginning before every row: one for the first, another for the rest.
 #[must_use]
 pub fn prefixed(rows: Vec<Line<'static>>, first: &Span<'static>, rest: &Span<'static>) -> Vec<Line<'static>> {
@@ -280,6 +304,14 @@ mod tests {
         assert_eq!(clean("a\tb\u{0}\u{8}\u{202e}c"), "a    bc");
         assert_eq!(clean("\u{9b}2Jx"), "x");
         assert!(matches!(clean("plain\ntext"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_told() {
+        let some = |most| texts(&wrap_some(&Line::raw("one two three four"), 9, 2, most));
+        assert_eq!(some(3), ["one two", "  three", "  four"]);
+        assert_eq!(some(2), ["one two", "  three …"]);
+        assert_eq!(texts(&wrap_some(&Line::raw("abcdefgh"), 4, 0, 1)), ["abc…"]);
     }
 
     #[test]

@@ -23,11 +23,23 @@ use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
 use crate::exit::Exit;
+use crate::interactive::{self, Stage};
 use narrate::Narrator;
 use scene::Scene;
 
 const RECORDING: &str = include_str!("recording.jsonl");
 const PROMPT: &str = "./test.sh fails. Find out why and fix it.";
+/// The answer to whatever else is said where one can go on.
+const WHAT_FOLLOWS: &str = concat!(
+    r#"{"blocks":[{"type":"text","text":"My recording ends here. Set `ANTHROPIC_API_KEY` and start `tiller` in a project of "#,
+    r#"yours to go on with a model that answers."}],"usage":{"input_tokens":7000,"output_tokens":30}}"#,
+    "\n"
+);
+/// Nobody says more than this.
+const FURTHER_PROMPTS: usize = 100;
+const ADVICE: &str = "\
+    This is the demo. The model's words are recorded; the loop, the tools, the permission checks and the repository are \
+    real. Try /help, /context or /rewind afterwards; Ctrl+C pressed twice leaves.";
 const HELP: &str = "\
 Watch Tiller find and fix a bug in a scratch repository.
 
@@ -57,9 +69,12 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
 /// Plays the demo to its end.
 pub(crate) async fn run(env: &Env) -> anyhow::Result<Exit> {
     let scene = Scene::build(env)?;
+    if interactive::can_draw(env) {
+        return drawn(env, &scene).await;
+    }
     let mut narrator = Narrator::new();
     narrator.opening(&scene, PROMPT)?;
-    let mut session = Session::start(setup(env, &scene)?)?;
+    let mut session = Session::start(setup(env, &scene, RECORDING)?)?;
     session.commands.send(Command::Submit(UserInput::text(PROMPT))).await?;
     session.commands.send(Command::Close).await?;
     let mut outcome = None;
@@ -82,10 +97,26 @@ pub(crate) async fn run(env: &Env) -> anyhow::Result<Exit> {
     }
 }
 
-fn setup(env: &Env, scene: &Scene) -> anyhow::Result<Setup> {
+/// The same as people see it who work with Tiller.
+async fn drawn(env: &Env, scene: &Scene) -> anyhow::Result<Exit> {
+    let stage = Stage {
+        model: "recorded".to_owned(),
+        commands: Vec::new(),
+        prompt: Some(PROMPT.to_owned()),
+        advice: vec![ADVICE.to_owned()],
+    };
+    let place = Env { cwd: scene.dir.clone(), ..env.clone() };
+    let recording = format!("{RECORDING}\n{}", WHAT_FOLLOWS.repeat(FURTHER_PROMPTS));
+    let setup = Setup { interactive: true, ..setup(env, scene, &recording)? };
+    let id = interactive::demonstrate(setup, stage, &place).await?;
+    Narrator::new().closing(scene, scene.diff()?.as_str(), id)?;
+    Ok(Exit::Success)
+}
+
+fn setup(env: &Env, scene: &Scene, recording: &str) -> anyhow::Result<Setup> {
     let env = Env { cwd: scene.dir.clone(), ..env.clone() };
     let places = BTreeMap::from([("cwd".to_owned(), scene.dir.display().to_string())]);
-    let player = Player::new(RECORDING, &places, Catalog::shipped()?)?.with_pace(pace());
+    let player = Player::new(recording, &places, Catalog::shipped()?)?.with_pace(pace());
     let model: Arc<dyn Model> = Arc::new(player);
     Ok(Setup {
         config_dir: config_dir(&env),

@@ -13,12 +13,14 @@ mod shell;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
+use clap::Parser;
 use tiller_config::{ProjectTrust, config_dir};
-use tiller_engine::{Session, Start, store};
+use tiller_engine::{Session, Setup, Start, store};
 use tiller_model::Catalog;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 use tiller_tui::app::{Exit as Left, Info};
+use tiller_tui::menu::Candidate;
 
 use crate::args::Args;
 use crate::doctor::confinement::means;
@@ -81,24 +83,67 @@ async fn work(
     if let Some(start) = start {
         setup.start = start;
     }
+    let stage = Stage {
+        model: facts.model,
+        commands: choices::commands(&facts.offered),
+        prompt,
+        advice: advice(args),
+    };
+    Box::pin(present(setup, stage, args, env, manner)).await
+}
+
+/// What a session is shown with.
+pub(crate) struct Stage {
+    /// The model, as it is called.
+    pub(crate) model: String,
+    /// Commands and skills that the session carries out.
+    pub(crate) commands: Vec<Candidate>,
+    /// What is said first.
+    pub(crate) prompt: Option<String>,
+    /// What the user should know before anything else.
+    pub(crate) advice: Vec<String>,
+}
+
+/// Shows a session that is no work of the user's, with their colours and keys.
+pub(crate) async fn demonstrate(setup: Setup, stage: Stage, env: &Env) -> anyhow::Result<SessionId> {
+    let mut args = Args::parse_from(["tiller"]);
+    args.at_terminal = Some(ProjectTrust::Restricted);
+    let manner = look::manner(&args, env);
+    let (_, id) = Box::pin(present(setup, stage, &args, env, &manner)).await?;
+    Ok(id)
+}
+
+/// Whether somebody sits at a terminal on which a session can be drawn.
+pub(crate) fn can_draw(env: &Env) -> bool {
+    let args = Args::parse_from(["tiller"]);
+    is_possible(&args) && look::manner(&args, env).surface != tiller_tui::Surface::Plain
+}
+
+async fn present(
+    setup: Setup,
+    stage: Stage,
+    args: &Args,
+    env: &Env,
+    manner: &tiller_tui::Manner,
+) -> anyhow::Result<(Left, SessionId)> {
     let config_dir = config_dir(env);
     let catalog = Catalog::shipped()?;
-    let window = catalog.info(&facts.model).context_window;
-    let models = choices::models(&catalog, &setup.names, &facts.model);
+    let window = catalog.info(&stage.model).context_window;
+    let models = choices::models(&catalog, &setup.names, &stage.model);
     let (options, chosen) = look::options(args, env, manner)?;
     let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(env.clone(), session.id, chosen));
     let info = Info {
         id,
         cwd: env.cwd.clone(),
-        model: facts.model,
+        model: stage.model,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         confinement: confinement(),
         context_window: Some(window),
         models,
         plans: config_dir.join("plans"),
-        commands: choices::commands(&facts.offered),
-        advice: advice(args),
+        commands: stage.commands,
+        advice: stage.advice,
     };
     let start = tiller_tui::Start {
         commands: session.commands,
@@ -107,7 +152,7 @@ async fn work(
         info,
         options,
         history: history::load(&config_dir),
-        prompt,
+        prompt: stage.prompt,
         host: Arc::clone(&world) as Arc<dyn tiller_tui::host::Host>,
         surface: manner.surface,
     };

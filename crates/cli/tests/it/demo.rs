@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use tiller_testkit::terminal::{LongRows, Program};
+
 use crate::harness::World;
+use crate::terminal::{READY, leave, say};
 
 // The recording drives the real loop and the real tools.
 #[test]
@@ -40,6 +43,32 @@ fn the_demo_fixes_a_bug_without_account_or_network() {
     );
     assert_eq!(world.server.requests().len(), 0);
     world.server.assert_clean();
+}
+
+// What people see first is what they will see at work.
+#[test]
+fn at_a_terminal_the_demo_is_drawn() {
+    let world = World::new();
+    let temp = tempfile::tempdir().unwrap();
+    let mut command = world.command(&["demo"]);
+    command.env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL").env("TMPDIR", temp.path());
+    command.env("TERM", "xterm-256color");
+    let program = Program::start(&command, 100, 40, LongRows::Wrap);
+    program.until("it has come to its end", |terminal| {
+        let all = terminal.lines().join("\n");
+        all.contains("> ./test.sh fails.")
+            && all.contains("● Edit version.sh")
+            && terminal.text().contains(READY)
+    });
+    let advice = program.look(|terminal| terminal.lines().join("\n"));
+    assert!(advice.contains("This is the demo."), "{advice}");
+    say(&program, "and now?");
+    program.until_shown("My recording ends here.");
+    program.until_shown(READY);
+    let program = leave(program);
+    let all = program.look(|terminal| terminal.lines().join("\n"));
+    assert!(all.contains("What changed:") && all.contains("The repository stays at"), "{all}");
+    assert_eq!(world.server.requests().len(), 0);
 }
 
 #[test]

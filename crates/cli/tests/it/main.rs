@@ -66,6 +66,7 @@ mod terminal_commands;
 mod terminal_dialogs;
 mod terminal_end;
 mod terminal_first;
+mod terminal_flood;
 mod terminal_input;
 mod terminal_mcp;
 mod terminal_plain;

@@ -320,6 +320,12 @@ fn without_a_key_it_says_what_to_do() {
     program.until_shown("Watch the demo");
     program.type_in("2");
     assert_eq!(program.wait(), 1);
+    let mut program = Program::start(&command, 80, 30, LongRows::Wrap);
+    program.until_shown("Watch the demo");
+    program.type_in("1");
+    program.until_shown("./test.sh fails.");
+    program.type_in("/exit\r");
+    assert_eq!(program.wait(), 0);
 }
 
 #[test]

@@ -11,7 +11,7 @@ const ENTER: &str = "\r";
 const ESC: &str = "\x1b";
 
 /// Tiller started by a shell that tells afterwards how it finds the terminal. The process id is in a file.
-fn in_a_shell(world: &World, args: &str) -> Program {
+pub(crate) fn in_a_shell(world: &World, args: &str) -> Program {
     let tiller = world.command(&[]);
     let script = format!(
         "sh -c 'echo $$ > pid.new; mv pid.new pid; exec {} {args}'; echo; echo ended with $?; stty -a; echo all told",

@@ -82,7 +82,7 @@ fn twenty_columns_are_enough() {
     world.server.reply(Reply::text("A short answer in a narrow place."));
     let program = open(&world, &[], 20, 16);
     program.until_shown("⎈ Tiller");
-    program.until_shown("What shall be");
+    program.until_shown("What now? /help");
     say_hello(&program);
     program.until_shown("narrow place.");
     let widest = program.look(|terminal| terminal.lines().iter().map(|line| line.chars().count()).max());

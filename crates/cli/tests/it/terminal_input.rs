@@ -67,3 +67,27 @@ fn answers_that_come_late_are_not_typed() {
     program.type_in("\x03");
     leave(program);
 }
+
+// TERM-02: a slow line delivers them in pieces.
+#[test]
+fn answers_that_come_in_pieces_are_not_typed() {
+    let world = World::new();
+    let program = open(&world, &[], 80, 30);
+    program.until_shown(READY);
+    for (text, begin, rest) in [
+        ("a", "\x1b[8;3", "0;80t"),
+        ("ab", "\x1b]11;rgb:ff", "ff/ffff/ffff\x1b\\"),
+        ("abc", "\x1b[3", "0;1R"),
+    ] {
+        program.type_in(&text[text.len() - 1..]);
+        program.until_shown(&format!("› {text}"));
+        program.type_in(begin);
+        // Long enough for the two to be read one after the other.
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        program.type_in(rest);
+    }
+    program.type_in("d");
+    program.until_shown("› abcd");
+    program.type_in("\x03");
+    leave(program);
+}

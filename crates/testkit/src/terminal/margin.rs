@@ -4,16 +4,24 @@ use unicode_width::UnicodeWidthChar;
 
 const OFF: &[u8] = b"\x1b[?7l";
 const ON: &[u8] = b"\x1b[?7h";
+const UPDATE_BEGINS: &[u8] = b"\x1b[?2026h";
+const UPDATE_ENDS: &[u8] = b"\x1b[?2026l";
 
 /// Passes bytes on to a parser that knows nothing of this.
 #[derive(Debug, Default)]
 pub(super) struct Margin {
     is_off: bool,
+    /// Whether what is written belongs together, and its end has not come yet.
+    is_updating: bool,
     /// The beginning of a character or sequence.
     begun: Vec<u8>,
 }
 
 impl Margin {
+    pub(super) fn is_updating(&self) -> bool {
+        self.is_updating
+    }
+
     /// Passes bytes on, without what is beyond the margin.
     pub(super) fn pass<C: vt100::Callbacks>(&mut self, bytes: &[u8], parser: &mut vt100::Parser<C>) {
         for byte in bytes {
@@ -22,6 +30,11 @@ impl Margin {
                 continue;
             }
             let piece = std::mem::take(&mut self.begun);
+            match piece.as_slice() {
+                UPDATE_BEGINS => self.is_updating = true,
+                UPDATE_ENDS => self.is_updating = false,
+                _ => {}
+            }
             match piece.as_slice() {
                 OFF => self.is_off = true,
                 ON => self.is_off = false,

@@ -100,6 +100,12 @@ impl Terminal {
         std::mem::take(&mut self.parser.callbacks_mut().bytes)
     }
 
+    /// Whether a part of a synchronized update has come, and its end has not.
+    #[must_use]
+    pub fn is_updating(&self) -> bool {
+        self.margin.is_updating()
+    }
+
     /// The screen.
     #[must_use]
     pub fn screen(&self) -> &vt100::Screen {

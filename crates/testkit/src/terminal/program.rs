@@ -79,15 +79,30 @@ impl Program {
 
     /// Changes the size of the terminal, and tells the program.
     pub fn resize(&self, columns: u16, rows: u16) {
-        let mut terminal = lock(&self.terminal);
-        terminal.resize(columns, rows);
-        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
+        self.between_updates(|terminal| {
+            terminal.resize(columns, rows);
+            self.master.resize(size(columns, rows)).expect("the terminal can be resized");
+        });
+    }
+
+    /// Does something to the terminal at a moment at which nothing is half written: terminals take what is there to be
+    /// read before they look at their window again.
+    #[track_caller]
+    fn between_updates(&self, act: impl FnOnce(&mut Terminal)) {
+        let mut act = Some(act);
+        self.until("the terminal has taken a whole frame", |terminal| {
+            let is_time = !terminal.is_updating();
+            if let Some(act) = act.take_if(|_| is_time) {
+                act(terminal);
+            }
+            is_time
+        });
     }
 
     /// Changes the size of the terminal, but tells the program only after it has written something for the old size.
     #[track_caller]
     pub fn resize_late(&self, columns: u16, rows: u16) {
-        self.look(|terminal| terminal.resize(columns, rows));
+        self.between_updates(|terminal| terminal.resize(columns, rows));
         let written = lock(&self.printed).len();
         self.until("the program has written something", |_| lock(&self.printed).len() > written);
         self.master.resize(size(columns, rows)).expect("the terminal can be resized");

@@ -8,7 +8,7 @@ use tiller_protocol::entry::{
 
 use super::live::Block;
 use super::{App, Effect};
-use crate::cell::{self, Call, Took};
+use crate::cell::{self, Answer, Call, Took};
 
 /// Additions of Tiller's that `/steering` lists.
 const ADDITIONS: usize = 50;
@@ -24,12 +24,28 @@ impl App {
     pub(super) fn fold(&mut self, entry: &Entry) {
         self.state.apply(entry);
         self.trail.apply(entry);
+        self.follow_calls(entry);
         self.follow_fold(entry);
         if let Some(addition) = self.ledger.apply(entry) {
             self.additions.push_back(addition);
             if self.additions.len() > ADDITIONS {
                 self.additions.pop_front();
             }
+        }
+    }
+
+    fn follow_calls(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::Assistant(block) => {
+                let call = block.block.as_tool_use();
+                self.live.calls.extend(call.map(|call| (call.id.clone(), Call::from(call))));
+            }
+            Body::Result(result) => {
+                if let Some(call) = self.live.calls.get(&result.call) {
+                    self.trail.called(call, result);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -97,9 +113,8 @@ impl App {
     }
 
     fn said(&mut self, block: &AssistantBlock) {
-        if let Some(call) = block.block.as_tool_use() {
+        if block.block.as_tool_use().is_some() {
             self.live.take_block(|block| matches!(block, Block::Call { .. }));
-            self.live.calls.insert(call.id.clone(), Call::from(call));
             return;
         }
         if block.block.is_thinking() {
@@ -120,15 +135,15 @@ impl App {
             return;
         }
         let streamed = self.live.take_block(|block| matches!(block, Block::Text(_)));
-        let rows = match streamed {
+        let answer = match streamed {
             Some(Block::Text(mut answer)) => {
                 answer.complete_with(&text);
-                answer.finish(&self.look.paper())
+                answer.end();
+                answer
             }
-            _ if text.trim().is_empty() => Vec::new(),
-            _ => cell::answer(&text, &self.look.paper()),
+            _ => Answer::whole(&text),
         };
-        self.finished.extend(rows);
+        self.outbox.push_answer(answer);
         self.release();
     }
 
@@ -136,7 +151,6 @@ impl App {
         self.live.running.shift_remove(&result.call);
         let call = self.live.calls.remove(&result.call);
         let call = call.unwrap_or_else(|| Call { tool: result.tool.clone(), input: serde_json::Value::Null });
-        self.trail.called(&call, result);
         let rows = cell::finished(&call, result, &self.look.paper());
         self.put(rows);
         self.last_result = Some((call, result.clone()));
@@ -161,31 +175,27 @@ impl App {
 
     /// Nothing more comes of answers that were begun.
     pub(super) fn close_answers(&mut self) {
-        let paper = self.look.paper();
-        let rows: Vec<_> = self.live.answers().flat_map(|answer| answer.finish(&paper)).collect();
-        self.finished.extend(rows);
-        self.live.blocks.clear();
+        for block in std::mem::take(&mut self.live.blocks).into_values() {
+            if let Block::Text(mut answer) = block {
+                answer.end();
+                self.outbox.push_answer(answer);
+            }
+        }
         self.release();
-    }
-
-    /// Gives out the parts of answers that are complete.
-    pub(super) fn give_out(&mut self) {
-        let paper = self.look.paper();
-        // A later block waits until the one before it is an entry.
-        let rows = self.live.answers().next().map(|answer| answer.complete(&paper));
-        self.finished.extend(rows.unwrap_or_default());
     }
 
     /// Adds rows to the transcript, after the answer that is being written.
     pub(super) fn put(&mut self, rows: Vec<ratatui::text::Line<'static>>) {
-        let answer_is_open = self.live.answers().next().is_some_and(|answer| answer.has_begun());
-        if answer_is_open { self.held.extend(rows) } else { self.finished.extend(rows) }
+        if self.answer_is_open() { self.held.extend(rows) } else { self.outbox.push(rows) }
     }
 
     fn release(&mut self) {
-        let answer_is_open = self.live.answers().next().is_some_and(|answer| answer.has_begun());
-        if !answer_is_open {
-            self.finished.append(&mut self.held);
+        if !self.answer_is_open() {
+            self.outbox.push(std::mem::take(&mut self.held));
         }
+    }
+
+    fn answer_is_open(&self) -> bool {
+        self.live.open_answer().is_some_and(Answer::has_begun)
     }
 }

@@ -5,23 +5,29 @@ use tiller_protocol::effect::TodoStatus;
 use tiller_protocol::mode::Mode;
 
 use super::live::{Agent, Block};
+use super::overlay::Overlay;
 use super::{App, queue};
 use crate::cell::{self, amount, elapsed};
 use crate::keys::Action;
 use crate::panel::{AgentRow, AgentState, agent_tree};
-use crate::text::{fit, fit_line, paragraphs, visible_line};
+use crate::text::{fit, fit_line, paragraphs, visible_line, width, wrap_some};
 use crate::view::View;
 
 /// Rows that stay free above the live area, so that the transcript remains in sight.
 const FREE_ROWS: usize = 2;
 /// Rows of output that a running call shows.
 const OUTPUT_ROWS: usize = 5;
+/// Rows that tell what is under way.
+const WORK_ROWS: usize = 4;
 /// Rows of the tree of sub-agents.
 const AGENT_ROWS: u16 = 8;
 /// Rows of the todo list.
 const TODO_ROWS: usize = 8;
 /// Rows that the input takes at most, as a share of the screen.
 const INPUT_SHARE: u16 = 2;
+
+/// Columns around a hint in the input.
+const HINT_MARGIN: usize = 3;
 
 /// What turns while the agent works.
 const SPINNER: [&str; 4] = ["◐ ", "◓ ", "◑ ", "◒ "];
@@ -53,7 +59,9 @@ impl App {
             rows.push(Line::default());
             rows.extend(cell::todos(todos, TODO_ROWS, &paper));
         }
-        rows.extend(queue::rows(self.state.queue.iter(), self.live.turn.is_some(), &paper));
+        if !matches!(self.overlay, Some(Overlay::Queue(_))) {
+            rows.extend(queue::rows(self.state.queue.iter(), self.live.turn.is_some(), &paper));
+        }
         rows
     }
 
@@ -84,7 +92,7 @@ impl App {
             let Some(call) = self.live.calls.get(id) else { continue };
             let time = elapsed(self.now.saturating_sub(running.since));
             rows.push(Line::default());
-            rows.push(cell::running(call, self.spinner(), &time, &paper));
+            rows.extend(cell::running(call, self.spinner(), &time, &paper));
             let output =
                 paragraphs(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
             let bar = Span::styled("  │ ", paper.theme.dim);
@@ -125,26 +133,24 @@ impl App {
     /// That work is under way, for how long, and how to stop it.
     fn work(&self) -> Vec<Line<'static>> {
         let theme = &self.look.theme;
-        let columns = usize::from(self.look.size.width);
         let line = |text: String, style| {
-            fit_line(
-                Line::from(vec![Span::styled(self.spinner(), theme.accent), Span::styled(text, style)]),
-                columns,
-            )
+            let line =
+                Line::from(vec![Span::styled(self.spinner(), theme.accent), Span::styled(text, style)]);
+            wrap_some(&line, self.look.size.width, 2, WORK_ROWS)
         };
         if self.closing.is_some() {
-            return vec![line("Ending the session".to_owned(), theme.dim)];
+            return line("Ending the session".to_owned(), theme.dim);
         }
         let Some(turn) = &self.live.turn else { return Vec::new() };
         if let Some(retry) = &self.live.retry {
             let left = elapsed(retry.at.saturating_sub(self.now));
             let text =
                 format!("Asks again in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
-            return vec![Line::default(), line(text, theme.warning)];
+            return [vec![Line::default()], line(text, theme.warning)].concat();
         }
         let folding =
             self.live.folding.map(|tokens| format!("Folding {} tokens into a summary", amount(tokens)));
-        let doing = match (self.live.stopping, self.is_asking(), self.live.running.is_empty()) {
+        let doing = match (self.live.stopping, !self.pending.is_empty(), self.live.running.is_empty()) {
             (true, _, _) => "Stopping",
             (_, true, _) => "Waiting for you",
             _ if folding.is_some() => folding.as_deref().unwrap_or_default(),
@@ -164,7 +170,7 @@ impl App {
                 text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
             }
         }
-        vec![Line::default(), line(text, theme.dim)]
+        [vec![Line::default()], line(text, theme.dim)].concat()
     }
 
     fn spinner(&self) -> &'static str {
@@ -180,11 +186,7 @@ impl App {
             foot.push(View::of(vec![self.status()]));
             return foot;
         }
-        let hint = match &self.suggestion {
-            _ if self.live.turn.is_some() => "Enter steers, Tab queues".to_owned(),
-            Some(suggestion) => format!("{} (Tab takes it)", visible_line(suggestion)),
-            None => "What shall be done? /help lists commands".to_owned(),
-        };
+        let hint = self.input_hint();
         let room = (height / INPUT_SHARE).max(1);
         let mut foot = View::of(vec![self.rule()]);
         foot.push(self.input.view(columns, room, &hint, theme));
@@ -195,6 +197,18 @@ impl App {
             foot.push(View::of(vec![self.status()]));
         }
         foot
+    }
+
+    /// What stands in the input as long as nothing is written, in as many words as there is room for.
+    fn input_hint(&self) -> String {
+        let hints = match &self.suggestion {
+            _ if self.live.turn.is_some() => ["Enter steers, Tab queues", "Tab queues"],
+            Some(suggestion) => return format!("{} (Tab takes it)", visible_line(suggestion)),
+            None => ["What shall be done? /help lists commands", "What shall be done?"],
+        };
+        let room = usize::from(self.look.size.width).saturating_sub(HINT_MARGIN);
+        let fits = hints.iter().find(|hint| width(hint) <= room);
+        (*fits.unwrap_or(&"What now? /help")).to_owned()
     }
 
     /// The line around the input; in plan mode it says so.

@@ -138,9 +138,17 @@ impl Live {
         }
     }
 
-    /// The answer that is being written, if a part of it was given out.
+    /// The answers that are being written.
     pub(crate) fn answers(&mut self) -> impl Iterator<Item = &mut Answer> {
         self.blocks.values_mut().filter_map(|block| match block {
+            Block::Text(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// The answer that is given out first.
+    pub(crate) fn open_answer(&self) -> Option<&Answer> {
+        self.blocks.values().find_map(|block| match block {
             Block::Text(answer) => Some(answer),
             _ => None,
         })

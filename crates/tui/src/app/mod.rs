@@ -8,6 +8,7 @@ mod frame;
 mod live;
 mod look;
 mod mcp;
+mod outbox;
 mod overlay;
 mod press;
 mod queue;
@@ -30,7 +31,7 @@ use tiller_protocol::ledger::{Addition, Ledger};
 use tiller_protocol::mcp::McpServer;
 use tiller_protocol::state::State;
 
-use crate::cell::{self, Call};
+use crate::cell::{self, Answer, Call};
 use crate::dialog::Pending;
 use crate::host::{Reply, Request};
 use crate::input::{Input, Past};
@@ -40,6 +41,7 @@ use crate::screen::Size;
 use crate::theme::{Palette, Rgb, Theme};
 use live::{Live, Retry, Turn};
 use look::Look;
+use outbox::Outbox;
 use overlay::{Content, Overlay};
 
 /// A turn that took longer than this is worth a signal when it ends.
@@ -48,13 +50,10 @@ const LONG_TURN: Duration = Duration::from_secs(20);
 pub(crate) const AGAIN: Duration = Duration::from_secs(2);
 /// How often a picture of work under way changes by itself.
 const TICK: Duration = Duration::from_millis(125);
-/// Rows that are taken for one frame, as a share of the screen. Should the terminal change its size while a frame is under
-/// way, what the frame missed has to be in sight still.
-const SHARE_AT_ONCE: usize = 6;
-/// And on the smallest screen.
-const ROWS_AT_ONCE: usize = 4;
 /// Rows of an earlier conversation that are shown when it is continued.
 const PAST_ROWS: usize = 300;
+/// Entries of it that are looked at for them.
+const PAST_ENTRIES: usize = 2_000;
 
 /// What is known of a session when it begins.
 #[derive(Clone, Debug)]
@@ -157,8 +156,8 @@ pub struct App {
     pub(crate) input: Input,
     keys: Arc<Keymap>,
     live: Live,
-    /// Rows for the scrollback.
-    finished: Vec<Line<'static>>,
+    /// What goes to the scrollback.
+    outbox: Outbox,
     /// Rows that wait until the answer before them is complete.
     held: Vec<Line<'static>>,
     /// What the session asks.
@@ -213,7 +212,7 @@ impl App {
             input,
             keys: options.keys,
             live: Live::default(),
-            finished: Vec::new(),
+            outbox: Outbox::default(),
             held: Vec::new(),
             pending,
             overlay: None,
@@ -248,16 +247,17 @@ impl App {
     fn begin(&mut self, past: &[Arc<Entry>]) {
         // What was left behind by a step back is no part of what one looks back on.
         let left = rewind::left_behind(past);
-        for entry in past {
+        let first = past.len().saturating_sub(PAST_ENTRIES);
+        for (at, entry) in past.iter().enumerate() {
             self.fold(entry);
-            if !left.iter().any(|stretch| stretch.holds(entry.seq)) {
+            if at >= first && !left.iter().any(|stretch| stretch.holds(entry.seq)) {
                 self.show(entry);
             }
         }
         // An earlier run was left in the middle: what it had begun is not under way any more.
         self.live = Live::default();
-        let shown = std::mem::take(&mut self.finished);
-        let left_out = shown.len().saturating_sub(PAST_ROWS);
+        let mut shown = std::mem::take(&mut self.outbox);
+        let (rows, is_all) = shown.end(PAST_ROWS, &self.look.paper());
         let cwd = self.info.cwd.display().to_string();
         let facts = cell::Facts {
             version: &self.info.version,
@@ -265,11 +265,11 @@ impl App {
             cwd: &cwd,
             confinement: &self.info.confinement,
         };
-        self.finished = cell::welcome(&facts, &self.info.advice, &self.look.paper());
-        if left_out > 0 {
-            self.tell(Level::Info, &format!("{left_out} earlier lines are not shown; /export has them all."));
+        self.outbox.push(cell::welcome(&facts, &self.info.advice, &self.look.paper()));
+        if !is_all || first > 0 {
+            self.tell(Level::Info, "What was said earlier is not shown; /export has all of it.");
         }
-        self.finished.extend(shown.into_iter().skip(left_out));
+        self.outbox.push(rows);
     }
 
     /// The time that has passed since the start.
@@ -297,18 +297,31 @@ impl App {
         self.live.turn.is_some() || self.closing.is_some()
     }
 
-    /// The rows that are finished and have not been taken yet, but no more than a terminal can show at once: what comes
-    /// faster than it is shown must not keep keys waiting.
-    pub fn take_finished(&mut self) -> Vec<Line<'static>> {
-        let most = ROWS_AT_ONCE.max(usize::from(self.look.size.height) / SHARE_AT_ONCE);
-        self.give_out();
-        self.finished.drain(..most.min(self.finished.len())).collect()
+    /// The next rows that are finished and have not been taken yet, but no more than these: what comes faster than it is
+    /// shown must not keep keys waiting.
+    pub fn take_finished(&mut self, most: usize) -> Vec<Line<'static>> {
+        let paper = self.look.paper();
+        let mut rows = self.outbox.take(most, &paper);
+        // A later answer waits until the one before it is an entry.
+        if rows.len() < most
+            && let Some(answer) = self.live.answers().next()
+        {
+            rows.extend(answer.complete(most - rows.len(), &paper));
+            self.outbox.give_back(&mut rows, most);
+        }
+        rows
     }
 
     /// Whether there are more rows to take.
     #[must_use]
     pub fn has_finished(&self) -> bool {
-        !self.finished.is_empty()
+        !self.outbox.is_empty() || self.live.open_answer().is_some_and(Answer::has_more)
+    }
+
+    /// About how many rows there are to take.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.outbox.len() + self.live.open_answer().map_or(0, Answer::rows_about)
     }
 
     /// The terminal has another size.

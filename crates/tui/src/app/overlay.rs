@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
-use tiller_protocol::entry::{Level, Queued};
+use tiller_protocol::entry::Level;
 
 use super::mcp::Act;
-use super::queue::Change;
+use super::queue::QueueList;
 use super::rewind::Offer;
 use super::{App, Effect, Exit};
-use crate::cell::content_text;
 use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said};
 use crate::host::Request;
 use crate::keys::{Action, Context};
 use crate::panel::{Page, Panel, PanelOutcome, Resume, SessionRow};
-use crate::text::{clean, fit, paragraphs};
+use crate::text::paragraphs;
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
@@ -25,13 +24,12 @@ pub(super) enum Overlay {
     Choice(Choice, Subject),
     Panel(Panel),
     Page(Page, Content),
+    Queue(QueueList),
 }
 
 /// What is chosen.
 pub(super) enum Subject {
     Palette,
-    Queued(Vec<Queued>),
-    Change(Box<Queued>),
     Rewind(Offer),
     Model(Vec<String>),
     Style(Vec<String>),
@@ -92,22 +90,26 @@ impl App {
         if let Some(effects) = self.press_through(key) {
             return effects;
         }
-        let effects = match &mut self.overlay {
-            Some(Overlay::Choice(choice, _)) => {
+        let effects = match self.overlay.take() {
+            Some(Overlay::Choice(mut choice, subject)) => {
                 let outcome = choice.handle(key);
+                self.overlay = Some(Overlay::Choice(choice, subject));
                 self.settle_choice(outcome)
             }
-            Some(Overlay::Panel(panel)) => {
+            Some(Overlay::Panel(mut panel)) => {
                 let outcome = panel.handle(key);
+                self.overlay = Some(Overlay::Panel(panel));
                 self.settle_panel(outcome)
             }
-            Some(Overlay::Page(page, _)) => {
+            Some(Overlay::Page(mut page, content)) => {
                 let outcome = page.handle(key);
+                self.overlay = Some(Overlay::Page(page, content));
                 if outcome == PanelOutcome::Closed {
                     self.forget_rewind();
                 }
                 self.settle_panel(outcome)
             }
+            Some(Overlay::Queue(list)) => self.press_in_queue(list, key),
             None => Vec::new(),
         };
         if self.overlay.is_none() {
@@ -135,7 +137,7 @@ impl App {
         self.overlay.as_ref().map(|overlay| match overlay {
             Overlay::Choice(choice, _) => choice.form(),
             Overlay::Panel(panel) => panel.form(),
-            Overlay::Page(..) => Form::default(),
+            Overlay::Page(..) | Overlay::Queue(_) => Form::default(),
         })
     }
 
@@ -150,7 +152,7 @@ impl App {
                 let outcome = panel.say(said);
                 self.settle_panel(outcome)
             }
-            Some(Overlay::Page(..)) | None => self.close_overlay(),
+            Some(Overlay::Page(..) | Overlay::Queue(_)) | None => self.close_overlay(),
         }
     }
 
@@ -168,6 +170,7 @@ impl App {
             Overlay::Choice(choice, _) => choice.view(columns, room, theme),
             Overlay::Panel(panel) => panel.view(columns, room, theme),
             Overlay::Page(page, content) => page.view(content.lines(self, columns), columns, room, theme),
+            Overlay::Queue(list) => self.queue_view(list, columns, room, theme),
         });
         Some(view)
     }
@@ -202,16 +205,6 @@ impl App {
 
     fn chosen(&mut self, subject: Subject, index: usize) -> Vec<Effect> {
         match subject {
-            Subject::Queued(waiting) => {
-                if let Some(queued) = waiting.get(index) {
-                    self.choose_change(queued.clone());
-                }
-                Vec::new()
-            }
-            Subject::Change(queued) => match Change::ALL.get(index) {
-                Some(change) => self.change_queued(&queued, *change),
-                None => Vec::new(),
-            },
             Subject::Palette => match Palette::ALL.get(index) {
                 Some(palette) => self.set_palette(*palette),
                 None => Vec::new(),
@@ -236,20 +229,6 @@ impl App {
             return Vec::new();
         }
         self.open(Panel::Resume(Resume::new(sessions, Arc::clone(&self.keys))))
-    }
-
-    pub(super) fn choose_queued(&mut self, waiting: Vec<Queued>) {
-        let label =
-            |queued: &Queued| ChoiceOption::plain(clean(&content_text(&queued.content)).replace('\n', " "));
-        let choice = self.choice("Which one?", waiting.iter().map(label).collect());
-        self.overlay = Some(Overlay::Choice(choice, Subject::Queued(waiting)));
-    }
-
-    pub(super) fn choose_change(&mut self, queued: Queued) {
-        let title = fit(&clean(&content_text(&queued.content)).replace('\n', " "), 60);
-        let options = Change::ALL.iter().map(|change| ChoiceOption::plain(change.label(&queued))).collect();
-        let choice = self.choice(&title, options);
-        self.overlay = Some(Overlay::Choice(choice, Subject::Change(Box::new(queued))));
     }
 
     pub(super) fn choose_palette(&mut self) -> Vec<Effect> {

@@ -26,6 +26,8 @@ impl App {
         let theme = &self.look.theme;
         let columns = usize::from(self.look.size.width);
         let (name, style) = mode(self.state.mode, theme);
+        // What is behind the colon only explains.
+        let name = if width(name) > columns { name.split(':').next().unwrap_or(name) } else { name };
         let mut left = vec![Span::styled(name, style)];
         if let Some((hint, _)) = &self.hint {
             left = vec![Span::styled(hint.clone(), theme.warning)];

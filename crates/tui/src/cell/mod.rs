@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use crate::text::{prefixed, wrap};
 use crate::theme::Theme;
 
-pub(crate) use answer::{Answer, answer, failure};
+pub(crate) use answer::{Answer, failure};
 pub(crate) use call::{Call, finished, running, title};
 pub(crate) use hook::hook;
 pub(crate) use notice::{notice, told};

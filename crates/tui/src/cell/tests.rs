@@ -78,7 +78,7 @@ fn the_todo_list_shows_what_is_under_way() {
 fn prompts_and_answers_have_their_marks() {
     let shown = on_paper(30, Detail::Brief, |paper| {
         let mut rows = prompt("fix the\nbug", Some("steered"), paper);
-        rows.extend(answer("It was **this**:\n\n- one\n- two", paper));
+        rows.extend(Answer::whole("It was **this**:\n\n- one\n- two").complete(usize::MAX, paper));
         shown(&rows)
     });
     assert_eq!(shown, "\n> fix the\n  bug  steered\n\n● It was this:\n\n  • one\n  • two");

@@ -35,7 +35,7 @@ pub use plan::{PlanApproval, PlanEntry};
 pub use question::Questions;
 pub use server::ServerQuestion;
 pub use sheet::Render;
-pub(crate) use sheet::{Scroll, title};
+pub(crate) use sheet::{Scroll, title, wrapped_title};
 pub use trust::{Trust, TrustOutcome, TrustQuestion};
 
 use crate::keys::Keymap;

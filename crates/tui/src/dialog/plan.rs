@@ -186,8 +186,8 @@ fn plan_body(plan: &str) -> Body {
             return as_written();
         }
         let rendered = markdown::render(&plan, columns, theme);
-        let hides = |line: &Line<'_>| line.spans.iter().any(|span| hides_something(&span.content));
-        if !rendered.iter().any(hides) && shows_all(&plan, &rendered) { rendered } else { as_written() }
+        let is_plain = !markdown::has_hidden_entities(&plan) && shows_all(&plan, &rendered);
+        if is_plain { rendered } else { as_written() }
     })
 }
 

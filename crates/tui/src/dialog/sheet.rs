@@ -152,9 +152,12 @@ impl Sheet {
         let room = room - warning.len();
         let mut sheet = self.revealed(columns, theme);
         let least = LEAST_BODY.min(sheet.head.len() + sheet.body.len());
-        let with_hint = sheet.foot.len() + least < room && !sheet.hint.is_empty() && !theme.is_printed;
+        let hint = wrap(&Line::styled(sheet.hint.clone(), theme.dim), columns, 0);
+        let with_hint =
+            sheet.foot.len() + least + hint.len() <= room && !sheet.hint.is_empty() && !theme.is_printed;
+        let hint = if with_hint { hint } else { Vec::new() };
         let foot = sheet.take_foot(room.saturating_sub(least).max(1).min(room), columns, theme);
-        let rest = room - foot.lines.len() - usize::from(with_hint);
+        let rest = room - foot.lines.len() - hint.len();
         let mut lines = vec![reveal(title(&sheet.title, columns, sheet.style), theme.warning)];
         lines.extend(warning);
         if sheet.head.len() + sheet.body.len().min(LEAST_BODY) <= rest {
@@ -167,9 +170,7 @@ impl Sheet {
         }
         let above = lines.len();
         lines.extend(foot.lines);
-        if with_hint {
-            lines.push(Line::styled(fit(&sheet.hint, columns.into()), theme.dim));
-        }
+        lines.extend(hint);
         lines.truncate(height.into());
         let lines = lines.into_iter().map(|line| fit_line(line, columns.into())).collect();
         let row = |row: u16| u16::try_from(above).unwrap_or(u16::MAX).saturating_add(row);
@@ -245,6 +246,15 @@ struct Foot {
     lines: Vec<Line<'static>>,
     /// How many rows are above it.
     first: usize,
+}
+
+/// A title that can be read to its end: below the rule if it has no room within.
+pub(crate) fn wrapped_title(text: &str, columns: u16, style: Style) -> Vec<Line<'static>> {
+    let mut rows = vec![title(text, columns, style)];
+    if width(text) + AROUND_TITLE > columns.into() {
+        rows.extend(wrap(&Line::styled(text.to_owned(), style), columns, 0));
+    }
+    rows
 }
 
 /// A title within a rule over the whole width.

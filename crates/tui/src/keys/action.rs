@@ -110,10 +110,13 @@ actions! {
         Next "next" ["down", "ctrl+n"] "Next choice";
         Previous "previous" ["up", "ctrl+p"] "Previous choice";
         Accept "accept" ["enter"] "Choose";
-        Toggle "toggle" ["space"] "Check or uncheck";
+        Toggle "toggle" ["space"] "Check or uncheck; of what waits: steer with it, or queue it";
         Cancel "cancel" ["esc", "ctrl+c"] "Refuse or close";
         NextPart "next-part" ["right", "tab"] "Next question, or wider scope";
         PreviousPart "previous-part" ["left", "shift+tab"] "Previous question, or narrower scope";
+        MoveUp "move-up" ["shift+up", "alt+up"] "Move what waits up";
+        MoveDown "move-down" ["shift+down", "alt+down"] "Move what waits down";
+        Drop "drop" ["delete", "d"] "Drop what waits";
         PageDown "page-down" ["pagedown", "ctrl+f"] "Read on";
         PageUp "page-up" ["pageup", "ctrl+b"] "Read back";
         EditPlan "edit-plan" ["e", "ctrl+g"] "Open the plan in $EDITOR";
@@ -124,7 +127,7 @@ actions! {
         Background "background" ["ctrl+b"] "Let the running command or agent go on in the background";
         ExpandOutput "expand-output" ["ctrl+o"] "Show output in full, or fold it";
         Todos "todos" ["ctrl+t"] "Show or hide the todo list";
-        Queued "queued" ["ctrl+q"] "Edit what is queued";
+        Queued "queued" ["ctrl+q"] "List what waits: edit, move, drop, deliver at another time";
         Redraw "redraw" ["ctrl+l"] "Draw the screen anew";
         Suspend "suspend" ["ctrl+z"] "Put Tiller to sleep; `fg` wakes it";
         Exit "exit" ["ctrl+d"] "Leave, if the input is empty";

@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
                 self.gap_due = true;
             }
             TagEnd::TableCell => {
-                let cell = self.inline.take().into_iter().next().unwrap_or_default();
+                let cell = self.inline.take();
                 if let Some(table) = &mut self.table {
                     table.cell(cell);
                 }
@@ -149,7 +149,7 @@ impl<'a> Writer<'a> {
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     let rows = table.rows(self.room(), self.theme);
-                    self.block(&rows, 0);
+                    self.block(&rows, 2);
                 }
             }
             _ => {}

@@ -4,6 +4,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use crate::text::clean;
 use crate::theme::Theme;
 
 /// The text of a block as it comes in.
@@ -14,12 +15,18 @@ pub(super) struct Inline {
     links: Vec<(String, usize)>,
 }
 
+/// Models break lines in tables this way, because there is no other.
+fn is_break(html: &str) -> bool {
+    matches!(html.to_ascii_lowercase().replace([' ', '/'], "").as_str(), "<br>")
+}
+
 impl Inline {
     /// Takes an event if it belongs to text.
     pub(super) fn event(&mut self, event: &Event<'_>, theme: &Theme) -> bool {
         match event {
             Event::Text(text) => self.push(text, self.style()),
             Event::Code(code) => self.push(code, theme.code),
+            Event::InlineHtml(html) if is_break(html) => self.lines.push(Line::default()),
             Event::InlineHtml(html) => self.push(html, self.style()),
             Event::InlineMath(math) | Event::DisplayMath(math) => self.push(math, theme.code),
             Event::SoftBreak => self.push(" ", self.style()),
@@ -87,7 +94,8 @@ impl Inline {
             self.lines.push(Line::default());
         }
         if let Some(line) = self.lines.last_mut() {
-            line.spans.push(Span::styled(text.replace('\n', " "), style));
+            // The source was cleaned, but entities stand for any character.
+            line.spans.push(Span::styled(clean(text).replace('\n', " "), style));
         }
     }
 

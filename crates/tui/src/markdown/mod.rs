@@ -6,7 +6,7 @@ mod inline;
 mod stream;
 mod table;
 
-use pulldown_cmark::{Options, Parser};
+use pulldown_cmark::{Event, Options, Parser};
 use ratatui::text::Line;
 
 use crate::theme::Theme;
@@ -25,6 +25,12 @@ pub fn render(text: &str, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut writer = Writer::new(columns, theme);
     Parser::new_ext(&text, options()).for_each(|event| writer.event(event));
     writer.finish()
+}
+
+/// Whether a text has entities that stand for characters which are left out when it is rendered.
+pub(crate) fn has_hidden_entities(text: &str) -> bool {
+    let hides = |event: Event<'_>| matches!(&event, Event::Text(text) if text.split('\n').any(crate::text::hides_something));
+    Parser::new_ext(text, options()).any(hides)
 }
 
 #[cfg(test)]

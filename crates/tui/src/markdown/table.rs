@@ -1,21 +1,25 @@
 //! Tables: as wide as their content, narrower where there is no room.
 
 use pulldown_cmark::Alignment;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::text::{line_width, wrap};
+use crate::text::{line_width, width, wrap};
 use crate::theme::Theme;
 
 /// Between two columns.
 const BETWEEN: &str = " │ ";
-/// A column is not made narrower than this.
-const NARROWEST: usize = 4;
+/// No column is made narrower than its longest word, unless that is longer than this.
+const LONGEST_WORD: usize = 16;
+
+/// The lines of a cell.
+type Cell = Vec<Line<'static>>;
 
 /// The cells of a table.
 pub(super) struct Table {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Line<'static>>>,
-    current: Vec<Line<'static>>,
+    rows: Vec<Vec<Cell>>,
+    current: Vec<Cell>,
 }
 
 impl Table {
@@ -23,7 +27,7 @@ impl Table {
         Self { alignments, rows: Vec::new(), current: Vec::new() }
     }
 
-    pub(super) fn cell(&mut self, cell: Line<'static>) {
+    pub(super) fn cell(&mut self, cell: Cell) {
         self.current.push(cell);
     }
 
@@ -51,32 +55,34 @@ impl Table {
     /// The widest cell of each column; if that is too much, the widest columns give way.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.alignments.len();
-        let widest = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(line_width).max();
-        let mut widths: Vec<usize> = (0..count).map(|column| widest(column).unwrap_or(0).max(1)).collect();
+        let mut widths: Vec<usize> = (0..count).map(|column| self.widest(column, line_width)).collect();
+        let least: Vec<usize> =
+            (0..count).map(|column| self.widest(column, longest_word).min(LONGEST_WORD)).collect();
         let room = columns.saturating_sub(BETWEEN.chars().count() * count.saturating_sub(1));
         while widths.iter().sum::<usize>() > room {
-            match widths.iter_mut().max() {
-                Some(width) if *width > NARROWEST => *width -= 1,
-                _ => break,
+            let wider = widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
+            match wider.map(|(width, _)| width).max() {
+                Some(width) => *width -= 1,
+                None => break,
             }
         }
         widths
     }
 
-    fn row(
-        &self,
-        cells: &[Line<'static>],
-        widths: &[usize],
-        head: bool,
-        theme: &Theme,
-    ) -> Vec<Line<'static>> {
+    /// The greatest measure of the lines of a column.
+    fn widest(&self, column: usize, measure: impl Fn(&Line<'static>) -> usize) -> usize {
+        self.rows.iter().filter_map(|row| row.get(column)).flatten().map(measure).max().unwrap_or(0).max(1)
+    }
+
+    fn row(&self, cells: &[Cell], widths: &[usize], head: bool, theme: &Theme) -> Vec<Line<'static>> {
         let wrapped: Vec<Vec<Line<'static>>> = widths
             .iter()
             .enumerate()
             .map(|(column, width)| {
-                let cell = cells.get(column).cloned().unwrap_or_default();
-                let cell = if head { cell.style(theme.strong) } else { cell };
-                wrap(&cell, u16::try_from(*width).unwrap_or(u16::MAX), 0)
+                let style = if head { theme.strong } else { Style::new() };
+                let width = u16::try_from(*width).unwrap_or(u16::MAX);
+                let lines = cells.get(column).into_iter().flatten();
+                lines.flat_map(|line| wrap(&line.clone().style(style), width, 0)).collect()
             })
             .collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
@@ -119,10 +125,19 @@ impl Table {
                 lines.push(Line::default());
             }
             for (name, cell) in head.iter().zip(row) {
-                let name = Span::styled(format!("{name}: "), theme.strong);
-                lines.push(Line::from(std::iter::once(name).chain(cell.spans.clone()).collect::<Vec<_>>()));
+                let name: Vec<String> = name.iter().map(ToString::to_string).collect();
+                let mut spans = vec![Span::styled(format!("{}: ", name.join(" ")), theme.strong)];
+                for (at, line) in cell.iter().enumerate() {
+                    spans.extend((at > 0).then(|| Span::raw(" ")));
+                    spans.extend(line.spans.iter().cloned());
+                }
+                lines.push(Line::from(spans));
             }
         }
         lines
     }
+}
+
+fn longest_word(line: &Line<'static>) -> usize {
+    line.to_string().split(' ').map(width).max().unwrap_or(0)
 }

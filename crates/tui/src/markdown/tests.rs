@@ -49,6 +49,62 @@ fn tables_without_room_become_lists() {
     insta::assert_snapshot!(shown(table, 14));
 }
 
+#[test]
+fn entities_are_the_characters_they_stand_for() {
+    let text = "a &amp; b, 1 &lt; 2 &gt; 0, &quot;x&quot; &copy; &#65;&#x42; &nosuch; **R&amp;D**\n\n`a &amp; b`\n\n| x &amp; y |\n|-|\n| &lt;z&gt; |";
+    let expected = "a & b, 1 < 2 > 0, \"x\" © AB &nosuch; R&D\n\na &amp; b\n\nx & y\n─────\n<z>";
+    assert_eq!(shown(text, 60), expected);
+    for pieces in 1..9 {
+        assert_eq!(streamed(text, pieces, 60), expected, "in pieces of {pieces}");
+    }
+    // What would command the terminal does not, however it is written.
+    assert_eq!(shown("a&#27;[31mb&#x202e;c", 60), "a[31mbc");
+}
+
+const NESTED: &str = "\
+- first
+  - second, which is long enough to be wrapped in a narrow terminal
+    1. third
+    2. another third
+
+       with a paragraph of its own
+  - [x] done
+  - [ ] to do
+- with code:
+
+  ```sh
+  make
+  ```
+- > a quote in an item
+
+10. ten
+11. eleven
+";
+
+#[test]
+fn lists_within_lists_keep_their_shape() {
+    insta::assert_snapshot!(shown(NESTED, 40));
+    for pieces in [1, 3, 7, 50, 10_000] {
+        assert_eq!(streamed(NESTED, pieces, 40), shown(NESTED, 40), "in pieces of {pieces}");
+    }
+}
+
+#[test]
+fn a_table_that_is_wider_than_the_terminal_is_read_all_the_same() {
+    let table = "\
+| command | what it does | since | remark |
+|:--------|:------------:|------:|--------|
+| `tiller sessions verify` | checks the chain of hashes of a log | 0.1 | a|b |
+| 日本語のコマンド | **wide** characters<br>and a break | 12.34 | averyveryverylongwordthatfitsnowhere |
+";
+    for columns in [100, 60, 36, 20] {
+        for row in render(table, columns, &Theme::new(Palette::Plain)) {
+            assert!(crate::text::line_width(&row) <= usize::from(columns), "{columns}: {row}");
+        }
+    }
+    insta::assert_snapshot!([60, 36, 20].map(|columns| shown(table, columns)).join("\n\n"));
+}
+
 /// What comes out when a text is written piece by piece.
 fn streamed(text: &str, pieces: usize, columns: u16) -> String {
     let theme = Theme::new(Palette::Plain);

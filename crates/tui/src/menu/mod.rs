@@ -10,12 +10,20 @@ use unicode_segmentation::UnicodeSegmentation;
 pub use fuzzy::Order;
 use fuzzy::{Found, search};
 
-use crate::text::{clean, fit, fit_line, width};
+use crate::text::{clean, fit, fit_line, width, wrap_some};
 use crate::theme::Theme;
 use crate::view::View;
 
 /// Columns that help must have to be worth showing.
 const LEAST_HELP: usize = 12;
+/// In narrower terminals the chosen entry is explained below the list.
+const NARROW: u16 = 60;
+/// But not in those.
+const NARROWEST: u16 = 12;
+/// Rows for that.
+const HELP_ROWS: usize = 4;
+/// Fewer rows are for the list alone.
+const HELP_FROM: u16 = 8;
 
 /// Something to choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,7 +103,8 @@ impl Menu {
     /// The entries around the chosen one, and how many there are if that is not all.
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
-        let height = usize::from(height);
+        let explained = self.explained(columns, height, theme);
+        let height = usize::from(height).saturating_sub(explained.len());
         let clipped = self.found.len() > height;
         let rows = if clipped { height.saturating_sub(1) } else { height };
         let first = (self.selected + 1).saturating_sub(rows);
@@ -108,7 +117,20 @@ impl Menu {
             let place = format!("  {}/{}", self.selected + 1, self.found.len());
             lines.push(fit_line(Line::styled(place, theme.dim), columns.into()));
         }
+        lines.extend(explained);
         View::of(lines)
+    }
+
+    /// The chosen entry to its end, where rows are too short for that.
+    fn explained(&self, columns: u16, height: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let is_narrow = (NARROWEST..NARROW).contains(&columns) && height >= HELP_FROM;
+        let Some(found) = self.found.get(self.selected).filter(|_| is_narrow) else { return Vec::new() };
+        let help = help(&self.candidates[found.index]);
+        let text = format!("  {}  {help}", self.name(found));
+        if help.is_empty() || width(&text) <= usize::from(columns) {
+            return Vec::new();
+        }
+        wrap_some(&Line::styled(text, theme.dim), columns, 4, HELP_ROWS)
     }
 
     fn name(&self, found: &Found) -> String {
@@ -140,16 +162,21 @@ impl Menu {
         }
         let name_width = name_width.min(columns / 2);
         let gap = name_width.saturating_sub(width(&self.name(found))) + 2;
-        let help = match candidate.source.as_str() {
-            "" => candidate.help.clone(),
-            source => format!("{} ({source})", candidate.help),
-        };
+        let help = help(candidate);
         let used = 2 + width(&self.name(found)) + gap;
         if !help.trim().is_empty() && used + LEAST_HELP <= columns {
-            let help = fit(&one_line(&help), columns - used);
+            let help = fit(&help, columns - used);
             spans.push(Span::styled(format!("{}{help}", " ".repeat(gap)), theme.dim));
         }
         fit_line(Line::from(joined(spans)), columns)
+    }
+}
+
+/// What a candidate is good for, and where it comes from.
+fn help(candidate: &Candidate) -> String {
+    match candidate.source.as_str() {
+        "" => one_line(&candidate.help),
+        source => one_line(&format!("{} ({source})", candidate.help)),
     }
 }
 

@@ -7,9 +7,11 @@ use tiller_protocol::command::AgentInfo;
 use tiller_protocol::id::AgentId;
 
 use crate::cell::{amount, elapsed};
-use crate::text::{clean, fit_line};
+use crate::text::{clean, fit_line, wrap_some};
 use crate::theme::Theme;
 
+/// Rows of an agent where there is little room.
+const AGENT_ROWS: usize = 2;
 /// Agents below agents are shown to this depth; deeper ones stand beside each other.
 const DEEPEST: usize = 8;
 
@@ -49,13 +51,19 @@ pub fn agent_tree(agents: &[AgentRow], columns: u16, height: u16, theme: &Theme)
     let mut lines = Vec::new();
     grow(&roots, agents, "", 0, theme, &mut lines);
     let height = usize::from(height);
-    if lines.len() > height {
-        lines.truncate(height.saturating_sub(1));
-        let hidden = agents.len() - lines.len();
-        lines.push(Line::styled(format!("… {hidden} more agents"), theme.dim));
-        lines.truncate(height);
+    let mut rows: Vec<Line<'static>> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let own = wrap_some(line, columns, 4, AGENT_ROWS);
+        let is_last = at + 1 == lines.len();
+        if rows.len() + own.len() + usize::from(!is_last) > height {
+            let hidden = lines.len() - at;
+            rows.push(fit_line(Line::styled(format!("… {hidden} more agents"), theme.dim), columns.into()));
+            break;
+        }
+        rows.extend(own);
     }
-    lines.into_iter().map(|line| fit_line(line, columns.into())).collect()
+    rows.truncate(height);
+    rows
 }
 
 fn grow(
@@ -90,8 +98,11 @@ fn line(agent: &AgentRow, branch: &str, theme: &Theme) -> Line<'static> {
         Span::styled(sign, style),
         Span::styled(clean(&agent.info.kind).into_owned(), theme.strong),
         Span::raw(format!(" {}{background}", clean(&agent.info.description).replace('\n', " "))),
-        Span::styled(format!("  {} · {} tokens", elapsed(agent.time), amount(agent.tokens)), theme.dim),
+        Span::styled(format!("  {}", elapsed(agent.time)), theme.dim),
     ];
+    if agent.tokens > 0 {
+        spans.push(Span::styled(format!(" · {} tokens", amount(agent.tokens)), theme.dim));
+    }
     if !doing.is_empty() {
         spans.push(Span::styled(format!("  {doing}"), style));
     }

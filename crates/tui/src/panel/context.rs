@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use tiller_protocol::ledger::{Sent, tokens};
 
 use crate::cell::amount;
-use crate::text::{fit_line, width};
+use crate::text::{width, wrap_all};
 use crate::theme::Theme;
 
 /// How the parts look in the bar, told apart even without colours.
@@ -76,7 +76,7 @@ impl ContextUse {
                 format!("The provider counted {} tokens last; the parts are estimates.", amount(counted));
             lines.push(Line::styled(text, theme.dim));
         }
-        lines.into_iter().map(|line| fit_line(line, columns.into())).collect()
+        wrap_all(lines, columns, 4)
     }
 
     /// Every part that is there at all gets at least one column.

@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 
 /// As many entries as fit, the marked one among them. Entries may have several rows.
-pub(super) fn window(entries: &[Vec<Line<'static>>], marked: usize, height: usize) -> Vec<Line<'static>> {
+pub(crate) fn window(entries: &[Vec<Line<'static>>], marked: usize, height: usize) -> Vec<Line<'static>> {
     let Some(chosen) = entries.get(marked) else { return Vec::new() };
     let mut rows = chosen.len();
     let mut first = marked;

@@ -22,6 +22,7 @@ mod steering;
 pub use agents::{AgentRow, AgentState, agent_tree};
 pub use context::{ContextPart, ContextUse};
 pub use help::Help;
+pub(crate) use list::window;
 pub use page::Page;
 pub use prompts::{PromptRow, Prompts};
 pub use resume::{Resume, SessionRow};

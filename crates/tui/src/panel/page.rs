@@ -6,9 +6,9 @@ use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 
 use super::PanelOutcome;
-use crate::dialog::{Scroll, title};
+use crate::dialog::{Scroll, wrapped_title};
 use crate::keys::{Action, Context, Keymap};
-use crate::text::fit_line;
+use crate::text::{fit_line, wrap, wrap_all};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -42,17 +42,17 @@ impl Page {
     /// The part of the lines that fits.
     #[must_use]
     pub fn view(&self, lines: Vec<Line<'static>>, columns: u16, height: u16, theme: &Theme) -> View {
-        let mut shown = vec![title(&self.title, columns, theme.accent)];
-        let rows = usize::from(height).saturating_sub(2);
+        let lines = wrap_all(lines, columns, 2);
+        let mut shown = wrapped_title(&self.title, columns, theme.accent);
+        let rows = usize::from(height).saturating_sub(shown.len() + 1);
         let fits = lines.len() <= rows;
+        let keys = |action| self.keys.hint(action);
+        let read_on = if fits { String::new() } else { format!(" · {} read on", keys(Action::PageDown)) };
+        let hint = Line::styled(format!("{} close{read_on}", keys(Action::Cancel)), theme.dim);
+        let hint = if theme.is_printed { Vec::new() } else { wrap(&hint, columns, 0) };
+        let rows = usize::from(height).saturating_sub(shown.len() + hint.len());
         shown.extend(self.scroll.window(lines, rows, columns, theme));
-        if !theme.is_printed {
-            let keys = |action| self.keys.hint(action);
-            let read_on =
-                if fits { String::new() } else { format!("{} read on · ", keys(Action::PageDown)) };
-            let hint = format!("{read_on}{} close", keys(Action::Cancel));
-            shown.push(Line::styled(hint, theme.dim));
-        }
+        shown.extend(hint);
         shown.truncate(height.into());
         View::of(shown.into_iter().map(|line| fit_line(line, columns.into())).collect())
     }

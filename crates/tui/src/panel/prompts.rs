@@ -8,12 +8,16 @@ use tiller_protocol::rewind::RewindTarget;
 
 use super::PanelOutcome;
 use super::list::window;
-use crate::dialog::{Form, Said, title};
+use crate::dialog::{Form, Said, wrapped_title};
 use crate::keys::{Action, Context, Keymap};
-use crate::text::{clean, fit_line};
+use crate::text::{clean, fit_line, wrap, wrap_some};
 use crate::theme::Theme;
 use crate::view::View;
 
+/// What is asked.
+const QUESTION: &str = "Go back to before which prompt?";
+/// Rows of a prompt, and of what came of it.
+const ENTRY_ROWS: usize = 2;
 /// Entries that a page of the list has.
 const PAGE: usize = 10;
 
@@ -76,23 +80,25 @@ impl Prompts {
     /// The prompts around the marked one.
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
-        let mut lines = vec![title("Go back to before which prompt?", columns, theme.accent)];
+        let mut lines = wrapped_title(QUESTION, columns, theme.accent);
         let entries: Vec<Vec<Line<'static>>> =
-            self.rows.iter().enumerate().map(|(index, row)| self.entry(index, row, theme)).collect();
+            self.rows.iter().enumerate().map(|(index, row)| self.entry(index, row, columns, theme)).collect();
         if theme.is_printed {
             lines.extend(entries.into_iter().flatten());
         } else {
-            lines.extend(window(&entries, self.marked, usize::from(height).saturating_sub(2)));
             let keys = |action| self.keys.hint(action);
             let hint =
                 format!("{} see what would change · {} close", keys(Action::Accept), keys(Action::Cancel));
-            lines.push(Line::styled(hint, theme.dim));
+            let hint = wrap(&Line::styled(hint, theme.dim), columns, 0);
+            let room = usize::from(height).saturating_sub(lines.len() + hint.len());
+            lines.extend(window(&entries, self.marked, room));
+            lines.extend(hint);
         }
         lines.truncate(height.into());
         View::of(lines.into_iter().map(|line| fit_line(line, columns.into())).collect())
     }
 
-    fn entry(&self, index: usize, row: &PromptRow, theme: &Theme) -> Vec<Line<'static>> {
+    fn entry(&self, index: usize, row: &PromptRow, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let marked = index == self.marked && !theme.is_printed;
         let style = if marked { theme.selected } else { theme.text };
         let lead = match (theme.is_printed, marked) {
@@ -101,9 +107,11 @@ impl Prompts {
             (false, false) => "  ".to_owned(),
         };
         let text = clean(&row.text).trim().replace('\n', " ⏎ ");
-        let mut lines = vec![Line::from(vec![Span::styled(lead, theme.accent), Span::styled(text, style)])];
+        let text = Line::from(vec![Span::styled(lead, theme.accent), Span::styled(text, style)]);
+        let mut lines = wrap_some(&text, columns, 2, ENTRY_ROWS);
         if !row.detail.is_empty() {
-            lines.push(Line::styled(format!("    {}", clean(&row.detail)), theme.dim));
+            let detail = Line::styled(format!("    {}", clean(&row.detail)), theme.dim);
+            lines.extend(wrap_some(&detail, columns, 4, ENTRY_ROWS));
         }
         lines
     }

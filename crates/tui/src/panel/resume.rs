@@ -8,11 +8,14 @@ use tiller_protocol::id::SessionId;
 
 use super::PanelOutcome;
 use super::list::window;
-use crate::dialog::{Form, Said, title};
+use crate::dialog::{Form, Said, title, wrapped_title};
 use crate::keys::{Action, Chord, Context, Keymap};
-use crate::text::{clean, fit, fit_line, width};
+use crate::text::{clean, fit, fit_line, width, wrap, wrap_all, wrap_some};
 use crate::theme::Theme;
 use crate::view::View;
+
+/// Rows of a session's title, and of what else there is to say.
+const ENTRY_ROWS: usize = 2;
 
 /// A session in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,13 +114,13 @@ impl Resume {
     fn printed(&self, columns: u16, theme: &Theme) -> View {
         let mut lines = vec![title("Go on with a session", columns, theme.accent)];
         for (at, index) in self.found.iter().enumerate() {
-            let mut entry = self.entry(*index, false, theme);
+            let mut entry = self.entry(*index, false, columns, theme);
             if let Some(lead) = entry.first_mut().and_then(|line| line.spans.first_mut()) {
                 *lead = Span::raw(format!("  {}. ", at + 1));
             }
             lines.extend(entry);
         }
-        View::of(lines.into_iter().map(|line| fit_line(line, columns.into())).collect())
+        View::of(wrap_all(lines, columns, 4))
     }
 
     /// The search, and what it found.
@@ -131,10 +134,10 @@ impl Resume {
         let query = fit(&self.query, usize::from(columns).saturating_sub(lead.len() + 1));
         let caret =
             u16::try_from(lead.len() + width(&query)).unwrap_or(u16::MAX).min(columns.saturating_sub(1));
-        let mut lines = vec![
-            title(&format!("Go on with a session ({} {places})", self.found.len()), columns, theme.accent),
-            Line::from(vec![Span::styled(lead, theme.accent), Span::raw(query)]),
-        ];
+        let heading = format!("Go on with a session ({} {places})", self.found.len());
+        let mut lines = wrapped_title(&heading, columns, theme.accent);
+        let field = lines.len();
+        lines.push(Line::from(vec![Span::styled(lead, theme.accent), Span::raw(query)]));
         if self.found.is_empty() {
             lines.push(Line::styled("  no session like that", theme.dim));
         }
@@ -142,9 +145,8 @@ impl Resume {
             .found
             .iter()
             .enumerate()
-            .map(|(at, index)| self.entry(*index, at == self.marked, theme))
+            .map(|(at, index)| self.entry(*index, at == self.marked, columns, theme))
             .collect();
-        lines.extend(window(&entries, self.marked, usize::from(height).saturating_sub(3)));
         let keys = |action| self.keys.hint(action);
         let other = if self.everywhere { "only here" } else { "everywhere" };
         let has_others = self.sessions.iter().any(|session| session.elsewhere.is_some());
@@ -155,15 +157,18 @@ impl Resume {
             keys(Action::Accept),
             keys(Action::Cancel)
         );
-        lines.push(Line::styled(hint, theme.dim));
+        let hint = wrap(&Line::styled(hint, theme.dim), columns, 0);
+        let room = usize::from(height).saturating_sub(lines.len() + hint.len());
+        lines.extend(window(&entries, self.marked, room));
+        lines.extend(hint);
         lines.truncate(height.into());
         let lines: Vec<Line<'static>> =
             lines.into_iter().map(|line| fit_line(line, columns.into())).collect();
-        let cursor = (lines.len() > 1).then_some((caret, 1));
+        let cursor = (lines.len() > field).then_some((caret, u16::try_from(field).unwrap_or(u16::MAX)));
         View { lines, cursor }
     }
 
-    fn entry(&self, index: usize, marked: bool, theme: &Theme) -> Vec<Line<'static>> {
+    fn entry(&self, index: usize, marked: bool, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let session = &self.sessions[index];
         let style = if marked { theme.selected } else { theme.text };
         let name = clean(&session.title).replace('\n', " ");
@@ -171,9 +176,9 @@ impl Resume {
         let place =
             session.elsewhere.as_deref().map(|place| format!(" · {}", clean(place))).unwrap_or_default();
         let lead = Span::styled(if marked { "› " } else { "  " }, theme.accent);
-        vec![
-            Line::from(vec![lead, Span::styled(name, style)]),
-            Line::styled(format!("    {} · {}{place}", session.age, clean(&session.detail)), theme.dim),
-        ]
+        let name = Line::from(vec![lead, Span::styled(name, style)]);
+        let detail = format!("    {} · {}{place}", session.age, clean(&session.detail));
+        let detail = Line::styled(detail, theme.dim);
+        [wrap_some(&name, columns, 2, ENTRY_ROWS), wrap_some(&detail, columns, 4, ENTRY_ROWS)].concat()
     }
 }

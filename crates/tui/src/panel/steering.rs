@@ -9,14 +9,16 @@ use tiller_protocol::ledger::{Addition, KindTotal, Ledger, Source, tokens};
 use super::PanelOutcome;
 use super::list::window;
 use crate::cell::amount;
-use crate::dialog::title;
+use crate::dialog::wrapped_title;
 use crate::keys::{Action, Context, Keymap};
-use crate::text::{clean, fit, fit_line, prefixed, wrap};
+use crate::text::{clean, fit_line, prefixed, wrap, wrap_all, wrap_some};
 use crate::theme::Theme;
 use crate::view::View;
 
 /// Rows of an unfolded text.
 const UNFOLDED: usize = 40;
+/// Rows of what was added, and of why.
+const ENTRY_ROWS: usize = 3;
 /// Rows for totals at most.
 const TOTALS: usize = 6;
 
@@ -73,8 +75,8 @@ impl Steering {
     /// Totals by kind, then the additions.
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
-        let mut lines = vec![title("Steering: what Tiller added", columns, theme.accent)];
-        lines.extend(self.totals(usize::from(height) / 3, theme));
+        let mut lines = wrapped_title("Steering: what Tiller added", columns, theme.accent);
+        lines.extend(wrap_all(self.totals(usize::from(height) / 3, theme), columns, 4));
         lines.push(Line::default());
         let entries: Vec<Vec<Line<'static>>> = self
             .additions
@@ -82,14 +84,15 @@ impl Steering {
             .enumerate()
             .map(|(index, addition)| self.entry(addition, index == self.marked, columns, theme))
             .collect();
-        let room = usize::from(height).saturating_sub(lines.len() + 1);
+        let keys = |action| self.keys.hint(action);
+        let hint = format!("{} unfold · {} close", keys(Action::Accept), keys(Action::Cancel));
+        let hint = wrap(&Line::styled(hint, theme.dim), columns, 0);
+        let room = usize::from(height).saturating_sub(lines.len() + hint.len());
         if entries.is_empty() {
             lines.push(Line::styled("Nothing yet.", theme.dim));
         }
         lines.extend(window(&entries, self.marked, room));
-        let keys = |action| self.keys.hint(action);
-        let hint = format!("{} unfold · {} close", keys(Action::Accept), keys(Action::Cancel));
-        lines.push(Line::styled(hint, theme.dim));
+        lines.extend(hint);
         lines.truncate(height.into());
         View::of(lines.into_iter().map(|line| fit_line(line, columns.into())).collect())
     }
@@ -128,7 +131,8 @@ impl Steering {
             ),
         ]);
         let why = format!("    {}: {}", spelled(&addition.source), clean(&addition.why).replace('\n', " "));
-        let mut rows = vec![head, Line::styled(fit(&why, columns.into()), theme.dim)];
+        let mut rows = wrap_some(&head, columns, 4, ENTRY_ROWS);
+        rows.extend(wrap_some(&Line::styled(why, theme.dim), columns, 4, ENTRY_ROWS));
         if marked && self.unfolded {
             let text = clean(&addition.text).into_owned();
             let bar = Span::styled("    │ ", theme.dim);

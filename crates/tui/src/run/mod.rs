@@ -1,6 +1,7 @@
 //! The machine at a real terminal: reads keys, takes events, draws frames.
 
 mod keyboard;
+mod pace;
 mod plain;
 mod question;
 mod rescue;
@@ -94,6 +95,8 @@ struct Runner {
     begun: Instant,
     drawn: Instant,
     dirty: bool,
+    /// There was more than one frame can show.
+    is_behind: bool,
     /// Until when the terminal is waited for before the next frame.
     waits: Option<Instant>,
     exit: Option<Exit>,
@@ -119,6 +122,7 @@ impl Runner {
             begun: now,
             drawn: now.checked_sub(FRAME).unwrap_or(now),
             dirty: true,
+            is_behind: false,
             waits: None,
             exit: None,
         })
@@ -169,7 +173,7 @@ impl Runner {
     }
 
     fn pace(&self) -> Duration {
-        if self.app.has_finished() { CATCHING_UP } else { FRAME }
+        if self.is_behind { CATCHING_UP } else { FRAME }
     }
 
     fn draw_if_due(&mut self) -> Result<(), TuiError> {
@@ -187,7 +191,8 @@ impl Runner {
         self.app.resize(self.terminal.size());
         self.terminal.draw(&mut self.app)?;
         self.drawn = Instant::now();
-        self.dirty = self.app.has_finished();
+        self.is_behind = self.app.has_finished() || self.terminal.is_bare();
+        self.dirty = self.is_behind;
         Ok(())
     }
 

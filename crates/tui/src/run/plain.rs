@@ -143,11 +143,12 @@ impl Plain {
     fn print(&mut self) -> Result<(), TuiError> {
         let mut out = std::io::stdout().lock();
         loop {
-            for row in self.app.take_finished() {
-                writeln!(out, "{}", row.to_string().trim_end())?;
-            }
-            if !self.app.has_finished() {
+            let rows = self.app.take_finished(ROWS.into());
+            if rows.is_empty() {
                 break;
+            }
+            for row in rows {
+                writeln!(out, "{}", row.to_string().trim_end())?;
             }
         }
         self.print_question(&mut out)?;

@@ -64,3 +64,41 @@ fn rescue() -> Rescue {
     let _ = terminal::disable_raw_mode();
     Rescue::Done
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use tiller_testkit::terminal::{LongRows, Program};
+
+    use crate::run::terminal::{Background, Terminal};
+    use crate::screen::Wrapping;
+    use crate::view::View;
+
+    const FAILS: &str = "run::rescue::tests::fails_in_the_middle";
+
+    #[tokio::test]
+    #[ignore = "it fails on purpose; the next test runs it in a terminal"]
+    async fn fails_in_the_middle() {
+        let mut terminal = Terminal::open(Wrapping::Anew, Background::Known).await.unwrap();
+        terminal.show(&View::of(vec!["the live area".into(), "in two rows".into()])).unwrap();
+        panic!("on purpose");
+    }
+
+    // TERM-01
+    #[test]
+    fn a_failure_gives_the_terminal_back_and_is_told() {
+        let script = "\"$0\" --ignored --exact --nocapture \"$1\"; stty -a; echo all told";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(std::env::current_exe().unwrap()).arg(FAILS);
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        let program = Program::start(&command, 100, 60, LongRows::Wrap);
+        program.until_shown("all told");
+        let text = program.text();
+        assert!(text.contains("on purpose"), "{text}");
+        assert!(text.contains("isig icanon") && text.contains(" echo "), "{text}");
+        assert!(
+            !program.look(|terminal| terminal.screen().hide_cursor() || terminal.screen().bracketed_paste())
+        );
+    }
+}

@@ -8,6 +8,7 @@ use crossterm::terminal;
 use tokio::time::{Instant, timeout_at};
 
 use super::keyboard::{Answer, Keyboard, Word};
+use super::pace::Pace;
 use super::rescue;
 use crate::app::App;
 use crate::screen::{Heard, Screen, Size, Wrapping};
@@ -26,6 +27,13 @@ const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";
 const FIRST_ANSWER: Duration = Duration::from_millis(100);
 /// How long a frame is waited for before the next one.
 const FRAME_ARRIVES: Duration = Duration::from_millis(500);
+/// A backlog of so many frames is a flood.
+const FLOOD: usize = 4;
+/// How long the live area is away in a flood, and how long it is there before it goes again.
+const HIDDEN: Duration = Duration::from_millis(50);
+const SHOWN: Duration = Duration::from_millis(30);
+/// Rows that are written at once at the end.
+const LAST_ROWS: usize = 2_048;
 /// How long a change of size may take from the terminal's side to ours.
 const SIZE_SETTLES: Duration = Duration::from_millis(600);
 /// Between two questions for the size.
@@ -111,6 +119,11 @@ pub(super) struct Terminal {
     told_sizes: Vec<Size>,
     settling: Option<Settling>,
     drawn_at: Instant,
+    pace: Pace,
+    /// When the live area was taken away, or shown again.
+    turned_at: Instant,
+    /// Finished rows of the frame that was drawn last, as long as nobody knows how long they take.
+    untimed: Option<usize>,
 }
 
 impl Terminal {
@@ -126,6 +139,9 @@ impl Terminal {
             told_sizes: Vec::new(),
             settling: None,
             drawn_at: Instant::now(),
+            pace: Pace::default(),
+            turned_at: Instant::now(),
+            untimed: None,
         };
         terminal.take_over().await?;
         Ok(terminal)
@@ -133,6 +149,11 @@ impl Terminal {
 
     pub(super) fn size(&self) -> Size {
         self.screen.size()
+    }
+
+    /// Whether the live area was taken away to write much.
+    pub(super) fn is_bare(&self) -> bool {
+        self.screen.is_bare()
     }
 
     /// The palette for what the terminal has told of itself.
@@ -144,6 +165,7 @@ impl Terminal {
         terminal::enable_raw_mode()?;
         rescue::taken();
         let keyboard = self.keyboard.insert(Keyboard::open()?);
+        keyboard.expect_answer(true);
         let question = if self.background == Background::Asked { ASK_BACKGROUND } else { "" };
         let questions = format!("{question}{}", self.screen.probe());
         self.out.write_all(questions.as_bytes())?;
@@ -183,6 +205,7 @@ impl Terminal {
     /// What comes next. Nothing is lost if it is not waited for to the end.
     pub(super) async fn next(&mut self) -> Came {
         let Some(keyboard) = &mut self.keyboard else { return Came::End };
+        keyboard.expect_answer(!self.screen.has_arrived());
         match keyboard.next().await {
             Some(Word::Key(key)) => Came::Key(key),
             Some(Word::Paste(text)) => Came::Paste(text),
@@ -207,6 +230,9 @@ impl Terminal {
                 self.screen.ask();
                 let sizes = std::mem::take(&mut self.told_sizes);
                 let heard = self.screen.answered(&sizes, row);
+                if heard == Heard::Frame && self.screen.has_arrived() {
+                    self.learn_pace();
+                }
                 if let (Heard::Probe, Some(settling)) = (heard, &mut self.settling) {
                     settling.seen = Some((sizes.last().copied(), row));
                 }
@@ -268,12 +294,41 @@ impl Terminal {
         self.write(&bytes)
     }
 
-    /// Draws what is finished and the live area.
+    /// Draws what is finished and the live area. In a flood the two take turns: the live area is taken away, much is
+    /// written, and it is there again soon enough to see what was typed.
     pub(super) fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
-        let finished = app.take_finished();
-        let bytes = self.screen.draw(&finished, &app.view());
+        let few = self.screen.few_rows();
+        let is_flood = app.backlog() > few * FLOOD;
+        let turn = self.turned_at.elapsed();
+        let (finished, view) = match self.screen.is_bare() {
+            true if is_flood && turn < HIDDEN => {
+                let finished = app.take_finished(self.pace.rows());
+                self.untimed = Some(finished.len());
+                (finished, View::default())
+            }
+            false if is_flood && turn >= SHOWN => {
+                self.turned_at = Instant::now();
+                (Vec::new(), View::default())
+            }
+            is_bare => {
+                self.turned_at = if is_bare { Instant::now() } else { self.turned_at };
+                (app.take_finished(few), app.view())
+            }
+        };
+        let bytes = self.screen.draw(&finished, &view);
         self.drawn_at = Instant::now();
-        self.write(&bytes)
+        self.write(&bytes)?;
+        if !self.screen.answers() {
+            self.learn_pace();
+        }
+        Ok(())
+    }
+
+    /// A frame has come as far as is known.
+    fn learn_pace(&mut self) {
+        if let Some(rows) = self.untimed.take() {
+            self.pace.learn(rows, self.drawn_at.elapsed());
+        }
     }
 
     pub(super) fn redraw(&mut self, app: &mut App) -> std::io::Result<()> {
@@ -308,17 +363,17 @@ impl Terminal {
 
     /// Writes what is finished and gives the terminal back.
     pub(super) async fn close(&mut self, app: &mut App) -> std::io::Result<()> {
-        loop {
-            let finished = app.take_finished();
-            let bytes = self.screen.draw(&finished, &View::default());
+        self.listen_to_the_end().await;
+        let bytes = self.screen.leave();
+        self.write(&bytes)?;
+        while app.has_finished() {
+            let bytes = self.screen.append(&app.take_finished(LAST_ROWS));
             self.write(&bytes)?;
-            if !app.has_finished() {
-                return self.suspend().await;
-            }
         }
+        self.give_back()
     }
 
-    /// Answers that still come would be typed into whatever follows.
+    /// Answers that still come would be typed into whatever follows. Keys that are pressed meanwhile are given up, too.
     async fn listen_to_the_end(&mut self) {
         let latest = Instant::now() + FRAME_ARRIVES;
         while !self.screen.has_arrived() {

@@ -4,6 +4,10 @@
 //! back. Therefore every frame asks how large the terminal is, at its beginning, before the live area and at its end,
 //! and last of all where the cursor stands; the answers tell what became of it. Only one frame that moves rows is under
 //! way at any time; so a slow terminal is not flooded either.
+//!
+//! What a late frame missed of the live area before it has to be in sight still when that is found out, and the size
+//! must not change in the middle of one. So a frame adds only a few rows, unless there is no live area before and after
+//! it: see [`Screen::few_rows`](super::Screen::few_rows).
 
 use std::collections::VecDeque;
 

@@ -46,6 +46,11 @@ pub struct Screen {
     wrapping: Wrapping,
 }
 
+/// Finished rows that a frame adds above a live area, as a share of the screen.
+const SHARE: usize = 6;
+/// And on the smallest screen.
+const FEWEST_ROWS: usize = 4;
+
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
@@ -124,6 +129,19 @@ impl Screen {
         heard
     }
 
+    /// How many finished rows a frame may add together with a live area. Where there is none before and after it, it may
+    /// be any number.
+    #[must_use]
+    pub fn few_rows(&self) -> usize {
+        FEWEST_ROWS.max(usize::from(self.size.height) / SHARE)
+    }
+
+    /// Whether there is no live area.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.picture.rows.is_empty()
+    }
+
     fn send(&mut self, change: Change, from: u16) {
         let picture = self.picture.clone();
         self.flight.send(Frame { size: self.size, change, from, picture });
@@ -144,8 +162,10 @@ impl Screen {
             self.rewrite(&mut out, &rows);
             Change::Rows
         } else {
+            let is_bare = self.is_bare();
             self.replace(&mut out, &finished, &rows);
-            Change::All(finished)
+            // Where there was no live area, none can be missed.
+            Change::All(if is_bare { Vec::new() } else { finished })
         };
         self.picture.rows = rows;
         self.place(&mut out, cursor);
@@ -261,6 +281,16 @@ impl Screen {
         if self.cursor_is_shown {
             out.push_str(SHOW_CURSOR);
         }
+    }
+
+    /// The bytes that add finished lines where there is no live area, and ask nothing.
+    pub fn append(&mut self, finished: &[Line<'_>]) -> String {
+        let mut out = String::new();
+        for row in finished.iter().flat_map(|line| self.fitting(line)) {
+            row.write(&mut out, self.size.width);
+            out.push_str("\r\n");
+        }
+        out
     }
 
     /// The bytes that take the live area away and leave the terminal to somebody else.

@@ -6,7 +6,10 @@ use super::super::{App, status};
 use crate::cell::{amount, dollars, elapsed};
 use crate::dialog::change_in_words;
 use crate::panel::ContextUse;
-use crate::text::{clean, fit, wrap};
+use crate::text::{clean, wrap, wrap_some};
+
+/// Rows of a background task.
+const TASK_ROWS: usize = 3;
 
 /// What fills the context, as a bar by part.
 pub(super) fn context(app: &App) -> Vec<Line<'static>> {
@@ -75,12 +78,12 @@ pub(super) fn tasks(app: &App) -> Vec<Line<'static>> {
     if app.live.tasks.is_empty() {
         return vec![Line::styled("Nothing runs in the background.", app.look.theme.dim)];
     }
-    let row = |task: &tiller_protocol::command::BackgroundTask| {
+    let rows = |task: &tiller_protocol::command::BackgroundTask| {
         let state = format!("{:?}", task.state).to_lowercase();
         let text = format!("{}  {state}  {}", task.id, clean(&task.description).replace('\n', " "));
-        Line::raw(fit(&text, usize::from(app.look.size.width)))
+        wrap_some(&Line::raw(text), app.look.size.width, 4, TASK_ROWS)
     };
-    app.live.tasks.values().map(row).collect()
+    app.live.tasks.values().flat_map(rows).collect()
 }
 
 /// This session.

@@ -3,13 +3,14 @@
 use crossterm::event::KeyCode;
 use serde_json::json;
 use tiller_protocol::ask::{Ask, PermissionAsk};
+use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::{Effect as Change, Todo, TodoStatus};
-use tiller_protocol::entry::{Body, Outcome};
+use tiller_protocol::entry::{Body, Origin, Outcome, UserMessage};
 use tiller_protocol::id::AskId;
 use tiller_protocol::mode::Mode;
 
-use super::stage::Stage;
+use super::stage::{Stage, entry, said};
 
 // TERM-01, LEDG-06: what is written moves, and the line at the bottom has the share of steering.
 #[test]
@@ -59,7 +60,7 @@ fn a_question_for_permission() {
     insta::assert_snapshot!(stage.shown());
 }
 
-fn todos() -> Body {
+pub(super) fn todos() -> Body {
     let todo = |content: &str, status| Todo {
         content: content.to_owned(),
         status,
@@ -176,4 +177,27 @@ fn plan_mode_cannot_be_overlooked() {
     let shown = stage.shown();
     assert_eq!(shown.matches("plan mode").count(), 2, "{shown}");
     assert!(shown.contains("PLAN MODE: changes nothing"), "{shown}");
+}
+
+// TERM-03: of a long session only the end is shown; what of it is far away is not even looked at.
+#[test]
+fn of_a_long_past_the_end_is_shown() {
+    let prompt = |text: &str| {
+        let content = vec![RawBlock::text(text)];
+        Body::User(UserMessage { content, origin: Origin::Typed })
+    };
+    let code: String = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect();
+    let mut past = vec![entry(1, prompt("the very first"))];
+    past.extend((2..5_000).map(|n| entry(n, said(RawBlock::text(&format!("answer {n}"))))));
+    past.push(entry(5_000, said(RawBlock::text(&format!("```\n{code}```\n\nThat was it.")))));
+    let mut stage = Stage::resumed(60, 20, &past);
+    stage.draw();
+    let lines = stage.terminal.lines();
+    let all = lines.join("\n");
+    assert!(lines.len() < 350, "{}", lines.len());
+    assert!(all.contains("What was said earlier is not shown") && !all.contains("the very first"), "{all}");
+    assert!(all.contains("    let x49999 = 49999;\n\n  That was it."), "code is code still: {all}");
+    stage.press(KeyCode::Esc);
+    stage.press(KeyCode::Esc);
+    assert!(stage.shown().contains("the very first"), "one can go back to it: {}", stage.shown());
 }

@@ -20,6 +20,9 @@ use crate::menu::Candidate;
 use crate::screen::{Screen, Size, Wrapping};
 use crate::theme::Palette;
 
+/// Rows that are drawn at once.
+const AT_ONCE: usize = 4;
+
 /// A front end on a terminal.
 pub(super) struct Stage {
     pub(super) app: App,
@@ -33,6 +36,11 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn new(width: u16, height: u16) -> Self {
+        Self::resumed(width, height, &[])
+    }
+
+    /// A front end for a session that has a past.
+    pub(super) fn resumed(width: u16, height: u16, past: &[Arc<Entry>]) -> Self {
         let size = Size { width, height };
         let info = Info {
             id: SessionId::default(),
@@ -58,7 +66,7 @@ impl Stage {
         };
         let options = Options { palette: Palette::Dark, ..Options::default() };
         let mut stage = Self {
-            app: App::new(info, options, Vec::new(), &[], size),
+            app: App::new(info, options, Vec::new(), past, size),
             terminal: Terminal::new(width, height, LongRows::Wrap),
             screen: Screen::new(size, Some(0), Wrapping::Anew),
             now: Duration::ZERO,
@@ -72,7 +80,7 @@ impl Stage {
     pub(super) fn draw(&mut self) {
         self.app.at(self.now);
         loop {
-            let finished = self.app.take_finished();
+            let finished = self.app.take_finished(AT_ONCE);
             let bytes = self.screen.draw(&finished, &self.app.view());
             self.terminal.write(bytes.as_bytes());
             if !self.app.has_finished() {
@@ -110,10 +118,7 @@ impl Stage {
 
     pub(super) fn append(&mut self, body: Body) {
         self.entries += 1;
-        let id = EntryId(uuid::Uuid::from_u128(self.entries));
-        let seq = u64::try_from(self.entries).unwrap();
-        let entry = Entry { seq, id, parent: None, at: Default::default(), agent: None, body };
-        self.event(Event::Appended(Arc::new(entry)));
+        self.event(Event::Appended(entry(self.entries, body)));
     }
 
     pub(super) fn key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
@@ -175,14 +180,7 @@ impl Stage {
     }
 
     fn block(&mut self, block: RawBlock) {
-        self.append(Body::Assistant(AssistantBlock {
-            message_id: "m".into(),
-            model: "claude-test".to_owned(),
-            block,
-            invalid_input: None,
-            api_error: None,
-            aborted: false,
-        }));
+        self.append(said(block));
     }
 
     pub(super) fn call(&mut self, id: &str, tool: &str, input: &Value) {
@@ -213,4 +211,23 @@ impl Stage {
     pub(super) fn set_mode(&mut self, mode: Mode) {
         self.append(Body::Effect(Change::SetMode { mode }));
     }
+}
+
+/// An entry of a log.
+pub(super) fn entry(number: u128, body: Body) -> Arc<Entry> {
+    let id = EntryId(uuid::Uuid::from_u128(number));
+    let seq = u64::try_from(number).unwrap();
+    Arc::new(Entry { seq, id, parent: None, at: Default::default(), agent: None, body })
+}
+
+/// Something that the model has said.
+pub(super) fn said(block: RawBlock) -> Body {
+    Body::Assistant(AssistantBlock {
+        message_id: "m".into(),
+        model: "claude-test".to_owned(),
+        block,
+        invalid_input: None,
+        api_error: None,
+        aborted: false,
+    })
 }

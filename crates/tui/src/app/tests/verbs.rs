@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::json;
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::{Attachment, Body, Delivery, Outcome};
+use tiller_protocol::entry::{Attachment, Body, Delivery, Dequeued, Outcome};
 use tiller_protocol::mode::Mode;
 
 use super::stage::Stage;
@@ -47,29 +47,47 @@ fn what_waits_says_when_it_lands() {
 
 // VERB-01
 #[test]
-fn what_is_queued_can_be_edited_promoted_and_dropped() {
+fn what_is_queued_can_be_edited_moved_promoted_and_dropped() {
     let mut stage = Stage::new(80, 20);
     stage.begin_turn("work");
     let ctrl_q = |stage: &mut Stage| stage.key(KeyCode::Char('q'), KeyModifiers::CONTROL);
     ctrl_q(&mut stage);
     assert!(stage.shown().contains("nothing is queued"));
-    let first = stage.queue(1, "first", Delivery::Queue);
+    let [first, second, third] = [(1, "first"), (2, "second"), (3, "third")]
+        .map(|(number, text)| stage.queue(number, text, Delivery::Queue));
+    let redeliver = |id, delivery: &str| format!("Redeliver({id:?}, {delivery})");
     ctrl_q(&mut stage);
-    stage.write("2");
-    assert_eq!(stage.sent(), [format!("Redeliver({first:?}, Steer)")]);
-    let second = stage.queue(2, "second", Delivery::Queue);
-    ctrl_q(&mut stage);
-    stage.write("2");
-    assert!(stage.shown().contains("Deliver it after the running step"));
-    stage.write("4");
-    assert_eq!(stage.sent(), [format!("Dequeue({second:?})")]);
-    ctrl_q(&mut stage);
-    stage.write("13");
-    assert_eq!(stage.sent(), [format!("Redeliver({first:?}, Queue)")], "it comes last then");
-    ctrl_q(&mut stage);
-    stage.write("11");
+    insta::assert_snapshot!("queue", stage.shown());
+    // What is delivered anew comes last: together that is the order that is shown.
+    stage.press(KeyCode::Down);
+    stage.key(KeyCode::Up, KeyModifiers::SHIFT);
+    let after = [second, first, third].map(|id| redeliver(id, "Queue"));
+    assert_eq!(stage.sent(), after);
+    assert_eq!(order(&mut stage), ["second", "first", "third"], "at once, before the session has followed");
+    stage.key(KeyCode::Up, KeyModifiers::SHIFT);
+    assert_eq!(stage.sent(), [""; 0], "it is the first already");
+    stage.press(KeyCode::Down);
+    stage.key(KeyCode::Down, KeyModifiers::ALT);
+    assert_eq!(stage.sent(), [third, first].map(|id| redeliver(id, "Queue")));
+    stage.press(KeyCode::Up);
+    stage.press(KeyCode::Char(' '));
+    assert_eq!(stage.sent(), [redeliver(third, "Steer"), redeliver(first, "Queue")], "it keeps its place");
+    stage.press(KeyCode::Delete);
+    assert_eq!(stage.sent(), [format!("Dequeue({third:?})")]);
+    stage.append(Body::Dequeued(Dequeued { ids: vec![third] }));
+    assert_eq!(order(&mut stage), ["second", "first"]);
+    stage.press(KeyCode::Enter);
     assert_eq!(stage.sent(), [format!("Dequeue({first:?})")]);
     assert_eq!(stage.app.input.text(), "first");
+    assert!(!stage.shown().contains("What waits"));
+}
+
+/// The texts of the list, from the top.
+fn order(stage: &mut Stage) -> Vec<String> {
+    let shown = stage.shown();
+    let (_, list) = shown.split_once("What waits").unwrap();
+    let word = |line: &str| line.split_once("⧗ ").map(|(_, rest)| rest.split(' ').next().unwrap().to_owned());
+    list.lines().filter_map(word).collect()
 }
 
 // VERB-01: what waits is at hand.
@@ -217,8 +235,14 @@ fn a_flood_is_shown_in_portions() {
     let text: String = (0..5_000).map(|n| format!("paragraph {n}\n\n")).collect();
     stage.more(&text);
     stage.say(&text);
-    assert!(stage.app.take_finished().len() <= 100);
-    assert!(stage.app.has_finished());
+    assert_eq!(stage.app.take_finished(10).len(), 10);
+    assert!(stage.app.has_finished() && stage.app.backlog() > 1_000, "{}", stage.app.backlog());
+    let mut rest = 0;
+    while let count @ 1.. = stage.app.take_finished(1_000).len() {
+        rest += count;
+    }
+    assert!(rest > 9_900, "{rest}");
+    assert_eq!(stage.app.backlog(), 0);
 }
 
 // TERM-03

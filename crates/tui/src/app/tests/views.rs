@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::stage::Stage;
 use crate::host::Reply;
 
-fn run(stage: &mut Stage, command: &str) {
+pub(super) fn run(stage: &mut Stage, command: &str) {
     stage.write(&format!("{command} "));
     stage.press(KeyCode::Enter);
 }
@@ -105,9 +105,8 @@ fn commands_of_others_are_offered_and_handed_on() {
     assert!(stage.shown().contains("There is no command /nosuch"), "{}", stage.shown());
 }
 
-#[test]
-fn servers_are_listed_and_told_what_to_do() {
-    let mut stage = Stage::new(80, 30);
+/// A server that is starting.
+pub(super) fn server() -> McpServer {
     let prompt =
         McpPrompt { name: "mcp__wiki__ask".to_owned(), description: "Ask".to_owned(), arguments: Vec::new() };
     let tool = McpTool {
@@ -116,22 +115,28 @@ fn servers_are_listed_and_told_what_to_do() {
         read_only: true,
         destructive: false,
     };
-    let server = |state| McpServer {
+    McpServer {
         name: "wiki".to_owned(),
         scope: "project".to_owned(),
         transport: McpTransport::Stdio,
         address: "wiki-server --stdio".to_owned(),
-        state,
+        state: McpState::Starting,
         identity: None,
-        tools: vec![tool.clone()],
-        prompts: vec![prompt.clone()],
+        tools: vec![tool],
+        prompts: vec![prompt],
         resources: Vec::new(),
-    };
-    stage.event(Event::Mcp(Box::new(server(McpState::Starting))));
+    }
+}
+
+#[test]
+fn servers_are_listed_and_told_what_to_do() {
+    let mut stage = Stage::new(80, 30);
+    stage.event(Event::Mcp(Box::new(server())));
     run(&mut stage, "/mcp");
     assert!(stage.shown().contains("wiki  starting"), "{}", stage.shown());
     // The list follows what happens.
-    stage.event(Event::Mcp(Box::new(server(McpState::Failed { why: "it ended at once".to_owned() }))));
+    let state = McpState::Failed { why: "it ended at once".to_owned() };
+    stage.event(Event::Mcp(Box::new(McpServer { state, ..server() })));
     insta::assert_snapshot!(stage.shown());
     stage.press(KeyCode::Enter);
     stage.write("1");
@@ -160,7 +165,7 @@ fn a_report_does_not_get_into_the_way_of_writing() {
     assert_eq!(stage.app.input.text(), "half a thought");
 }
 
-fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
+pub(super) fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
     stage.begin_turn("make the parser faster");
     stage.end_turn(Outcome::Success);
     run(stage, "/rewind");
@@ -173,7 +178,7 @@ fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
     stage.event(Event::Rewind(Box::new(RewindReport { order, prompt, files, left })));
 }
 
-fn changed() -> Vec<FileDifference> {
+pub(super) fn changed() -> Vec<FileDifference> {
     let texts = |now: &str, then: &str| Some((now.to_owned(), then.to_owned()));
     let file = |path: &str, change, texts| FileDifference { path: path.into(), change, texts };
     vec![
@@ -240,7 +245,7 @@ fn esc_twice_opens_the_list_of_prompts() {
     assert_eq!(stage.app.input.text(), "x");
 }
 
-fn fold() -> Body {
+pub(super) fn fold() -> Body {
     Body::Compacted(Box::new(Compacted {
         trigger: Trigger::Manual,
         pre_tokens: 118_000,

@@ -12,7 +12,7 @@ use tiller_protocol::block::ToolUse;
 use tiller_protocol::entry::{CallResult, Cause};
 
 use super::{Detail, Paper, bounded};
-use crate::text::{clean, fit, paragraphs};
+use crate::text::{clean, paragraphs, wrap_some};
 
 /// Rows of a text that are shown at its beginning, and at its end.
 const FIRST_ROWS: usize = 3;
@@ -37,7 +37,10 @@ impl Call {
     }
 }
 
-/// What a call does, on one line: the tool and its object.
+/// Rows for what a call does.
+const HEADING_ROWS: usize = 3;
+
+/// What a call does: the tool and its object.
 pub(crate) fn title(call: &Call, paper: &Paper<'_>) -> (String, String) {
     let object = match call.tool.as_str() {
         "Bash" => bash::object(call),
@@ -50,7 +53,12 @@ pub(crate) fn title(call: &Call, paper: &Paper<'_>) -> (String, String) {
 }
 
 /// A call that runs.
-pub(crate) fn running(call: &Call, mark: &'static str, remark: &str, paper: &Paper<'_>) -> Line<'static> {
+pub(crate) fn running(
+    call: &Call,
+    mark: &'static str,
+    remark: &str,
+    paper: &Paper<'_>,
+) -> Vec<Line<'static>> {
     heading(call, Span::styled(mark, paper.theme.accent), remark, paper)
 }
 
@@ -66,7 +74,8 @@ pub(crate) fn finished(call: &Call, result: &CallResult, paper: &Paper<'_>) -> V
         Cause::Interrupted => (paper.theme.warning, "stopped"),
         _ => (paper.theme.warning, "not run"),
     };
-    let mut rows = vec![Line::default(), heading(call, Span::styled("● ", style), remark, paper)];
+    let mut rows = vec![Line::default()];
+    rows.extend(heading(call, Span::styled("● ", style), remark, paper));
     if result.cause == Cause::Call {
         rows.extend(paper.below(body(call, result, &paper.narrower(4))));
     }
@@ -87,17 +96,16 @@ fn body(call: &Call, result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'static
     }
 }
 
-fn heading(call: &Call, mark: Span<'static>, remark: &str, paper: &Paper<'_>) -> Line<'static> {
+fn heading(call: &Call, mark: Span<'static>, remark: &str, paper: &Paper<'_>) -> Vec<Line<'static>> {
     let (tool, object) = title(call, paper);
     let remark = if remark.is_empty() { String::new() } else { format!("  {remark}") };
-    let taken = crate::text::width(&tool) + crate::text::width(&remark) + 3;
-    let object = fit(&one_line(&object), usize::from(paper.columns).saturating_sub(taken));
-    Line::from(vec![
+    let line = Line::from(vec![
         mark,
         Span::styled(tool, paper.theme.strong),
-        Span::raw(format!(" {object}")),
+        Span::raw(format!(" {}", one_line(&object))),
         Span::styled(remark, paper.theme.dim),
-    ])
+    ]);
+    wrap_some(&line, paper.columns, 2, HEADING_ROWS)
 }
 
 fn one_line(text: &str) -> String {

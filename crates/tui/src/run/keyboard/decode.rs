@@ -44,6 +44,18 @@ pub(super) enum Piece {
     Whole(usize, Option<Word>),
 }
 
+/// What the bytes so far may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    Nothing,
+    /// A key, which they are already, or something longer.
+    Key,
+    /// A character, a key or an answer: nobody types the beginning of one.
+    Sequence,
+    /// A paste, however long.
+    Paste,
+}
+
 /// Turns bytes into words as they come.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
@@ -71,14 +83,15 @@ impl Decoder {
         self.bytes.is_empty()
     }
 
-    /// Whether something has begun that may be complete as it is, like Esc.
-    pub(super) fn hesitates(&self) -> bool {
-        !self.is_idle() && !self.bytes.starts_with(PASTE_BEGINS) && !self.is_in_answer()
-    }
-
-    /// Whether a string for us has begun. The first two bytes of one may also be a key pressed together with Alt.
-    fn is_in_answer(&self) -> bool {
-        self.bytes.len() > 2 && is_string(&self.bytes) && self.bytes.len() < LONGEST_ANSWER
+    /// What has begun, and may come to nothing.
+    pub(super) fn begun(&self) -> Begun {
+        match self.bytes.as_slice() {
+            [] => Begun::Nothing,
+            // The first two bytes of an answer may also be a key that was pressed, with Alt or without.
+            [0x1b] | [0x1b, _] => Begun::Key,
+            bytes if bytes.starts_with(PASTE_BEGINS) => Begun::Paste,
+            _ => Begun::Sequence,
+        }
     }
 
     /// Nothing more came: what has begun is what it is.

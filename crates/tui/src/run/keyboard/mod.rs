@@ -12,12 +12,16 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use burst::{Burst, Came};
-use decode::Decoder;
 pub(super) use decode::{Answer, Word};
+use decode::{Begun, Decoder};
 use listen::Listener;
 
 /// How long bytes that belong together may be apart.
 const TOGETHER: Duration = Duration::from_millis(20);
+/// The same where an answer is awaited: what looks like Esc may be its beginning.
+const TOGETHER_IN_ANSWER: Duration = Duration::from_millis(100);
+/// How long the rest of a sequence is waited for. Slow lines deliver in pieces; what is lost does not come at all.
+const REST_COMES: Duration = Duration::from_secs(3);
 
 /// The keyboard of the terminal that the program runs in. Only one can be open.
 pub(super) struct Keyboard {
@@ -27,6 +31,8 @@ pub(super) struct Keyboard {
     words: VecDeque<Word>,
     /// When what has begun is what it is.
     settles_at: Option<Instant>,
+    /// Whether the terminal was asked something.
+    awaits_answer: bool,
 }
 
 impl Keyboard {
@@ -38,7 +44,13 @@ impl Keyboard {
             decoder: Decoder::default(),
             words: VecDeque::new(),
             settles_at: None,
+            awaits_answer: false,
         })
+    }
+
+    /// Says whether an answer of the terminal is on its way.
+    pub(super) fn expect_answer(&mut self, awaits: bool) {
+        self.awaits_answer = awaits;
     }
 
     /// The next word, or nothing if the terminal is gone. Nothing is lost if it is not waited for to the end.
@@ -90,8 +102,18 @@ impl Keyboard {
                 Came::Pasted(text) => self.words.push_back(Word::Paste(text)),
             }
         }
-        let waits = self.burst.holds() || self.decoder.hesitates();
-        self.settles_at = waits.then(|| Instant::now() + TOGETHER);
+        self.settles_at = self.patience().map(|time| Instant::now() + time);
+    }
+
+    /// How long to wait before what has begun is taken as it is.
+    fn patience(&self) -> Option<Duration> {
+        match self.decoder.begun() {
+            Begun::Nothing => self.burst.holds().then_some(TOGETHER),
+            Begun::Key if self.awaits_answer => Some(TOGETHER_IN_ANSWER),
+            Begun::Key => Some(TOGETHER),
+            Begun::Sequence => Some(REST_COMES),
+            Begun::Paste => None,
+        }
     }
 }
 

@@ -4,14 +4,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
 
 use super::burst::{Burst, Came};
-use super::decode::{Answer, Decoder, Word};
+use super::decode::{Answer, Begun, Decoder, Word};
 use crate::screen::Size;
 use crate::theme::Rgb;
 
 fn words(bytes: &str) -> Vec<Word> {
     let mut decoder = Decoder::default();
     let mut words = decoder.feed(bytes.as_bytes());
-    if decoder.hesitates() {
+    if decoder.begun() == Begun::Key {
         words.extend(decoder.settle());
     }
     words
@@ -71,7 +71,7 @@ fn pastes_keep_what_would_be_keys() {
     );
     let mut decoder = Decoder::default();
     assert_eq!(decoder.feed(b"\x1b[200~one"), []);
-    assert!(!decoder.hesitates(), "a paste is waited for");
+    assert_eq!(decoder.begun(), Begun::Paste, "it is waited for");
     assert_eq!(decoder.feed(b" two\x1b[20"), []);
     assert_eq!(decoder.feed(b"1~"), [Word::Paste("one two".to_owned())]);
 }
@@ -101,10 +101,19 @@ fn answers_are_never_typed() {
         assert_eq!(answers(unasked), [], "{unasked:?}");
     }
     // An answer that comes in pieces is waited for.
-    let mut decoder = Decoder::default();
-    assert_eq!(decoder.feed(b"\x1b]11;rgb:ff"), []);
-    assert!(!decoder.hesitates());
-    assert_eq!(decoder.feed(b"/ff/ff\x07"), [Word::Answer(Answer::Background(Rgb(255, 255, 255)))]);
+    for (whole, answer) in [
+        ("\x1b]11;rgb:ff/ff/ff\x07", Answer::Background(Rgb(255, 255, 255))),
+        ("\x1b[12;40R", Answer::Cursor(39, 11)),
+        ("\x1b[8;24;80t", Answer::Size(Size { width: 80, height: 24 })),
+    ] {
+        for cut in 1..whole.len() {
+            let mut decoder = Decoder::default();
+            assert_eq!(decoder.feed(&whole.as_bytes()[..cut]), []);
+            let expected = if cut <= 2 { Begun::Key } else { Begun::Sequence };
+            assert_eq!(decoder.begun(), expected, "{whole:?} after {cut}");
+            assert_eq!(decoder.feed(&whole.as_bytes()[cut..]), [Word::Answer(answer)]);
+        }
+    }
 }
 
 #[test]

@@ -66,6 +66,23 @@ impl Distant {
         }
     }
 
+    /// Takes the live area away; where there is none, draws far more lines than the terminal has rows.
+    fn flood(&mut self, lines: usize) {
+        if !self.screen.has_room() {
+            return;
+        }
+        self.live.clear();
+        let begin = self.finished.len();
+        let lines = if self.screen.is_bare() { lines } else { 0 };
+        self.finished.extend((begin..begin + lines).map(|number| format!("line {number}")));
+        let lines: Vec<Line<'_>> =
+            self.finished[begin..].iter().map(|line| Line::raw(line.clone())).collect();
+        let bytes = self.screen.draw(&lines, &View::default());
+        if !bytes.is_empty() {
+            self.frames.push_back(bytes);
+        }
+    }
+
     /// The terminal takes the oldest frame and answers.
     fn arrive(&mut self) {
         let Some(bytes) = self.frames.pop_front() else { return };
@@ -148,6 +165,23 @@ fn a_late_change_of_rows_is_cleared_away() {
     assert_eq!(distant.shown(), distant.expected());
 }
 
+// TERM-01: however much is written at once, and however late it comes.
+#[test]
+fn a_flood_that_comes_after_the_terminal_was_made_narrower_leaves_nothing_behind() {
+    let mut distant = Distant::new(40, 20);
+    distant.draw(4, 3);
+    distant.follow();
+    distant.flood(500);
+    distant.follow();
+    distant.flood(500);
+    distant.terminal.resize(15, 20);
+    distant.follow();
+    distant.draw(1, 3);
+    distant.follow();
+    assert_eq!(distant.finished.len(), 505);
+    assert_eq!(distant.shown(), distant.expected());
+}
+
 #[test]
 fn a_slow_terminal_is_not_flooded() {
     let mut distant = Distant::new(40, 20);
@@ -178,6 +212,7 @@ fn answers_that_were_given_up_or_lost_delay_nothing() {
 #[derive(Clone, Debug)]
 enum Step {
     Draw(usize, usize),
+    Flood(usize),
     Arrive,
     ArriveInPart(usize),
     Hear,
@@ -187,6 +222,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0_usize..4, 0_usize..4).prop_map(|(finished, live)| Step::Draw(finished, live)),
+        1 => (50_usize..100).prop_map(Step::Flood),
         3 => Just(Step::Arrive),
         1 => (0_usize..3).prop_map(Step::ArriveInPart),
         3 => Just(Step::Hear),
@@ -202,6 +238,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Draw(finished, live) => distant.draw(finished, live),
+                Step::Flood(lines) => distant.flood(lines),
                 Step::Arrive => distant.arrive(),
                 Step::ArriveInPart(lines) => distant.arrive_in_part(lines),
                 Step::Hear => {
