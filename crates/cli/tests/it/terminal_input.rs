@@ -91,3 +91,19 @@ fn answers_that_come_in_pieces_are_not_typed() {
     program.type_in("\x03");
     leave(program);
 }
+
+// TERM-02: what the terminal answers meanwhile does not tear a paste apart.
+#[test]
+fn a_paste_among_answers_is_one_message() {
+    let world = World::new();
+    world.server.reply(Reply::text("Understood."));
+    let program = open(&world, &[], 80, 30);
+    program.until_shown(READY);
+    program.type_in("\x1b[30;1Rfirst line\rsecond line\r\x1b[8;30;80tthird line\r\x1b[30;1R");
+    program.until_shown("third line");
+    program.type_in("\r");
+    program.until_shown("Understood.");
+    leave(program);
+    let body = world.server.messages()[0].body().to_string();
+    assert!(body.contains("first line\\nsecond line\\nthird line"), "{body}");
+}

@@ -31,6 +31,8 @@ pub(in crate::run) enum Answer {
     Background(Rgb),
 }
 
+/// What every sequence begins with.
+pub(super) const ESCAPE: u8 = 0x1b;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 /// No answer that is understood is longer.
@@ -125,6 +127,18 @@ impl Decoder {
         self.searched = 0;
         let pasted = String::from_utf8_lossy(&text[..end]).into_owned();
         Piece::Whole(PASTE_BEGINS.len() + end + PASTE_ENDS.len(), Some(Word::Paste(pasted)))
+    }
+}
+
+/// The answer at the beginning of the bytes, or something that is not understood and nobody has typed, and how long it is.
+pub(super) fn answer(bytes: &[u8]) -> Option<(usize, Option<Answer>)> {
+    if bytes[0] != ESCAPE || bytes.starts_with(PASTE_BEGINS) {
+        return None;
+    }
+    match piece(bytes) {
+        Piece::Whole(length, Some(Word::Answer(answer))) => Some((length, Some(answer))),
+        Piece::Whole(length, None) => Some((length, None)),
+        Piece::Whole(_, Some(_)) | Piece::Unfinished => None,
     }
 }
 

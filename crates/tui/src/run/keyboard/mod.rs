@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use burst::{Burst, Came};
+use decode::ESCAPE;
 pub(super) use decode::{Answer, Word};
 use decode::{Begun, Decoder};
 use listen::Listener;
@@ -78,11 +79,25 @@ impl Keyboard {
         self.words.extend(words);
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn take(&mut self, mut bytes: &[u8]) {
         // What has begun goes on; only its end can tell what it is.
-        let came =
-            if self.decoder.is_idle() { self.burst.take(bytes) } else { vec![Came::Typed(bytes.to_vec())] };
-        self.understand(came);
+        if !self.decoder.is_idle() {
+            return self.understand([Came::Typed(bytes.to_vec())]);
+        }
+        while !bytes.is_empty() {
+            // Answers may come together with text, and do not end it.
+            if let Some((length, answer)) = decode::answer(bytes) {
+                self.words.extend(answer.map(Word::Answer));
+                bytes = &bytes[length..];
+                continue;
+            }
+            let next = bytes.iter().skip(1).position(|byte| *byte == ESCAPE);
+            let is_text = bytes[0] != ESCAPE;
+            let run = next.filter(|_| is_text).map_or(bytes.len(), |at| at + 1);
+            let came = self.burst.take(&bytes[..run]);
+            self.understand(came);
+            bytes = &bytes[run..];
+        }
     }
 
     fn settle(&mut self) {

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
 
 use super::burst::{Burst, Came};
-use super::decode::{Answer, Begun, Decoder, Word};
+use super::decode::{Answer, Begun, Decoder, Word, answer};
 use crate::screen::Size;
 use crate::theme::Rgb;
 
@@ -150,5 +150,16 @@ proptest! {
         let mut decoder = Decoder::default();
         decoder.feed(&bytes);
         decoder.settle();
+    }
+}
+
+// TERM-02
+#[test]
+fn answers_are_told_from_the_text_they_come_with() {
+    let cursor = Some(Answer::Cursor(39, 11));
+    assert_eq!(answer(b"\x1b[12;40Rpasted\r"), Some((8, cursor)));
+    assert_eq!(answer(b"\x1b[?62;22cx"), Some((9, None)));
+    for other in ["pasted\r", "\x1b[A", "\x1b[200~x\x1b[201~", "\x1b[12;4", "\x1b"] {
+        assert_eq!(answer(other.as_bytes()), None, "{other:?}");
     }
 }
