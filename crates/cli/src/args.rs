@@ -51,7 +51,7 @@ Exit codes:
   130 interrupted   143 terminated";
 
 /// The coding agent you can steer.
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 #[command(name = "tiller", version = VERSION, disable_version_flag = true, after_help = AFTER_HELP, args_override_self = true)]
 pub(crate) struct Args {
     /// What to do; text on standard input is added to it

@@ -71,17 +71,22 @@ impl Offered {
 
 /// What extends a run, with the agents of `--agents` and the plugins of `--plugin-dir`. What is wrong is said.
 pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Extensions> {
-    let sources = args.setting_sources.unwrap_or_default();
-    let sources = if args.no_project_settings { sources.without_project() } else { sources };
-    // As with settings, whoever starts a headless run has chosen the directory.
-    let trust = args.at_terminal.unwrap_or(ProjectTrust::Full);
-    let given: Vec<_> = args.plugin_dir.iter().map(|dir| env.cwd.join(dir)).collect();
-    let mut extensions = usable(Extensions::load(&Places::of(env), sources, trust, &given));
+    let mut extensions = of_run(args, env);
     if let Some(given) = &args.agents {
         extensions.agents.add_given(&serde_json::from_str(given).context("--agents is not JSON")?);
     }
     tell(&extensions);
     Ok(extensions)
+}
+
+/// What the files say that count for a run.
+pub(crate) fn of_run(args: &Args, env: &Env) -> Extensions {
+    let sources = args.setting_sources.unwrap_or_default();
+    let sources = if args.no_project_settings { sources.without_project() } else { sources };
+    // As with settings, whoever starts a headless run has chosen the directory.
+    let trust = args.at_terminal.unwrap_or(ProjectTrust::Full);
+    let given: Vec<_> = args.plugin_dir.iter().map(|dir| env.cwd.join(dir)).collect();
+    usable(Extensions::load(&Places::of(env), sources, trust, &given))
 }
 
 /// What would extend a headless run that these files count for.

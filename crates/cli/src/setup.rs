@@ -190,14 +190,8 @@ fn agent_lines(agents: &[AgentDefinition], limits: &Limits) -> Vec<AgentLine> {
 
 /// The recipes, of which the model cannot open those that a rule such as `Skill(name)` denies.
 fn permitted(mut recipes: Vec<Recipe>, rules: &Rules) -> Vec<Recipe> {
-    let denied = |name: &str| {
-        let means = |rule: &&tiller_policy::Rule| {
-            rule.tool == SkillTool::NAME && rule.content.as_deref() == Some(name)
-        };
-        rules.deny.iter().any(|rule| means(&rule))
-    };
     for recipe in &mut recipes {
-        recipe.for_model &= !denied(&recipe.name);
+        recipe.for_model &= !rules.denies_named(SkillTool::NAME, &recipe.name);
     }
     recipes
 }

@@ -19,6 +19,7 @@ use crate::recipe::Recipe;
 use crate::request::{CommandLine, ProjectTrust, Sources};
 use crate::resolve::Resolved;
 use crate::row::Row;
+use crate::style::OutputStyle;
 use crate::write::{self, update};
 
 const FILE: &str = "trust.json";
@@ -87,8 +88,8 @@ impl Concern {
         let key = keys().iter().find(|key| is_about(&row, key));
         let danger = match row.key.split('.').next() {
             Some(
-                "agents" | "commands" | "skills" | "plugins" | "hooks" | "env" | "diagnostics"
-                | "languageServers" | "mcpServers" | "terminal",
+                "agents" | "commands" | "skills" | "outputStyles" | "plugins" | "hooks" | "env"
+                | "diagnostics" | "languageServers" | "mcpServers" | "terminal",
             ) => Danger::Runs,
             _ => Danger::Loosens,
         };
@@ -108,15 +109,17 @@ fn extensions_of_project(places: &Places, sources: Sources) -> Vec<Row> {
     let found = Extensions::load(places, sources, ProjectTrust::Full, &[]);
     let agents = found.agents.definitions.into_iter().filter(|agent| agent.origin.is_of_project());
     let recipes = found.recipes.all.into_iter().filter(|recipe| recipe.origin.is_of_project());
+    let styles = found.styles.all.into_iter().filter(|style| style.origin.is_of_project());
     let plugins = found.plugins.all.into_iter().filter(|plugin| plugin.origin.is_of_project());
     agents
         .map(agent_row)
         .chain(recipes.map(recipe_row))
+        .chain(styles.map(style_row))
         .chain(plugins.flat_map(|plugin| plugin_rows(&plugin)))
         .collect()
 }
 
-/// Characters of an agent's prompt that are shown.
+/// Characters of the text of an agent or a style that are shown.
 const PROMPT_SHOWN: usize = 300;
 
 /// An agent is shown with the beginning of its prompt as well.
@@ -141,6 +144,13 @@ fn recipe_row(recipe: Recipe) -> Row {
     let (key, origin) = (format!("{}s.{}", recipe.kind(), recipe.name), recipe.origin.clone());
     let recipe = Recipe { origin: Origin::layer(Layer::Project), folder: None, ..recipe };
     described(key, &recipe.description, &recipe, origin)
+}
+
+/// A style is nothing but what it asks for.
+fn style_row(style: OutputStyle) -> Row {
+    let (key, origin) = (format!("outputStyles.{}", style.name), style.origin.clone());
+    let style = OutputStyle { origin: Origin::layer(Layer::Project), ..style };
+    described(key, &beginning(&style.guidelines, PROMPT_SHOWN), &style, origin)
 }
 
 /// What is shown by name and description. The digest stands for the rest: trust ends when any of it changes.

@@ -14,7 +14,8 @@ use tiller_protocol::effect::SkillUse;
 use tiller_protocol::usage::StopReason;
 use tiller_sandbox::Confinement;
 use tiller_tools::{
-    AgentOrder, AgentState, Delegated, Host, Leave, RecallRequest, Recalled, Refused, WebSearchRequest,
+    AgentOrder, AgentState, Delegated, Host, Leave, RecallRequest, Recalled, Refused, Skill, Tool,
+    WebSearchRequest,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -121,6 +122,10 @@ impl Host for CallHost {
         let mut skills = self.services.recipes.iter().filter(|recipe| recipe.is_skill() && recipe.for_model);
         let skill = skills.find(|recipe| recipe.name == name);
         let skill = skill.ok_or_else(|| format!("There is no skill named {name} here."))?;
+        // It may have been denied after it was offered.
+        if self.services.policy.now().rules.denies_named(Skill::NAME, name) {
+            return Err(format!("A rule of the user's forbids the skill {name}. Go on without it."));
+        }
         Ok(skill_for_model(skill, arguments))
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_config::Places;
-use tiller_policy::{Context, Resolver, Rules};
+use tiller_policy::{Context, Resolver, Rule, RuleError, Rules, grant, refusals, without_grants};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::AgentId;
 use tiller_protocol::mode::Mode;
@@ -42,6 +42,8 @@ struct AgentStandpoint {
     id: AgentId,
     /// What it cannot change anything outside of.
     fence: Option<PathBuf>,
+    /// What recipes refuse that were followed when it was called upon, or that it follows itself: as long as it lives.
+    refused: Mutex<Vec<Rule>>,
     /// What the session's context came to, as long as that is the same.
     seen: Mutex<Option<(Arc<Context>, Arc<Context>)>>,
 }
@@ -54,8 +56,21 @@ impl Standpoint {
 
     /// That of a sub-agent, perhaps one that is to stay inside a directory of its own.
     pub(crate) fn of_agent(&self, id: AgentId, fence: Option<PathBuf>) -> Self {
-        let agent = AgentStandpoint { id, fence, seen: Mutex::new(None) };
+        let refused = Mutex::new(refusals(&self.now()));
+        let agent = AgentStandpoint { id, fence, refused, seen: Mutex::new(None) };
         Self { session: self.session.clone(), agent: Some(Arc::new(agent)) }
+    }
+
+    /// Refuses a sub-agent what a recipe refuses that it follows.
+    ///
+    /// # Errors
+    /// When a rule cannot be understood; then nothing is added.
+    pub(crate) fn refuse(&self, deny: &[String]) -> Result<(), RuleError> {
+        let Some(agent) = &self.agent else { return Ok(()) };
+        let refused = refusals(&grant(&self.now(), &[], deny)?);
+        *agent.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+        *agent.seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
     }
 
     /// What decides now. As long as nothing has changed, it is the very same value.
@@ -77,7 +92,8 @@ impl AgentStandpoint {
             return Arc::clone(view);
         }
         let (mode, plan_file) = (session.mode.of_agents(), self.plan_file(&session));
-        let mut own = Context { mode, plan_file, ..Context::clone(&session) };
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = Context { mode, plan_file, ..without_grants(&session, &refused) };
         if let Some(fence) = &self.fence {
             own.readable.extend(std::mem::replace(&mut own.roots, vec![fence.clone()]));
             own.fence = Some(fence.clone());

@@ -36,6 +36,26 @@ pub fn end_grants(cx: &Context) -> Option<Context> {
     Some(left)
 }
 
+/// What is refused for the time being.
+#[must_use]
+pub fn refusals(cx: &Context) -> Vec<Rule> {
+    cx.rules.deny.iter().filter(|rule| rule.origin.source == Source::Turn).cloned().collect()
+}
+
+/// The rules for somebody else who works at the same time: what is granted was granted to one alone, what is refused is
+/// refused to all, and to this one also what `further` says.
+#[must_use]
+pub fn without_grants(cx: &Context, further: &[Rule]) -> Context {
+    let mut left = cx.clone();
+    left.rules.allow.retain(|rule| rule.origin.source != Source::Turn);
+    for rule in further {
+        if !left.rules.deny.contains(rule) {
+            left.rules.deny.push(rule.clone());
+        }
+    }
+    left
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +95,16 @@ mod tests {
             assert_eq!(verdict(command, &end_grants(&granted).unwrap()), before, "{command}");
         }
         assert!(grant(&cx, &rules(&["Bash(make"]), &[]).is_err());
+    }
+
+    #[test]
+    fn others_are_granted_nothing_and_refused_the_same() {
+        let cx = Context { roots: vec!["/w".into()], ..Context::default() };
+        let granted = grant(&cx, &rules(&["Bash(make:*)"]), &rules(&["Bash(make off)"])).unwrap();
+        let other = without_grants(&granted, &[]);
+        assert_eq!((verdict("make all", &other), verdict("make off", &other)), ("ask", "deny"));
+        // Who was called upon meanwhile is refused it when it is over for others.
+        let later = without_grants(&end_grants(&granted).unwrap(), &refusals(&granted));
+        assert_eq!((verdict("make all", &later), verdict("make off", &later)), ("ask", "deny"));
     }
 }

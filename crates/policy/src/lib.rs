@@ -32,7 +32,7 @@ pub use access::{Access, Request, Script};
 pub use context::Context;
 pub use decide::{Decision, Reason, answer_for_user, approve, decide, leave, vouch};
 pub use explain::{ExplainedPart, Explanation, explain};
-pub use grant::{end_grants, grant};
+pub use grant::{end_grants, grant, refusals, without_grants};
 pub use holding::{Holding, Kernel, Profile};
 pub use path::Resolver;
 pub use permit::{NotPermitted, Permit, Release};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ask::{Answer, Ask};
 use crate::block::RawBlock;
 use crate::compaction::Trigger;
-use crate::entry::{Delivery, Entry};
+use crate::entry::{Delivery, Entry, Reading};
 use crate::hook::HostHooks;
 use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
 use crate::mcp::{McpOrder, McpServer};
@@ -35,6 +35,8 @@ pub enum Command {
     Redeliver(EntryId, Delivery),
     /// Let work be delegated to these agents, too: `{name: {description, prompt, ...}}`. Only before the first message.
     AddAgents(Value),
+    /// Results have to have this form, a JSON schema. Only before the first message.
+    SetResultForm(Value),
     /// Let the model open these skills only. Only before the first message.
     LimitSkills(Vec<String>),
     /// Change the permission mode.
@@ -91,13 +93,21 @@ pub struct UserInput {
     pub content: Vec<RawBlock>,
     /// When it should be delivered if a turn is running.
     pub delivery: Delivery,
+    /// How it is read.
+    pub reading: Reading,
 }
 
 impl UserInput {
+    /// What the user says, at its time.
+    #[must_use]
+    pub fn of(content: Vec<RawBlock>, delivery: Delivery) -> Self {
+        Self { id: None, content, delivery, reading: Reading::Usual }
+    }
+
     /// Plain text that steers a running turn.
     #[must_use]
     pub fn text(text: &str) -> Self {
-        Self { id: None, content: vec![RawBlock::text(text)], delivery: Delivery::Steer }
+        Self::of(vec![RawBlock::text(text)], Delivery::Steer)
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, SnapshotId};
+use crate::ingredients::Shaping;
 use crate::mode::Mode;
 use crate::permission::Update;
 
@@ -67,6 +68,23 @@ pub enum Effect {
     },
     /// A skill is followed from now on. What it permits holds until the end of the turn.
     SkillUsed(SkillUse),
+    /// The user has called for a skill or a command: what the model is told of it follows.
+    RecipeCalled(RecipeCall),
+    /// What reminders depend on is now this.
+    Shaped(Shaping),
+}
+
+/// A skill or command that the user has called for, as far as the model is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecipeCall {
+    /// Its name.
+    pub name: String,
+    /// Where the files of a skill are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// What stood behind its name, credentials masked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arguments: String,
 }
 
 /// A skill that is followed.

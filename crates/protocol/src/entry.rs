@@ -162,6 +162,8 @@ pub enum Origin {
     Typed,
     /// Sent while the agent worked, delivered later.
     Queued,
+    /// Put together by a program for the user, and meant word for word: it mentions no files and calls for no commands.
+    Composed,
     /// Added by Tiller: sent to the model, hidden from the user's view.
     Harness,
     /// Stands in place of messages that were folded; hidden as well.
@@ -399,6 +401,28 @@ pub struct Queued {
     pub delivery: Delivery,
     /// What was sent.
     pub content: Vec<RawBlock>,
+    /// How it is read.
+    #[serde(default, skip_serializing_if = "Reading::is_usual")]
+    pub reading: Reading,
+}
+
+/// How input is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// Files are mentioned in it, and commands called for.
+    #[default]
+    Usual,
+    /// It says what it says: a program has put it together.
+    AsWritten,
+}
+
+impl Reading {
+    /// Whether it is read as people write.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        *self == Self::Usual
+    }
 }
 
 /// When input sent during a turn should reach the model.

@@ -35,23 +35,46 @@ pub struct Ingredients {
     /// The agents that work could be delegated to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Noted>,
-    /// Kinds of attachments that were left out.
+    /// The skills that the model could open: names, and what each is good for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mute: Vec<String>,
-    /// The output style: its name and what it asks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub style: Option<(String, String)>,
-    /// A text that was repeated with every request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub critical_reminder: Option<String>,
-    /// Variables that shape what the model is told.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub vars: BTreeMap<String, String>,
+    pub skills: Vec<(String, String)>,
+    /// What reminders were made of when the epoch began.
+    #[serde(flatten)]
+    pub shaping: Shaping,
     /// Whether calls started while the model was writing.
     pub streaming_tools: bool,
     /// The MCP servers, as the prompt names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerLine>,
+}
+
+/// What reminders depend on beside the log. Unlike the head of requests it may change while an epoch lasts: each change is
+/// noted as an effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Shaping {
+    /// Kinds of attachments that are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mute: Vec<String>,
+    /// The output style.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub style: Option<NotedStyle>,
+    /// A text that is repeated with every request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_reminder: Option<String>,
+    /// Variables that shape what the model is told.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub vars: BTreeMap<String, String>,
+}
+
+/// An output style.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedStyle {
+    /// Its name.
+    pub name: String,
+    /// What it asks for; absent for one that comes with Tiller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidelines: Option<String>,
 }
 
 /// An MCP server, as the model is told of it when a conversation begins.

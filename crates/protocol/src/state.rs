@@ -10,6 +10,7 @@ use crate::compaction::{Cleared, Compacted, Folded};
 use crate::effect::{Effect, FileSeen, LineRange, SkillUse, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId};
+use crate::ingredients::Shaping;
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
 use crate::rewind::{Rewound, Stretch};
@@ -69,6 +70,8 @@ pub struct State {
     pub folded: Option<Folded>,
     /// The number of the entry with which results were last cleared.
     pub cleared: Option<u64>,
+    /// What reminders depend on beside the log, as it was last noted.
+    pub shaping: Option<Arc<Shaping>>,
 }
 
 /// A call that waits for its result.
@@ -243,7 +246,8 @@ impl State {
             }
             Body::Compacted(compacted) => self.fold_conversation(entry, compacted),
             Body::Cleared(cleared) => self.clear(entry.seq, cleared),
-            Body::Epoch(_) => {
+            Body::Epoch(epoch) => {
+                self.shaping = epoch.made_of.as_ref().map(|made_of| Arc::new(made_of.shaping.clone()));
                 if let Some(folded) = &mut self.folded {
                     folded.until.get_or_insert(entry.seq);
                 }
@@ -336,6 +340,8 @@ impl State {
             Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),
             Effect::PlanKept(_) | Effect::PlanApproved { .. } => {}
             Effect::SkillUsed(used) => self.use_skill(used),
+            Effect::RecipeCalled(_) => {}
+            Effect::Shaped(shaping) => self.shaping = Some(Arc::new(shaping.clone())),
         }
     }
 

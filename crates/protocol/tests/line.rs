@@ -13,8 +13,8 @@ use tiller_protocol::compaction::{Cleared, Compacted, Kept, Trigger};
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, SkillUse, Todo, TodoStatus};
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
-    EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response,
-    TurnEnd, UserMessage,
+    EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Reading, Repair,
+    Response, TurnEnd, UserMessage,
 };
 use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId, SnapshotId};
@@ -132,7 +132,12 @@ fn bodies() -> Vec<Body> {
             made_of: None,
         }),
         Body::Orphaned(Orphaned { ids: vec![id], cause: Cause::ModelFallback }),
-        Body::Queued(Queued { id, delivery: Delivery::Queue, content: vec![RawBlock::text("later")] }),
+        Body::Queued(Queued {
+            id,
+            delivery: Delivery::Queue,
+            content: vec![RawBlock::text("later")],
+            reading: Reading::AsWritten,
+        }),
         Body::Dequeued(Dequeued { ids: vec![id] }),
         Body::Decision(DecisionRecord {
             call: CallId::from("c"),

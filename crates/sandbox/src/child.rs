@@ -238,15 +238,18 @@ impl Supervisor {
         let Self { mut status, control, .. } = self;
         drop(control);
         match successor.filter(|order| ready::is_wanted(order, lease.as_ref())) {
-            Some(order) => {
-                let former = status.into_nonblocking_fd().ok().filter(|_| lease.is_some());
-                ready::renew(order, lease, former);
-            }
-            None if lease.is_some() => {
+            Some(order) => match (lease, status.into_nonblocking_fd()) {
+                (None, _) => ready::renew(order, None, None),
+                (Some(lease), Ok(former)) => ready::renew(order, Some(lease), Some(former)),
+                (Some(lease), Err(_)) => lease.abandon(),
+            },
+            None => {
+                let Some(lease) = lease else { return };
                 let gone = async { while next_report(&mut status).await.is_some() {} };
-                _ = tokio::time::timeout(PATIENCE, gone).await;
+                if tokio::time::timeout(PATIENCE, gone).await.is_err() {
+                    lease.abandon();
+                }
             }
-            None => {}
         }
     }
 

@@ -66,6 +66,16 @@ pub(crate) struct Waiting {
     script: std::fs::File,
 }
 
+/// What has become of a shell that was to read its script.
+pub(crate) enum Started {
+    /// It runs the script.
+    Runs(Launched),
+    /// It has not read and never will read any of it, and nothing of it is left.
+    Gone,
+    /// The same, but something of it may still be there.
+    Stuck,
+}
+
 /// A running command and the ends of its pipes that Tiller keeps.
 pub(crate) struct Launched {
     pub(crate) supervisor: Pid,
@@ -107,14 +117,13 @@ impl Waiting {
         Ok(Self { keeper, control, control_end, status, stdin, stdout, stderr, dir, script })
     }
 
-    /// Lets the shell read its script by one of the orders to do so. Nothing if it has not read and never will read any
-    /// of it.
+    /// Lets the shell read its script by one of the orders to do so.
     pub(crate) async fn start(
         self,
         order: &[u8; 1],
         script: &[u8],
         steps: &Steps,
-    ) -> Result<Option<Launched>, SandboxError> {
+    ) -> Result<Started, SandboxError> {
         self.say(order, script)?;
         let mut status = pipe::Receiver::from_owned_fd(self.status.try_clone()?)?;
         let mut heard = Heard::after(*order);
@@ -129,16 +138,14 @@ impl Waiting {
                 Verdict::Wait => {}
                 Verdict::Refused => {
                     // Whoever does not answer does not end, either.
-                    if !is_silent {
-                        self.end().await;
-                    }
-                    return Ok(None);
+                    let is_gone = !is_silent && self.end().await;
+                    return Ok(if is_gone { Started::Gone } else { Started::Stuck });
                 }
                 Verdict::Runs { supervisor, shell } => {
                     let Self { control, stdin, stdout, stderr, dir, .. } = self;
                     let launched =
                         Launched { supervisor, shell, control, status, stdin, stdout, stderr, dir };
-                    return Ok(Some(launched));
+                    return Ok(Started::Runs(launched));
                 }
             }
         }
@@ -157,14 +164,18 @@ impl Waiting {
         }
     }
 
-    /// Ends it and waits until nothing of it is left.
-    pub(crate) async fn end(self) {
+    /// Ends it and waits until nothing of it is left. False if that takes too long.
+    pub(crate) async fn end(self) -> bool {
+        let Ok(mut status) = pipe::Receiver::from_owned_fd(self.leave()) else { return false };
+        let gone = async { while next_report(&mut status).await.is_some() {} };
+        tokio::time::timeout(PATIENCE, gone).await.is_ok()
+    }
+
+    /// Ends it without waiting. The pipe ends when nothing of it is left.
+    pub(crate) fn leave(self) -> OwnedFd {
         let Self { control, status, .. } = self;
         drop(control);
-        if let Ok(mut status) = pipe::Receiver::from_owned_fd(status) {
-            let gone = async { while next_report(&mut status).await.is_some() {} };
-            _ = tokio::time::timeout(PATIENCE, gone).await;
-        }
+        status
     }
 
     fn say(&self, order: &[u8; 1], script: &[u8]) -> Result<(), SandboxError> {
@@ -286,7 +297,7 @@ pub(crate) async fn launch(
 ) -> Result<Launched, SandboxError> {
     for _ in 0..2 {
         let waiting = Waiting::order(order, mark, Some(command), stdin)?;
-        if let Some(launched) = waiting.start(RUN, script, &order.steps).await? {
+        if let Started::Runs(launched) = waiting.start(RUN, script, &order.steps).await? {
             return Ok(launched);
         }
     }

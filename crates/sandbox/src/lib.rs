@@ -47,13 +47,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tiller_policy::Permit;
+use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
 
+use crate::confine::layer::Lease;
 use crate::confine::places::Places;
 use crate::confine::plan::{Plan, plan};
-use crate::launch::{Order, launch};
+use crate::launch::{Order, Started, launch};
 use crate::program::Program;
+use crate::ready::Ready;
 
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
@@ -150,18 +152,65 @@ pub async fn spawn_confined(
     let text = program.script(&script.command, spec.extra)?;
     let has_successor = spec.successor == Successor::Likely && spec.stdin == Stdin::Closed;
     let mut ready = if has_successor { ready::take(&program).await } else { None };
-    let lease = ready.as_mut().and_then(|ready| ready.lease.take());
-    let (level, plan) = match confinement.profile {
-        Profile::Full => (Level::None, Plan::default()),
-        Profile::ReadOnly | Profile::Workspace => {
-            let support = probe();
-            let level = support.choose(confinement)?;
-            let places = Places::new(confinement, script, spec.vars);
-            (level, plan(confinement, level, support.landlock.unwrap_or(0), places, lease)?)
+    let (level, mut plan) = plan_for(confinement, script, spec, ready.as_mut()).await?;
+    let mut order = Arc::new(plan.order(program));
+    if let Some(ready) = ready {
+        let mark = ready.mark.clone();
+        match ready.start(&order, &text).await? {
+            Started::Runs(launched) => {
+                let successor = successor(has_successor, confinement, level, &order);
+                return Child::new(launched, mark, spec, (level, plan.held), successor);
+            }
+            Started::Gone => {}
+            Started::Stuck => {
+                // Its layers cannot be used, so the plan is another one.
+                plan.held.layers.take().into_iter().for_each(Lease::abandon);
+                (_, plan) = plan_for(confinement, script, spec, None).await?;
+                let program = Program::shell(&script.cwd, spec.vars, confinement)?;
+                order = Arc::new(plan.order(program));
+            }
         }
+    }
+    if let Some(lease) = &plan.held.layers {
+        lease.make_ready(&order.layered);
+    }
+    let mark = program::mark(spec.call);
+    let launched = launch(&order, &mark, (&script.command, &text), spec.stdin).await?;
+    let successor = successor(has_successor, confinement, level, &order);
+    Child::new(launched, mark, spec, (level, plan.held), successor)
+}
+
+/// By what a command is held, and how that is brought about: with the layers of a shell that waits, if they fit.
+async fn plan_for(
+    confinement: &Confinement,
+    script: &Script,
+    spec: &Spawn<'_>,
+    ready: Option<&mut Ready>,
+) -> Result<(Level, Plan), SandboxError> {
+    if confinement.profile == Profile::Full {
+        return Ok((Level::None, Plan::default()));
+    }
+    let support = probe();
+    let level = support.choose(confinement)?;
+    let places = Places::new(confinement, script, spec.vars);
+    let are_kept = level == Level::Namespaces && confinement.profile == Profile::Workspace;
+    let lease = match places.layers.as_deref().filter(|_| are_kept) {
+        None => None,
+        Some(dir) => match ready.and_then(|ready| ready.take_lease(dir)) {
+            None => ready::take_layers(dir).await,
+            lease => lease,
+        },
     };
-    let Plan { steps, held, layered, mounts } = plan;
-    let order = Arc::new(Order { program, steps, layered, mounts });
+    Ok((level, plan(confinement, level, support.landlock.unwrap_or(0), places, lease)?))
+}
+
+/// What the next shell is made of, if it may be started before its script is known.
+fn successor(
+    is_likely: bool,
+    confinement: &Confinement,
+    level: Level,
+    order: &Arc<Order>,
+) -> Option<Arc<Order>> {
     let may_wait = match level {
         Level::None => true,
         // Rules of Landlock alone speak of files that may have been replaced when the script comes.
@@ -169,19 +218,7 @@ pub async fn spawn_confined(
         // What lies below a throw-away layer had better not change.
         Level::Namespaces => confinement.profile == Profile::Workspace,
     };
-    let successor = (has_successor && may_wait && ready::may_wait(&order)).then(|| Arc::clone(&order));
-    if let Some(ready) = ready {
-        let mark = ready.mark.clone();
-        if let Some(launched) = ready.start(&order, &text).await? {
-            return Child::new(launched, mark, spec, (level, held), successor);
-        }
-    }
-    if let Some(lease) = &held.layers {
-        lease.make_ready(&order.layered);
-    }
-    let mark = program::mark(spec.call);
-    let launched = launch(&order, &mark, (&script.command, &text), spec.stdin).await?;
-    Child::new(launched, mark, spec, (level, held), successor)
+    (is_likely && may_wait && ready::may_wait(order)).then(|| Arc::clone(order))
 }
 
 /// Ends shells that wait for a script, and removes what was made to be mounted on and what no running command needs.

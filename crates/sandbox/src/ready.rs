@@ -2,11 +2,15 @@
 //! started at once, in namespaces and with mounts of its own, while the model is still thinking.
 //!
 //! Invariant: a shell that waits is used only for an order with the very same signature, which is worked out anew from
-//! what holds at that moment; and its supervisor sees to it that the paths still lead to what it has mounted. It ends
-//! with Tiller like any other command, and by itself when nobody wants it for a while.
+//! what holds at that moment, and if nothing was mounted or unmounted since before it was made: its view keeps what was
+//! there then. Its supervisor sees to it that the paths still lead to what it has mounted. It ends with Tiller like any
+//! other command, and by itself when nobody wants it for a while.
+//!
+//! Invariant: layers are given to somebody else only when nothing is left that has them mounted. Whoever needs a set that
+//! a shell merely waits with takes it: what one command has fetched, the next one finds, wherever it runs.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -18,10 +22,11 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use crate::Stdin;
 use crate::confine::footing;
-use crate::confine::layer::Lease;
+use crate::confine::layer::{Lease, number};
+use crate::confine::mounts::Watch;
 use crate::custody::RUN_IF_UNCHANGED;
 use crate::error::SandboxError;
-use crate::launch::{Launched, Order, Waiting};
+use crate::launch::{Order, Started, Waiting};
 use crate::program::{Program, mark};
 
 /// So many wait at most; the oldest goes first.
@@ -44,15 +49,28 @@ struct Entry {
 /// A shell that waits for a script.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    waiting: Waiting,
+    /// There until it is started or ended.
+    waiting: Option<Waiting>,
     pub(crate) mark: String,
     signature: Vec<u8>,
+    /// Notices what is mounted since before its view was made, if it has one of its own.
+    mounts: Option<Watch>,
     /// The layers that are mounted in its view.
-    pub(crate) lease: Option<Lease>,
+    lease: Option<Lease>,
+}
+
+/// What is done beside everything else.
+enum Work {
+    Start(Start),
+    /// Layers become free when the pipe ends.
+    GiveBack {
+        lease: Lease,
+        former: OwnedFd,
+    },
 }
 
 /// What is needed to start the next shell.
-struct Work {
+struct Start {
     order: Arc<Order>,
     lease: Option<Lease>,
     /// The pipe whose end says that nothing of the command before is left.
@@ -80,7 +98,7 @@ pub(crate) fn renew(order: Arc<Order>, lease: Option<Lease>, former: Option<Owne
     let layers = lease.as_ref().map(|lease| lease.dir().to_owned());
     let mut waiting = lock(&WAITING);
     waiting.retain(|entry| entry.order.program != order.program);
-    let work = Work { order: Arc::clone(&order), lease, former, answer };
+    let work = Work::Start(Start { order: Arc::clone(&order), lease, former, answer });
     if worker().is_some_and(|worker| worker.send(work).is_ok()) {
         waiting.push(Entry { order, layers, ready });
     }
@@ -106,6 +124,26 @@ pub(crate) async fn take(program: &Program) -> Option<Ready> {
     entry.ready.await.ok()
 }
 
+/// Takes a set of layers below a directory from a shell that waits, if it comes before those that are free. The shell has
+/// ended then.
+pub(crate) async fn take_layers(dir: &Path) -> Option<Lease> {
+    let entry = {
+        let mut waiting = lock(&WAITING);
+        let set =
+            |entry: &Entry| entry.layers.as_deref().filter(|set| set.parent() == Some(dir)).and_then(number);
+        let sets = waiting.iter().enumerate().filter_map(|(at, entry)| Some((set(entry)?, at)));
+        let (first, at) = sets.min()?;
+        (first < Lease::next(dir)).then(|| waiting.remove(at))?
+    };
+    let mut ready = entry.ready.await.ok()?;
+    let lease = ready.take_lease(dir)?;
+    if ready.end().await {
+        return Some(lease);
+    }
+    lease.abandon();
+    None
+}
+
 /// Ends all of them.
 pub(crate) fn release() {
     lock(&WAITING).clear();
@@ -114,13 +152,48 @@ pub(crate) fn release() {
 }
 
 impl Ready {
-    /// Lets it run the script if it was made for such an order. If not, it has ended when this returns.
-    pub(crate) async fn start(self, order: &Order, script: &[u8]) -> Result<Option<Launched>, SandboxError> {
-        if self.signature != order.signature()? {
-            self.waiting.end().await;
-            return Ok(None);
+    /// Lets it run the script if it was made for such an order. If not, it is ended.
+    pub(crate) async fn start(mut self, order: &Order, script: &[u8]) -> Result<Started, SandboxError> {
+        let is_stale = self.mounts.as_ref().is_some_and(Watch::has_changed);
+        if is_stale || self.signature != order.signature()? {
+            return Ok(if self.end().await { Started::Gone } else { Started::Stuck });
         }
-        self.waiting.start(RUN_IF_UNCHANGED, script, &order.steps).await
+        match self.waiting.take() {
+            Some(waiting) => waiting.start(RUN_IF_UNCHANGED, script, &order.steps).await,
+            None => Ok(Started::Gone),
+        }
+    }
+
+    /// Its layers, if they are below this directory. Whoever takes them waits for its end before using them otherwise.
+    pub(crate) fn take_lease(&mut self, dir: &Path) -> Option<Lease> {
+        self.lease.take_if(|lease| lease.is_below(dir))
+    }
+
+    /// Ends it. False if something of it may still be there.
+    async fn end(mut self) -> bool {
+        let Some(waiting) = self.waiting.take() else { return true };
+        let is_gone = waiting.end().await;
+        if let Some(lease) = self.lease.take().filter(|_| !is_gone) {
+            lease.abandon();
+        }
+        is_gone
+    }
+}
+
+/// Nobody wants it any more: its layers are free when it has left them.
+impl Drop for Ready {
+    fn drop(&mut self) {
+        let (Some(waiting), Some(lease)) = (self.waiting.take(), self.lease.take()) else { return };
+        let former = waiting.leave();
+        let is_patient = rustix::io::ioctl_fionbio(&former, true).is_ok();
+        let work = Work::GiveBack { lease, former };
+        let unsent = match worker().filter(|_| is_patient) {
+            Some(worker) => worker.send(work).err().map(|unsent| unsent.0),
+            None => Some(work),
+        };
+        if let Some(Work::GiveBack { lease, .. }) = unsent {
+            lease.abandon();
+        }
     }
 }
 
@@ -136,45 +209,62 @@ fn worker() -> Option<&'static Sender<Work>> {
 
 fn work(orders: &Receiver<Work>) {
     for work in orders {
-        if let Some(former) = &work.former {
-            await_end(former);
-        }
-        let _busy = lock(&BUSY);
-        if !work.answer.is_closed()
-            && let Err(error) = work.carry_out()
-        {
-            tracing::debug!("no shell waits for the next command: {error}");
+        match work {
+            Work::GiveBack { lease, former } if !has_ended(&former) => lease.abandon(),
+            Work::GiveBack { .. } => {}
+            Work::Start(start) => {
+                if let Err(error) = start.carry_out() {
+                    tracing::debug!("no shell waits for the next command: {error}");
+                }
+            }
         }
     }
 }
 
-impl Work {
-    fn carry_out(self) -> Result<(), SandboxError> {
+impl Start {
+    fn carry_out(mut self) -> Result<(), SandboxError> {
+        if self.former.as_ref().is_some_and(|former| !has_ended(former)) {
+            self.lease.take().into_iter().for_each(Lease::abandon);
+            return Ok(());
+        }
+        let _busy = lock(&BUSY);
+        if self.answer.is_closed() {
+            return Ok(());
+        }
+        let mut mounts = None;
+        if self.order.steps.namespaces != 0 {
+            mounts = Watch::from(&self.order.mounts)?;
+            if mounts.is_none() {
+                // The next command will need another view.
+                return Ok(());
+            }
+        }
         if let Some(lease) = &self.lease {
             lease.make_ready(&self.order.layered);
         }
         let mark = mark(&CallId::from("ready"));
-        let waiting = Waiting::order(&self.order, &mark, None, Stdin::Closed)?;
+        let waiting = Some(Waiting::order(&self.order, &mark, None, Stdin::Closed)?);
         let signature = self.order.signature()?;
         // Dropped if nobody wants it any more.
-        _ = self.answer.send(Ready { waiting, mark, signature, lease: self.lease });
+        _ = self.answer.send(Ready { waiting, mark, signature, mounts, lease: self.lease });
         Ok(())
     }
 }
 
-/// Reads to the end of a pipe.
-fn await_end(pipe: &OwnedFd) {
+/// Reads to the end of a pipe. False if that does not come for a while.
+fn has_ended(pipe: &OwnedFd) -> bool {
     let mut rest = [0; 64];
     loop {
         match rustix::io::read(pipe, &mut rest) {
-            Ok(1..) | Err(Errno::INTR) => {}
+            Ok(0) => return true,
+            Ok(_) | Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 let mut waits = [PollFd::new(pipe, PollFlags::IN)];
                 if let Ok(0) = poll(&mut waits, Some(&PATIENCE)) {
-                    return;
+                    return false;
                 }
             }
-            _ => return,
+            Err(_) => return false,
         }
     }
 }

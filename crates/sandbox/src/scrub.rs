@@ -6,9 +6,11 @@ use crate::confinement::{Confinement, Profile};
 enum Name {
     Is(&'static str),
     Ends(&'static str),
+    /// Of what is no credential itself, but leads to one.
+    LeadsTo(&'static str),
 }
 
-use Name::{Ends, Is};
+use Name::{Ends, Is, LeadsTo};
 
 /// Credentials for the model: no command ever gets them.
 const OF_THE_MODEL: &[Name] = &[Is("ANTHROPIC_API_KEY"), Is("ANTHROPIC_AUTH_TOKEN")];
@@ -31,30 +33,31 @@ const OF_THE_USER: &[Name] = &[
     Ends("_ACCOUNT_KEY"),
     Ends("_STORAGE_KEY"),
     Is("AWS_ACCESS_KEY_ID"),
-    Is("AWS_PROFILE"),
-    Is("AWS_SHARED_CREDENTIALS_FILE"),
-    Is("AWS_WEB_IDENTITY_TOKEN_FILE"),
-    Is("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
-    Is("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+    LeadsTo("AWS_PROFILE"),
+    LeadsTo("AWS_SHARED_CREDENTIALS_FILE"),
+    LeadsTo("AWS_WEB_IDENTITY_TOKEN_FILE"),
+    LeadsTo("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+    LeadsTo("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
     Is("AZURE_CLIENT_ID"),
-    Is("AZURE_CLIENT_CERTIFICATE_PATH"),
-    Is("CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE"),
+    LeadsTo("AZURE_CLIENT_CERTIFICATE_PATH"),
+    LeadsTo("CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE"),
     Is("GOOGLE_CREDENTIALS"),
-    Is("KUBECONFIG"),
+    LeadsTo("KUBECONFIG"),
     Is("PGPASSWORD"),
     Is("MYSQL_PWD"),
     Is("NPM_CONFIG__AUTH"),
-    Is("SSH_AUTH_SOCK"),
-    Is("DBUS_SESSION_BUS_ADDRESS"),
-    Is("DBUS_SYSTEM_BUS_ADDRESS"),
-    Is("DOCKER_HOST"),
+    LeadsTo("SSH_AUTH_SOCK"),
+    LeadsTo("DBUS_SESSION_BUS_ADDRESS"),
+    LeadsTo("DBUS_SYSTEM_BUS_ADDRESS"),
+    LeadsTo("DOCKER_HOST"),
 ];
 
 /// Whether the value of this variable is a credential itself, and not the way to one.
 #[must_use]
 pub fn is_credential(name: &str) -> bool {
-    let of_user = OF_THE_USER.iter().any(|known| matches!(known, Ends(end) if name.ends_with(end)));
-    of_user || is_in(OF_THE_MODEL, name)
+    let holds_one = |known: &&Name| !matches!(known, LeadsTo(_));
+    let mut known = OF_THE_MODEL.iter().chain(OF_THE_USER).filter(holds_one);
+    known.any(|known| known.fits(name))
 }
 
 /// Whether a command under this confinement gets this variable.
@@ -68,11 +71,17 @@ pub(crate) fn passes(name: &str, confinement: &Confinement) -> bool {
 }
 
 fn is_in(table: &[Name], name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    table.iter().any(|entry| match entry {
-        Is(whole) => name == *whole,
-        Ends(end) => name.ends_with(end) || end.strip_prefix('_') == Some(&name),
-    })
+    table.iter().any(|entry| entry.fits(name))
+}
+
+impl Name {
+    fn fits(&self, name: &str) -> bool {
+        let name = name.to_ascii_uppercase();
+        match self {
+            Is(whole) | LeadsTo(whole) => name == *whole,
+            Ends(end) => name.ends_with(end) || end.strip_prefix('_') == Some(&name),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +119,18 @@ mod tests {
         ] {
             assert_eq!(passes(name, &confinement), confined, "{name}");
             assert_eq!(passes(name, &Confinement::full()), full, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_leads_to_a_credential_is_none() {
+        for name in
+            ["PGPASSWORD", "mysql_pwd", "deploy_token", "TOKEN", "ANTHROPIC_API_KEY", "NPM_CONFIG__AUTH"]
+        {
+            assert!(is_credential(name), "{name}");
+        }
+        for name in ["KUBECONFIG", "SSH_AUTH_SOCK", "AWS_PROFILE", "DOCKER_HOST", "PATH", "SECRETARY"] {
+            assert!(!is_credential(name), "{name}");
         }
     }
 }

@@ -9,7 +9,7 @@ use tiller_model::name::Names;
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
-use tiller_protocol::entry::{Body, Delivery, Entry};
+use tiller_protocol::entry::{Body, Delivery, Entry, Reading};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mode::Mode;
@@ -83,6 +83,9 @@ struct UserFrame {
     uuid: Option<String>,
     #[serde(default)]
     priority: Option<String>,
+    /// It is meant word for word.
+    #[serde(default)]
+    client_composed: bool,
 }
 
 #[derive(Deserialize)]
@@ -204,14 +207,15 @@ impl Control {
         if frame.priority.as_deref() == Some("now") {
             commands.push(Command::Interrupt);
         }
-        if let Some(command) = compact::command(&content) {
+        let reading = if frame.client_composed { Reading::AsWritten } else { Reading::Usual };
+        if let Some(command) = compact::command(&content).filter(|_| reading.is_usual()) {
             commands.push(command);
             return Reaction { commands, ..Reaction::default() };
         }
         // An id that is not a UUID cannot name an entry; the message gets one of ours.
         let id = frame.uuid.and_then(|id| id.parse().ok()).unwrap_or_else(|| EntryId(self.terms.env.fresh()));
         self.undelivered.push(id);
-        commands.push(Command::Submit(UserInput { id: Some(id), content, delivery }));
+        commands.push(Command::Submit(UserInput { id: Some(id), content, delivery, reading }));
         Reaction { commands, ..Reaction::default() }
     }
 

@@ -65,6 +65,13 @@ impl Frames {
         }
     }
 
+    /// Adds to the tools.
+    pub(crate) fn offer_tool(&mut self, name: &str) {
+        if !self.facts.tools.iter().any(|known| known == name) {
+            self.facts.tools.push(name.to_owned());
+        }
+    }
+
     /// The session.
     pub(crate) fn session(&self) -> SessionId {
         self.session

@@ -5,6 +5,7 @@ use tiller_config::{AgentDefinition, Agents};
 use tiller_engine::matcher_problem;
 use tiller_protocol::command::Command;
 use tiller_protocol::hook::HostHooks;
+use tiller_tools::StructuredOutput;
 
 use super::compact;
 use super::control::Terms;
@@ -13,8 +14,8 @@ use crate::args::PROTOCOL_LEVEL;
 use crate::extensions::OfferedRecipe;
 
 /// What a host may ask for and Tiller does not have. Leaving it out would change what the session does, so it is refused.
-const UNAVAILABLE: [&str; 6] =
-    ["plugins", "sdkMcpServers", "sdkMcpServerConfigs", "jsonSchema", "toolAliases", "planModeInstructions"];
+const UNAVAILABLE: [&str; 5] =
+    ["plugins", "sdkMcpServers", "sdkMcpServerConfigs", "toolAliases", "planModeInstructions"];
 
 /// What the request leads to: the answer and a change of the system prompt, or why it is refused.
 pub(super) fn initialize(
@@ -39,12 +40,28 @@ pub(super) fn initialize(
         return Err("agents can be added only before the first message".to_owned());
     }
     let skills = skills(&request["skills"], tally)?;
+    let form = form(&request["jsonSchema"], tally)?;
     let on_offer = &mut terms.agents;
     on_offer.retain(|(name, _)| given.iter().all(|agent| agent.name != *name));
     let agents = (!given.is_empty()).then(|| Command::AddAgents(request["agents"].clone()));
     on_offer.extend(given.into_iter().map(|agent| (agent.name, agent.when_to_use)));
     let hooks = (!hooks.is_empty()).then_some(Command::AddHooks(hooks));
-    Ok((answer(tally, terms), prompt.into_iter().chain(agents).chain(skills).chain(hooks).collect()))
+    let commands = [prompt, agents, skills, form, hooks];
+    Ok((answer(tally, terms), commands.into_iter().flatten().collect()))
+}
+
+/// The form that results have to have.
+fn form(given: &Value, tally: &Tally) -> Result<Option<Command>, String> {
+    if !is_given(given) {
+        return Ok(None);
+    }
+    if let Err(problem) = StructuredOutput::new(given.clone()) {
+        return Err(format!("jsonSchema is no JSON schema: {problem}"));
+    }
+    if tally.turns > 0 {
+        return Err("jsonSchema can be set only before the first message".to_owned());
+    }
+    Ok(Some(Command::SetResultForm(given.clone())))
 }
 
 /// Which skills the host lets the model open: `"all"`, or a list of names.

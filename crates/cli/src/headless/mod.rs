@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use tiller_engine::Session;
 use tiller_protocol::command::{BackgroundTask, Command, Event, TaskState, UserInput};
 use tiller_protocol::entry::{Body, Entry};
+use tiller_tools::{StructuredOutput, Tool};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(crate) use control::Terms;
@@ -195,6 +196,9 @@ impl Run {
         for command in reaction.commands {
             if let Command::AddAgents(given) = &command {
                 self.output.offer_agents(given);
+            }
+            if let Command::SetResultForm(_) = &command {
+                self.output.offer_tool(StructuredOutput::NAME);
             }
             self.send(command).await;
         }

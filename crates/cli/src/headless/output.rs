@@ -50,6 +50,11 @@ impl Output {
         self.frames.offer_agents(given.as_object().into_iter().flatten().map(|(name, _)| name));
     }
 
+    /// The host has laid down what brings another tool along.
+    pub(crate) fn offer_tool(&mut self, name: &str) {
+        self.frames.offer_tool(name);
+    }
+
     /// Prints one event.
     pub(crate) fn event(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {
         if let Event::Rejected(problem) = event {

@@ -77,7 +77,9 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
         Effect::Snapshot { .. }
         | Effect::FileSeen(_)
         | Effect::FileForgotten { .. }
-        | Effect::PlanApproved { .. } => return None,
+        | Effect::PlanApproved { .. }
+        | Effect::RecipeCalled(_)
+        | Effect::Shaped(_) => return None,
     };
     Some(Event { mark, kind, subtype: None, level: Level::Info, text })
 }

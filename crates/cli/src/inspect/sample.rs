@@ -6,7 +6,7 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Entry, Epoch, Level,
-    Notice, Opened, Origin, Orphaned, Outcome, Queued, Repair, Response, TurnEnd, UserMessage,
+    Notice, Opened, Origin, Orphaned, Outcome, Queued, Reading, Repair, Response, TurnEnd, UserMessage,
 };
 use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::EntryId;
@@ -88,7 +88,7 @@ fn second_turn(log: &mut Log) {
     log.push(4, response("msg_5", MODEL, 604, "tool_use", usage(20, 4_300, 30, 21), Some(0.0012)));
     let id = EntryId(Uuid::from_u128(77));
     let content = vec![RawBlock::text("Use tabs.")];
-    log.push(100, Body::Queued(Queued { id, delivery: Delivery::Steer, content }));
+    log.push(100, Body::Queued(Queued { id, delivery: Delivery::Steer, content, reading: Reading::Usual }));
     log.push(
         2_000,
         result("d", "Bash", "The user interrupted before this call was finished.", Cause::Interrupted, true),

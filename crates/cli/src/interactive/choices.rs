@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use tiller_config::{Sources, config_dir};
+use tiller_config::config_dir;
 use tiller_engine::store::{self, Head, LogFile};
 use tiller_model::name::Names;
 use tiller_model::{Catalog, ModelInfo};
@@ -17,6 +17,7 @@ use tiller_tui::host::{InstructionRow, StyleRow};
 use tiller_tui::menu::Candidate;
 use tiller_tui::panel::SessionRow;
 
+use crate::args::Args;
 use crate::extensions::{self, Offered, OfferedRecipe};
 use crate::inspect::size;
 
@@ -118,23 +119,24 @@ pub(super) fn commands(offered: &Offered) -> Vec<Candidate> {
 }
 
 /// The output styles there are.
-pub(super) fn styles(env: &Env, current: &str) -> Vec<StyleRow> {
+pub(super) fn styles(args: &Args, env: &Env, current: &str) -> Vec<StyleRow> {
     let row = |(name, path): (String, Option<PathBuf>)| {
         let source = path.map_or_else(|| "comes with Tiller".to_owned(), |path| path.display().to_string());
         StyleRow { is_current: name.eq_ignore_ascii_case(current), name, source }
     };
-    let mut rows: Vec<StyleRow> = all_styles(&styles_in_files(env)).into_iter().map(row).collect();
+    let mut rows: Vec<StyleRow> = all_styles(&styles_in_files(args, env)).into_iter().map(row).collect();
     rows.sort_by_key(|row| (!row.name.eq_ignore_ascii_case(USUAL_STYLE), row.name.clone()));
     rows
 }
 
-fn styles_in_files(env: &Env) -> Vec<tiller_config::OutputStyle> {
-    extensions::found(Sources::default(), env).styles.all
+/// Those that count for this run: a project that is not trusted has none.
+fn styles_in_files(args: &Args, env: &Env) -> Vec<tiller_config::OutputStyle> {
+    extensions::of_run(args, env).styles.all
 }
 
 /// The output style of a name.
-pub(super) fn style(env: &Env, name: &str) -> Result<OutputStyle, StyleError> {
-    Ok(match find_style(name, &styles_in_files(env))? {
+pub(super) fn style(args: &Args, env: &Env, name: &str) -> Result<OutputStyle, StyleError> {
+    Ok(match find_style(name, &styles_in_files(args, env))? {
         Some(style) => OutputStyle { name: style.name, guidelines: Some(style.guidelines) },
         None => OutputStyle { name: USUAL_STYLE.to_owned(), guidelines: None },
     })

@@ -20,13 +20,19 @@ use tokio_util::task::TaskTracker;
 use super::choices::{self, INSTRUCTIONS};
 use super::look::Chosen;
 use super::{editor, files, history, images, shell};
-use crate::browser;
+use crate::args::Args;
+use crate::{browser, permissions};
 
 /// How long the command of the status line may take.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
+/// The words that ask for the rules that count.
+const PERMISSIONS: [&str; 2] = ["permissions", "list"];
+
 /// What the front end asks, done with real files and processes.
 pub(super) struct World {
+    /// What was typed to begin with: what counts for the session counts for what is told about it.
+    args: Arc<Args>,
     env: Env,
     session: SessionId,
     /// The command that prints the status line.
@@ -39,9 +45,10 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(env: Env, session: SessionId, chosen: Chosen) -> Arc<Self> {
+    pub(super) fn new(args: &Args, env: Env, session: SessionId, chosen: Chosen) -> Arc<Self> {
         let Chosen { status_line, output_style } = chosen;
         Arc::new(Self {
+            args: Arc::new(args.clone()),
             env,
             session,
             status_line,
@@ -55,8 +62,8 @@ impl World {
     fn style(&self, request: &Request) -> Option<Reply> {
         let mut current = self.style.lock().unwrap_or_else(PoisonError::into_inner);
         match request {
-            Request::Styles => Some(Reply::Styles(choices::styles(&self.env, &current))),
-            Request::Style(name) => Some(match choices::style(&self.env, name) {
+            Request::Styles => Some(Reply::Styles(choices::styles(&self.args, &self.env, &current))),
+            Request::Style(name) => Some(match choices::style(&self.args, &self.env, name) {
                 Ok(style) => {
                     current.clone_from(&style.name);
                     Reply::Style(style)
@@ -89,6 +96,7 @@ impl Host for World {
             return;
         }
         let (env, session, status_line) = (self.env.clone(), self.session, self.status_line.clone());
+        let args = Arc::clone(&self.args);
         if request == Request::StopShell {
             return self.stop();
         }
@@ -97,6 +105,12 @@ impl Host for World {
             let reply = match (request, status_line) {
                 (Request::Shell(command), _) => Some(shell::run(&command, &env, &stop).await),
                 (Request::StatusLine(facts), Some(command)) => status(&command, &facts, &env).await,
+                (Request::Report { title, words }, _) if words == PERMISSIONS => {
+                    Some(match permissions::of_session(&args, &env) {
+                        Ok(text) => Reply::Report { title, text },
+                        Err(error) => told(Level::Warning, format!("{error:#}")),
+                    })
+                }
                 (request, _) => answer(request, &env, session).await,
             };
             if let Some(reply) = reply {

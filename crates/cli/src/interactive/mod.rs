@@ -132,7 +132,7 @@ async fn present(
     let models = choices::models(&catalog, &setup.names, &stage.model);
     let (options, chosen) = look::options(args, env, manner)?;
     let (session, past) = Session::start_with_past(setup)?;
-    let (id, world) = (session.id, World::new(env.clone(), session.id, chosen));
+    let (id, world) = (session.id, World::new(args, env.clone(), session.id, chosen));
     let info = Info {
         id,
         cwd: env.cwd.clone(),

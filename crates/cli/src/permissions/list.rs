@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tiller_config::Resolved;
+use tiller_config::{Places, ProjectTrust, Resolved};
 use tiller_policy::{Behavior, Rule, Rules};
 use tiller_protocol::env::Env;
 
@@ -36,6 +36,14 @@ impl List {
         })?;
         Ok(Exit::Success)
     }
+}
+
+/// The rules that count in a session that was started with these arguments: those of its files and of its options.
+pub(crate) fn of_session(typed: &crate::args::Args, env: &Env) -> anyhow::Result<String> {
+    let trust = typed.at_terminal.unwrap_or(ProjectTrust::Full);
+    let settings = Resolved::load(&Places::of(env), &settings::request(typed)?, env, trust)?;
+    let (rules, _) = settings::understood(&settings)?;
+    Ok(as_text(&settings, &rules))
 }
 
 fn as_json(settings: &Resolved, rules: &Rules) -> Value {

@@ -14,6 +14,8 @@ use tiller_protocol::env::Env;
 use crate::args;
 use crate::exit::Exit;
 
+pub(crate) use list::of_session;
+
 /// Ask what would be decided, and why.
 #[derive(Debug, Parser)]
 #[command(name = "tiller permissions", bin_name = "tiller permissions", disable_help_subcommand = true)]

@@ -2,13 +2,17 @@
 
 mod copy;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Parser;
 use serde_json::json;
+use tiller_config::{CommandLine, Places, ProjectTrust, Resolved};
 use tiller_engine::replay::{Replay, Report};
+use tiller_engine::store;
 use tiller_protocol::env::Env;
+use tiller_protocol::state::State;
 
 use crate::args;
 use crate::exit::Exit;
@@ -60,7 +64,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     };
     let replay = find_recording(&command.session, env)?;
     match &command.export {
-        Some(dir) => command.export(&replay, &env.cwd.join(dir)),
+        Some(dir) => command.export(&replay, &env.cwd.join(dir), env),
         None => command.replay(replay, env),
     }
 }
@@ -79,9 +83,19 @@ fn find_recording(wanted: &str, env: &Env) -> anyhow::Result<Replay> {
     Ok(Replay::of(&find::find(wanted, env)?.path, env))
 }
 
+/// The variables that settings added to what commands of the session saw. Settings that cannot be read are an error:
+/// what they hold could not be masked.
+fn variables_of_settings(log: &Path, env: &Env) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut state = State::default();
+    store::load(log, |entry| state.apply(&entry))?;
+    let there = Env { cwd: state.start_dir, ..env.clone() };
+    let settings = Resolved::load(&Places::of(&there), &CommandLine::default(), &there, ProjectTrust::Full)?;
+    Ok(settings.env.into_iter().map(|(name, value)| (name, value.value)).collect())
+}
+
 impl Command {
-    fn export(&self, replay: &Replay, dir: &Path) -> anyhow::Result<Exit> {
-        let exported = replay.export(dir)?;
+    fn export(&self, replay: &Replay, dir: &Path, env: &Env) -> anyhow::Result<Exit> {
+        let exported = replay.export(dir, &variables_of_settings(&replay.log, env)?)?;
         if self.json {
             print(&json!({"dir": dir, "logs": exported.logs, "maskedLines": exported.masked}).to_string())?;
             return Ok(Exit::Success);

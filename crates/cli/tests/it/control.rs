@@ -143,7 +143,7 @@ fn what_initialize_cannot_get_is_refused() {
         ("hooks", json!({"PreToolUse": [{"matcher": "Bash(", "hookCallbackIds": ["h"]}]})),
         ("agents", json!({"reviewer": {"description": "reviews"}})),
         ("sdkMcpServers", json!(["calc"])),
-        ("jsonSchema", json!({"type": "object"})),
+        ("jsonSchema", json!({"type": "no such type"})),
     ] {
         let world = World::new();
         let mut live = world.talk(&[]);

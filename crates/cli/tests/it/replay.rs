@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tiller_testkit::Reply;
 
-use crate::harness::{Run, World, stream_args};
+use crate::harness::{Run, World, entries, stream_args};
 
 const TOKEN: &str = concat!("gh", "p_q7Rz2Kf9Lm4Xw8Tb3Vn6Yc1Hd5Gj0PsAeUiO");
 
@@ -140,6 +140,51 @@ fn differences_are_named_by_what_differs() {
     assert_eq!(part(&another_digest), (json!("how the conversation is written"), json!(3)));
 }
 
+// REPL-01: what Tiller tells of a command is compared; the command itself, and what it printed, is not.
+#[test]
+fn what_is_told_of_a_command_is_compared() {
+    let world = World::new().file(".tiller/commands/ship.md", "Ship $ARGUMENTS. !`date +%s%N`");
+    world.server.reply(Reply::text("shipped"));
+    world.run(&stream_args("/ship the frame")).ok();
+    fs_err::remove_file(world.path(".tiller/commands/ship.md")).unwrap();
+    let dir = exported(&world);
+    replay(&world, &dir, &[]).ok();
+    rewrite(&dir, |line| {
+        let text = line["message"]["content"][0]["text"].as_str().unwrap_or_default();
+        if text.starts_with("The user has called for the command") {
+            line["message"]["content"][0]["text"] = json!(text.replace("It says:", "Do this:"));
+        }
+    });
+    let run = replay(&world, &dir, &["--json"]);
+    assert_eq!(run.code(), 9, "{run:?}");
+    let difference = serde_json::from_str::<Value>(&run.stdout).unwrap()["difference"].clone();
+    assert_eq!((&difference["part"], &difference["step"]), (&json!("/ship"), &json!(1)), "{difference}");
+}
+
+// REPL-01: a session continued with another output style is told so, and replays.
+#[test]
+fn what_shapes_reminders_is_on_record_also_when_it_changes() {
+    let world = World::new();
+    world.server.replies([Reply::text("one"), Reply::text("two")]);
+    world.run(&["-p", "go", "--settings", r#"{"outputStyle": "concise"}"#]).ok();
+    world.run(&["-p", "on", "--continue", "--settings", r#"{"outputStyle": "learning"}"#]).ok();
+    let log = entries(&world.logs()[0]);
+    assert_eq!(log.iter().filter(|entry| entry["type"] == "epoch").count(), 1, "the head stays as it is");
+    let shaped: Vec<&Value> = log.iter().filter(|entry| entry["effect"] == "shaped").collect();
+    assert_eq!(shaped.len(), 1, "{shaped:?}");
+    assert_eq!(shaped[0]["style"], json!({"name": "learning"}), "what comes with Tiller is noted by name");
+    let dir = exported(&world);
+    replay(&world, &dir, &[]).ok();
+    rewrite(&dir, |line| {
+        if line["effect"] == "shaped" {
+            line["style"] = json!({"name": "pirate", "guidelines": "Say arr."});
+        }
+    });
+    let run = replay(&world, &dir, &["--json"]);
+    let difference = serde_json::from_str::<Value>(&run.stdout).unwrap()["difference"].clone();
+    assert_eq!((&difference["part"], &difference["step"]), (&json!("reminder output_style"), &json!(2)));
+}
+
 // REPL-01 SECR-02: a bug report is a directory that replays anywhere, and holds no credentials.
 #[test]
 fn an_exported_session_replays_anywhere_without_credentials() {
@@ -163,6 +208,37 @@ fn an_exported_session_replays_anywhere_without_credentials() {
     fs_err::remove_dir_all(world.config_dir()).unwrap();
     let run = replay(&elsewhere, &moved, &[]).ok();
     assert!(run.stdout.starts_with("3 steps in 2 turns: no difference"), "{}", run.stdout);
+}
+
+// SECR-02: a recording that somebody wants to get credentials out of.
+#[test]
+fn no_credential_is_left_in_an_export_however_it_is_named_and_written() {
+    let quoted = "pa\"ss\\wo\nrd-of-the-db";
+    let world = World::new()
+        .var("PGPASSWORD", quoted)
+        .var("npm_token", "abcdefgh")
+        .var("LONGER_TOKEN", "abcdefgh-and-the-rest")
+        .file(".tiller/settings.json", r#"{"env": {"STRIPE_SECRET": "kept-in-the-settings"}}"#);
+    let said = json!({"db": quoted}).to_string();
+    world.server.replies([
+        Reply::new().tool("Bash", json!({"command": format!("echo '{said}'")})),
+        Reply::text(format!("{quoted} abcdefgh-and-the-rest abcdefgh kept-in-the-settings")),
+    ]);
+    world.run(&stream_args("tell me all of them")).ok();
+    let dir = exported(&world);
+    for (path, bytes) in contents(&dir) {
+        let text = String::from_utf8(bytes).unwrap();
+        for secret in ["rd-of-the-db", "abcdefgh", "and-the-rest", "kept-in-the-settings"] {
+            assert!(!text.contains(secret), "{secret} in {}: {text}", path.display());
+        }
+    }
+    replay(&world, &dir, &[]).ok();
+    world.write(".tiller/settings.json", "{");
+    let elsewhere = world.home().join("again").display().to_string();
+    let run = world.run(&["replay", "--export", &elsewhere, "latest"]);
+    assert_eq!(run.code(), 1, "what could not be masked is not written: {run:?}");
+    assert!(!world.home().join("again").exists());
+    world.write(".tiller/settings.json", "{}");
 }
 
 // REPL-01: calls run again in a copy, and a result that is another one now is named.

@@ -3,16 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What sessions hold that have tests of their own: folds, skills and commands of the user, tools of servers. Their tools
-/// are defined outside of Tiller, and calls of them may end in another order.
-const BESIDE: [&str; 6] = [
-    "\"type\":\"compacted\"",
-    "\"type\":\"cleared\"",
-    "\"name\":\"Skill\"",
-    "StructuredOutput",
-    "mcp__",
-    "\"text\":\"/",
-];
+/// What sessions hold that have tests of their own.
+const BESIDE: [&str; 1] = ["mcp__"];
 
 /// Replays all sessions below a configuration directory.
 pub(crate) fn replay_all(config_dir: &Path) {

@@ -320,3 +320,27 @@ fn a_message_without_content_ends_the_run() {
     assert!(end.stderr.contains("cannot be understood"), "{}", end.stderr);
     world.server.assert_clean();
 }
+
+// Somebody else's words in a host's prompt: they name no files and call for no commands.
+#[test]
+fn what_a_host_has_composed_is_taken_word_for_word() {
+    let world =
+        World::new().file("secret.txt", "from the file").file(".tiller/commands/ship.md", "Ship everything.");
+    world.server.replies([Reply::text("a"), Reply::text("b"), Reply::text("c"), Reply::text("d")]);
+    let mut live = world.talk(&[]);
+    for text in ["/ship it", "/compact", "look at @secret.txt"] {
+        let message = json!({"role": "user", "content": text});
+        live.send(&json!({"type": "user", "message": message, "client_composed": true}));
+        live.turn();
+    }
+    let sent = world.server.messages().pop().unwrap().body()["messages"].to_string();
+    for text in ["/ship it", "/compact", "look at @secret.txt"] {
+        assert!(sent.contains(text), "{sent}");
+    }
+    assert!(!sent.contains("Ship everything.") && !sent.contains("from the file"), "{sent}");
+    live.say("look at @secret.txt");
+    live.turn();
+    let sent = world.server.messages().pop().unwrap().body()["messages"].to_string();
+    assert!(sent.contains("from the file"), "{sent}");
+    assert_eq!(live.finish().code, 0);
+}

@@ -87,3 +87,21 @@ fn text_output_is_the_result_and_any_form_can_be_asked_for() {
     }
     world.server.assert_clean();
 }
+
+// HEAD-04: a host may lay the form down when it introduces itself.
+#[test]
+fn a_host_lays_the_form_down() {
+    let world = World::new();
+    world.server.replies([Reply::text("There are three."), hand_over(json!({"count": 3}))]);
+    let mut live = world.talk(&[]);
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let answer = live.request(&json!({"subtype": "initialize", "hooks": null, "jsonSchema": schema}));
+    assert_eq!(answer["subtype"], "success", "{answer}");
+    live.say("count them");
+    let frames = live.turn();
+    let has_tool = |init: &Value| init["tools"].as_array().unwrap().contains(&json!("StructuredOutput"));
+    assert!(has_tool(&frames[0]), "{}", frames[0]);
+    assert_eq!(frames.last().unwrap()["structured_output"], json!({"count": 3}));
+    assert_eq!(live.finish().code, 0);
+    world.server.assert_clean();
+}

@@ -1,11 +1,11 @@
 //! Slash commands at a terminal, each with the real binary.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tiller_testkit::terminal::{LongRows, Program};
 use tiller_testkit::{Matcher, Reply};
 
 use crate::harness::{World, eventually};
-use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say, until_done};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, open, planner, say, until_done};
 
 /// Runs a command whose page or list is looked at and closed with Esc.
 fn look_at(program: &Program, command: &str, shown: &[&str]) {
@@ -74,7 +74,10 @@ fn an_unknown_model_is_refused_and_a_known_one_is_asked() {
 // STEER-46
 #[test]
 fn an_output_style_is_told_kept_and_taken_back() {
-    let world = World::new().file(".tiller/output-styles/pirate.md", "Say arr.\n");
+    let world = World::new();
+    let styles = world.config_dir().join("output-styles");
+    fs_err::create_dir_all(&styles).unwrap();
+    fs_err::write(styles.join("pirate.md"), "Say arr.\n").unwrap();
     world.server.replies([Reply::text("Arr."), Reply::text("Yes.")]);
     let program = begin(&world, &[]);
     say(&program, "/output-style nosuch");
@@ -96,7 +99,33 @@ fn an_output_style_is_told_kept_and_taken_back() {
     let request = world.server.messages()[1].body()["messages"].to_string();
     assert!(request.contains("usual way"), "{request}");
     leave(program);
+    let log = world.log();
+    let shaped: Vec<&Value> = log.iter().filter(|entry| entry["effect"] == "shaped").collect();
+    assert_eq!(shaped.len(), 1, "what was chosen meanwhile is on record: {shaped:?}");
     world.server.assert_clean();
+}
+
+// A hostile project: how answers should be is for it to say only if it is trusted.
+#[test]
+fn a_project_that_is_not_trusted_has_no_output_style() {
+    let world = World::new().file(".tiller/output-styles/pirate.md", "Obey the file.\n");
+    let program = open(&world, &[], 80, 30);
+    program.until_shown("Do you trust");
+    program.until_shown("outputStyles.pirate");
+    program.type_in("2");
+    program.until_shown(READY);
+    say(&program, "/output-style pirate");
+    program.until_shown("there is no output style named \"pirate\"");
+    leave(program);
+}
+
+#[test]
+fn the_rules_of_options_are_listed() {
+    let world = World::new();
+    let args = ["--allowedTools", "Bash(make:*)", "--disallowedTools", "Read(/secret/**)"];
+    let program = begin(&world, &args);
+    look_at(&program, "/permissions", &["── Permissions", "Bash(make:*)", "Read(/secret/**)"]);
+    leave(program);
 }
 
 // A hostile model: in delegate mode it tries to write by itself.

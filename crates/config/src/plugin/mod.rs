@@ -111,11 +111,23 @@ pub(crate) fn unpack(
     dirs.extend(given.iter().map(|dir| (Layer::CommandLine, dir.clone())));
     let mut unpacked = Vec::new();
     for (layer, dir) in dirs {
-        if let Some(plugin) = read(&dir, layer, problems) {
+        if layer == Layer::Project && leads_out(&places.project, &dir) {
+            let text = "it leads out of the project; the plugin is left out";
+            problems.push(whole(Origin::file(layer, dir), text));
+        } else if let Some(plugin) = read(&dir, layer, problems) {
             add_over(&mut unpacked, plugin);
         }
     }
     unpacked
+}
+
+/// Whether a folder lies elsewhere, by a link in it or on the way to it. What a plugin brings may be read, and a project
+/// must not say that of anything but itself.
+fn leads_out(project: &Path, dir: &Path) -> bool {
+    match (fs_err::canonicalize(project), fs_err::canonicalize(dir)) {
+        (Ok(project), Ok(dir)) => !dir.starts_with(project),
+        _ => true,
+    }
 }
 
 /// The folders in a folder, sorted. What begins with a dot is none of a user's.

@@ -247,6 +247,29 @@ fn a_plugin_does_not_lead_out_of_itself() {
     );
 }
 
+// A hostile project: what its plugins bring may be read, so they have to be its own.
+#[test]
+fn a_plugin_of_a_project_does_not_lead_out_of_it() {
+    let world = World::new().file("elsewhere/kit/commands/x.md", "secret");
+    let link = |from: &str, to: &str| {
+        fs_err::create_dir_all(world.path(from).parent().unwrap()).unwrap();
+        fs_err::os::unix::fs::symlink(world.path(to), world.path(from)).unwrap();
+    };
+    link("project/.tiller/plugins/linked", "elsewhere/kit");
+    link("home/.tiller/plugins/mine", "elsewhere/kit");
+    world.write("project/.tiller/plugins/own/commands/y.md", "fine");
+    let extensions = load(&world);
+    let names: Vec<&str> = extensions.plugins.all.iter().map(|plugin| plugin.name.as_str()).collect();
+    assert_eq!(names, ["kit", "own"], "the user's own links are the user's");
+    assert_eq!(
+        told(&world, &extensions),
+        ["project/.tiller/plugins/linked: it leads out of the project; the plugin is left out"]
+    );
+    fs_err::remove_dir_all(world.path("project/.tiller")).unwrap();
+    link("project/.tiller/plugins", "elsewhere");
+    assert_eq!(load(&world).plugins.all.len(), 1, "nor by a link on the way");
+}
+
 #[test]
 fn plugins_are_added_and_removed() {
     let world = World::new();
@@ -291,6 +314,7 @@ fn what_a_project_would_add_needs_trust() {
             "commands.kit:db:reset",
             "commands.kit:ship",
             "commands.x",
+            "outputStyles.kit:terse",
             "plugins.kit.hooks.PostToolUse",
             "plugins.kit.mcpServers.db",
             "plugins.kit.mcpServers.inline",

@@ -5,7 +5,7 @@ mod template;
 use std::path::Path;
 
 use tiller_config::Recipe;
-use tiller_protocol::effect::SkillUse;
+use tiller_protocol::effect::{RecipeCall, SkillUse};
 use tiller_tools::SkillLine;
 
 pub(crate) use template::{Piece, expand};
@@ -43,14 +43,18 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// What the model is told of a recipe that the user calls for.
-pub(crate) fn told_for_user(recipe: &Recipe, arguments: &str, text: &str) -> String {
+/// A call for a recipe, as far as the model is told of it.
+pub(crate) fn call(recipe: &Recipe, arguments: String) -> RecipeCall {
+    RecipeCall { name: recipe.name.clone(), folder: recipe.folder.clone(), arguments }
+}
+
+/// What stands before the text of a recipe that the user calls for.
+pub(crate) fn introduced(call: &RecipeCall) -> String {
+    let RecipeCall { name, folder, arguments } = call;
     let with = if arguments.is_empty() { String::new() } else { format!(" with: {arguments}") };
-    match &recipe.folder {
-        None => format!("The user has called for the command /{}{with}\nIt says:\n\n{text}", recipe.name),
-        Some(folder) => {
-            format!("The user has called for the skill {}{with}\n{}", recipe.name, followed(folder, text))
-        }
+    match folder {
+        None => format!("The user has called for the command /{name}{with}\nIt says:\n\n"),
+        Some(folder) => format!("The user has called for the skill {name}{with}\n{}", followed(folder, "")),
     }
 }
 

@@ -1,15 +1,15 @@
 //! A session as a directory that can be replayed anywhere.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tiller_protocol::env::Env;
-use tiller_sandbox::is_credential;
-use tiller_tools::Vault;
 
 use super::Replay;
+use super::mask::Masks;
 use crate::journal::VERSION;
 use crate::store::{LogWriter, StoreError};
 
@@ -17,8 +17,6 @@ use crate::store::{LogWriter, StoreError};
 const LOG: &str = "session.jsonl";
 /// What else a replay has to know.
 const MANIFEST: &str = "replay.json";
-/// A value of a variable that is shorter is no secret worth looking for.
-const SHORTEST: usize = 8;
 
 /// What stands beside the logs.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,16 +48,20 @@ impl Replay {
     }
 
     /// Writes everything that a replay needs to a directory that does not exist or is empty. What is recognised as a
-    /// credential, and the values of variables that hold one, are masked.
+    /// credential, and the values of variables that hold one, are masked; `settings_vars` are those that settings add.
     ///
     /// # Errors
     /// When the directory is not empty or cannot be written, or a log cannot be read.
-    pub fn export(&self, dir: &Path) -> Result<Exported, StoreError> {
+    pub fn export(
+        &self,
+        dir: &Path,
+        settings_vars: &BTreeMap<String, String>,
+    ) -> Result<Exported, StoreError> {
         if fs_err::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
             let text = format!("{} is not empty; name a directory that does not exist yet", dir.display());
             return Err(std::io::Error::other(text).into());
         }
-        let mut masks = Masks::new(&self.env);
+        let mut masks = Masks::new(&self.env, settings_vars);
         let log = dir.join(LOG);
         masks.copy(&self.log, &log)?;
         let agents = log.with_extension("").join("subagents");
@@ -73,22 +75,7 @@ impl Replay {
     }
 }
 
-/// Takes credentials out.
-struct Masks {
-    vault: Vault,
-    /// Names of variables, and their values.
-    values: Vec<(String, String)>,
-    lines: usize,
-}
-
 impl Masks {
-    fn new(env: &Env) -> Self {
-        let secret = |(name, value): (&String, &String)| {
-            (is_credential(name) && value.len() >= SHORTEST).then(|| (name.clone(), value.clone()))
-        };
-        Self { vault: Vault::new(env), values: env.vars.iter().filter_map(secret).collect(), lines: 0 }
-    }
-
     fn copy(&mut self, from: &Path, to: &Path) -> Result<(), StoreError> {
         let mut writer = LogWriter::open(to, "the exported log")?;
         let mut has_masked = false;
@@ -102,38 +89,6 @@ impl Masks {
             writer.append(&if has_masked { without_digest(masked) } else { masked })?;
         }
         Ok(())
-    }
-
-    fn mask(&self, line: &str) -> String {
-        let mut masked = self.vault.mask(line).into_owned();
-        for (name, value) in &self.values {
-            masked = masked.replace(value, &format!("[{name}]"));
-        }
-        if serde_json::from_str::<serde::de::IgnoredAny>(&masked).is_ok() {
-            return masked;
-        }
-        // A mask fell on what holds the line together: text by text, then.
-        match serde_json::from_str(line) {
-            Ok(value) => self.mask_value(value).to_string(),
-            Err(_) => masked,
-        }
-    }
-
-    fn mask_value(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => {
-                let masked = self.vault.mask(&text).into_owned();
-                self.values
-                    .iter()
-                    .fold(masked, |text, (name, value)| text.replace(value, &format!("[{name}]")))
-                    .into()
-            }
-            Value::Array(values) => values.into_iter().map(|value| self.mask_value(value)).collect(),
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (name, self.mask_value(value))).collect()
-            }
-            other => other,
-        }
     }
 }
 

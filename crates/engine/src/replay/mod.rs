@@ -11,6 +11,7 @@ mod answer;
 mod difference;
 mod export;
 mod live;
+mod mask;
 mod model;
 mod play;
 mod tape;

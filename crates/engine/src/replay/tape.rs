@@ -21,9 +21,8 @@ use super::model::Played;
 use super::play::{FALLBACK, THINKING_DROPPED};
 use crate::hook::Outcome as HookOutcome;
 
-/// Kinds of attachments that follow from the log alone: they are made anew. Others tell of what was outside, such as an
-/// output style that the user chose meanwhile.
-const REMADE: [&str; 9] = [
+/// Kinds of attachments that follow from the log alone: they are made anew. Others tell of what was outside.
+const REMADE: [&str; 10] = [
     "plan_mode",
     "plan_mode_reentry",
     "plan_mode_exit",
@@ -33,6 +32,7 @@ const REMADE: [&str; 9] = [
     "todo_reminder",
     "critical_system_reminder",
     "queued_command",
+    "output_style",
 ];
 /// The source that hooks are in the log.
 const HOOK: &str = "hook";
@@ -209,6 +209,15 @@ impl Tape {
         }
     }
 
+    /// Compares what something was told with with what it would be told with now; what follows came from outside.
+    pub(crate) fn compare_beginning(&self, part: &str, expected: &str, actual: &str) {
+        let mut reading = self.reading();
+        let actual = reading.as_recorded(actual);
+        if !expected.starts_with(&actual) {
+            reading.differs_next(part.to_owned(), expected, &actual);
+        }
+    }
+
     /// Notes that something cannot be compared.
     pub(crate) fn pass_over(&self, what: &str) {
         let mut reading = self.reading();
@@ -262,6 +271,10 @@ impl Reading {
         for at in 0..self.boundary() {
             match &self.entries[at].body {
                 Body::User(message) if message.origin == Origin::Harness && !self.taken[at] => {
+                    words.push(self.entries[at].body.clone());
+                    self.taken[at] = true;
+                }
+                Body::Effect(Effect::RecipeCalled(_)) if !self.taken[at] => {
                     words.push(self.entries[at].body.clone());
                     self.taken[at] = true;
                 }
@@ -349,6 +362,8 @@ impl Reading {
             match &entry.body {
                 Body::Effect(Effect::SetModel { .. }) if loop_does_it => self.taken[at] = true,
                 Body::Effect(Effect::Snapshot { .. }) => self.taken[at] = true,
+                // It belongs to the words that follow it.
+                Body::Effect(Effect::RecipeCalled(_)) => {}
                 Body::Effect(_) | Body::Queued(_) | Body::Dequeued(_) => {
                     given.push(entry.body.clone());
                     self.taken[at] = true;

@@ -1,8 +1,9 @@
 //! What commands do, whether a turn is running or not.
 
+use serde_json::Value;
 use tiller_protocol::command::{Command, Event, OutputStyle, UserInput};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued, Response};
+use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued, Reading, Response};
 use tiller_protocol::id::EntryId;
 use tiller_steering::source::Style;
 use tiller_tools::{StructuredOutput, Tool, todo_file};
@@ -49,6 +50,7 @@ impl Task {
                 self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
             Some(Command::AddAgents(given)) => self.add_agents(&given)?,
+            Some(Command::SetResultForm(schema)) => self.set_result_form(schema),
             Some(Command::LimitSkills(names)) => self.limit_skills(&names),
             Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),
             Some(Command::Mcp { server, order }) => self.order_server(&server, order),
@@ -77,13 +79,32 @@ impl Task {
         self.queue_held = false;
         let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
         // What is called for begins a turn of its own.
-        let delivery = match self.called(&input.content) {
+        let called = match input.reading {
+            Reading::Usual => self.called(&input.content),
+            Reading::AsWritten => Called::Nothing,
+        };
+        let delivery = match called {
             Called::Nothing => input.delivery,
             _ => Delivery::Queue,
         };
-        let queued = Queued { id, delivery, content: input.content };
+        let queued = Queued { id, delivery, content: input.content, reading: input.reading };
         self.append(Body::Queued(queued))?;
         Ok(())
+    }
+
+    /// Lays down which form results have, before the model was told anything.
+    fn set_result_form(&mut self, schema: Value) {
+        if self.epoch_checked {
+            let problem = "the form of results can be laid down only before the first message";
+            return self.journal.tell(Event::Rejected(problem.to_owned()));
+        }
+        match StructuredOutput::new(schema) {
+            Ok(form) => {
+                let tools = std::mem::take(&mut self.services.registry);
+                self.services.registry = tools.filtered(|name| name != StructuredOutput::NAME).with(form);
+            }
+            Err(problem) => self.journal.tell(Event::Rejected(format!("it is no JSON schema: {problem}"))),
+        }
     }
 
     /// Counts a request beside the conversation, and only then gives back what was set aside for it.
@@ -162,7 +183,11 @@ impl Task {
                 | Effect::ChangeDir { .. }
                 | Effect::Snapshot { .. }
                 | Effect::PlanKept(_)
-                | Effect::PlanApproved { .. } => {}
+                | Effect::PlanApproved { .. }
+                | Effect::RecipeCalled(_) => {}
+                // It was noted because it holds already, unless it comes from a recording.
+                Effect::Shaped(shaping) if self.services.tape.is_some() => self.take_shape(shaping),
+                Effect::Shaped(_) => {}
                 Effect::SkillUsed(used) => self.grant(&used.allow, &used.deny),
             }
         }

@@ -38,6 +38,7 @@ impl Task {
         }
         self.epoch_checked = true;
         Box::pin(self.await_servers()).await?;
+        self.offer_skills();
         let key = self.epoch_key();
         if self.epoch.as_ref().is_some_and(|epoch| epoch.key == key) {
             self.note_servers_of_before();
@@ -51,6 +52,7 @@ impl Task {
 
     /// Begins a new epoch, whatever the present one is.
     pub(super) async fn renew_epoch(&mut self, reason: &str) -> Result<(), StoreError> {
+        self.offer_skills();
         let key = self.epoch_key();
         let (epoch, told) = self.build_epoch(reason, key).await;
         self.start_epoch(epoch, told).await

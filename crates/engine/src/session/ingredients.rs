@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tiller_config::{AgentDefinition, Agents};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::Body;
 use tiller_protocol::env::Env;
-use tiller_protocol::ingredients::{Ingredients, Noted};
+use tiller_protocol::ingredients::{Ingredients, Noted, NotedStyle, Shaping};
 use tiller_steering::attachment::catalog::find;
 use tiller_steering::prompt::Environment;
-use tiller_steering::source::Style;
+use tiller_steering::source::{Style, find_style};
 use tiller_steering::user_context::git::root;
+use tiller_tools::{Skill, Tool};
 
 use super::{PromptChoice, Task};
+use crate::recipe::skill_lines;
+use crate::store::StoreError;
 
 /// Variables that shape what the model is told. None of them holds a credential.
 const SHAPING: [&str; 8] = [
@@ -31,7 +36,7 @@ const DELEGATES: &str = "Task";
 impl Task {
     /// What the next requests depend on, as it is now.
     pub(super) fn ingredients(&self) -> Ingredients {
-        let (env, prompt, steering) = (&self.fixed.env, &self.fixed.prompt, &self.fixed.steering);
+        let (env, prompt) = (&self.fixed.env, &self.fixed.prompt);
         let delegates = self.services.registry.names().contains(&DELEGATES);
         let agents = self.services.agents.iter().filter(|_| delegates);
         Ingredients {
@@ -46,13 +51,41 @@ impl Task {
             persona: self.fixed.persona.as_ref().map(|agent| noted(agent, &agent.prompt)),
             // What an agent is told of itself is no part of what others are told of it.
             agents: agents.flat_map(|agents| agents.definitions()).map(|agent| noted(agent, "-")).collect(),
-            mute: steering.mute.iter().map(|&kind| kind.to_owned()).collect(),
-            style: steering.style.clone().map(|style| (style.name, style.guidelines)),
-            critical_reminder: steering.critical_reminder.clone(),
-            vars: shaping(env),
+            skills: self.skills_on_offer(),
+            shaping: self.shaping(),
             streaming_tools: self.fixed.streaming_tools,
             servers: self.server_lines(),
         }
+    }
+
+    /// What reminders depend on, as it is now.
+    fn shaping(&self) -> Shaping {
+        let steering = &self.fixed.steering;
+        Shaping {
+            mute: steering.mute.iter().map(|&kind| kind.to_owned()).collect(),
+            style: steering.style.as_ref().map(noted_style),
+            critical_reminder: steering.critical_reminder.clone(),
+            vars: shaping_vars(&self.fixed.env),
+        }
+    }
+
+    /// Notes what reminders depend on, if the log says something else.
+    pub(super) fn note_shaping(&mut self) -> Result<(), StoreError> {
+        let now = self.shaping();
+        if self.services.tape.is_none() && self.journal.state.shaping.as_deref() != Some(&now) {
+            self.append(Body::Effect(Effect::Shaped(now)))?;
+        }
+        Ok(())
+    }
+
+    fn skills_on_offer(&self) -> Vec<(String, String)> {
+        if !self.services.registry.names().contains(&Skill::NAME) {
+            return Vec::new();
+        }
+        let rules = &self.services.policy.now().rules;
+        let lines = skill_lines(&self.services.recipes).into_iter();
+        let lines = lines.filter(|skill| !rules.denies_named(Skill::NAME, &skill.name));
+        lines.map(|skill| (skill.name, skill.description)).collect()
     }
 
     /// The surroundings as the prompt tells them.
@@ -75,17 +108,36 @@ impl Task {
         self.fixed.prompt = prompt;
         self.fixed.persona = ingredients.persona.as_ref().and_then(|noted| definitions([noted]).pop());
         self.fixed.streaming_tools = ingredients.streaming_tools;
-        let steering = &mut self.fixed.steering;
-        steering.mute = ingredients.mute.iter().filter_map(|kind| find(kind)).map(|row| row.kind).collect();
-        steering.style = ingredients.style.clone().map(|(name, guidelines)| Style { name, guidelines });
-        steering.critical_reminder.clone_from(&ingredients.critical_reminder);
         self.services.interactive = ingredients.interactive;
-        self.fixed.env.vars = Arc::new(ingredients.vars.clone());
+        self.take_shape(&ingredients.shaping);
+    }
+
+    /// Becomes a task whose reminders depend on this.
+    pub(super) fn take_shape(&mut self, shaping: &Shaping) {
+        let steering = &mut self.fixed.steering;
+        steering.mute = shaping.mute.iter().filter_map(|kind| find(kind)).map(|row| row.kind).collect();
+        steering.style = shaping.style.as_ref().and_then(style);
+        steering.critical_reminder.clone_from(&shaping.critical_reminder);
+        self.fixed.env.vars = Arc::new(shaping.vars.clone());
         self.pipeline = Arc::new(self.fixed.steering.pipeline(&self.fixed.env));
     }
 }
 
-fn shaping(env: &Env) -> BTreeMap<String, String> {
+fn noted_style(style: &Style) -> NotedStyle {
+    let own = find_style(&style.name, &[]).ok().flatten();
+    let is_own = own.is_some_and(|own| own.guidelines == style.guidelines);
+    NotedStyle { name: style.name.clone(), guidelines: (!is_own).then(|| style.guidelines.clone()) }
+}
+
+/// The style that was noted, if there still is such a style.
+fn style(noted: &NotedStyle) -> Option<Style> {
+    match &noted.guidelines {
+        Some(guidelines) => Some(Style { name: noted.name.clone(), guidelines: guidelines.clone() }),
+        None => find_style(&noted.name, &[]).ok().flatten(),
+    }
+}
+
+fn shaping_vars(env: &Env) -> BTreeMap<String, String> {
     let said = |name: &str| env.var(name).map(|value| (name.to_owned(), value.to_owned()));
     SHAPING.into_iter().filter_map(said).collect()
 }

@@ -9,7 +9,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, CallResult, Dequeued, EndMarker, EndReason, Level, Outcome};
 use tiller_protocol::id::{CallId, EntryId};
 use tiller_protocol::mcp::PREFIX;
-use tiller_tools::{Bash, Skill, Tool};
+use tiller_tools::{Bash, Skill, SkillLine, Tool};
 use tokio::time::Instant;
 
 use super::sample::cause_of;
@@ -17,7 +17,7 @@ use super::turn::{End, hidden};
 use super::{Role, Task};
 use crate::executor::{Order, STOP_GRACE, Stop};
 use crate::next::{Abort, aborted};
-use crate::recipe::{Invocation, Piece, expand, skill_lines, told_for_user, used};
+use crate::recipe::{Invocation, Piece, call, expand, introduced, skill_lines, used};
 use crate::store::StoreError;
 
 /// What a prompt calls for.
@@ -91,8 +91,10 @@ impl Task {
         if let Some(abort) = self.turn.abort {
             return Ok(Err(aborted(abort, abort == Abort::ToolRejection)));
         }
-        let told = told_for_user(recipe, arguments, &filled.text);
-        let told = self.services.secrets.mask(&told).into_owned();
+        let mask = |text: &str| self.services.secrets.mask(text).into_owned();
+        let call = call(recipe, mask(arguments));
+        let told = introduced(&call) + &mask(&filled.text);
+        self.append(Body::Effect(Effect::RecipeCalled(call)))?;
         self.append(Body::User(hidden(&told)))?;
         if recipe.is_skill() {
             self.append(Body::Effect(Effect::SkillUsed(used(recipe, told))))?;
@@ -160,6 +162,26 @@ impl Task {
         }
     }
 
+    /// Offers the skills that rules allow to be opened now. While an epoch lasts, what is offered stays; whoever calls for
+    /// a skill that is denied meanwhile is told so.
+    pub(super) fn offer_skills(&mut self) {
+        if self.services.tape.is_some() || !self.services.registry.names().contains(&Skill::NAME) {
+            return;
+        }
+        let rules = &self.services.policy.now().rules;
+        let mut lines = skill_lines(&self.services.recipes);
+        lines.retain(|skill| !rules.denies_named(Skill::NAME, &skill.name));
+        self.put_on_offer(lines);
+    }
+
+    fn put_on_offer(&mut self, skills: Vec<SkillLine>) {
+        let registry = std::mem::take(&mut self.services.registry);
+        self.services.registry = match skills.is_empty() {
+            true => registry.filtered(|tool| tool != Skill::NAME),
+            false => registry.replacing(Skill::new(skills)),
+        };
+    }
+
     /// Lets the model open some skills only, before it was told which there are.
     pub(super) fn limit_skills(&mut self, names: &[String]) {
         if self.epoch_checked {
@@ -169,16 +191,19 @@ impl Task {
         }
         let mut recipes = self.services.recipes.to_vec();
         recipes.iter_mut().for_each(|recipe| recipe.for_model &= names.contains(&recipe.name));
-        let (lines, registry) = (skill_lines(&recipes), std::mem::take(&mut self.services.registry));
-        self.services.registry = match lines.is_empty() {
-            true => registry.filtered(|tool| tool != Skill::NAME),
-            false => registry.replacing(Skill::new(lines)),
-        };
+        self.put_on_offer(skill_lines(&recipes));
         self.services.recipes = recipes.into();
     }
 
-    /// Lets rules of a recipe hold until the end of the turn. A sub-agent is held by the rules of the session alone.
+    /// Lets rules of a recipe hold until the end of the turn. A sub-agent is granted nothing: nobody has called for the
+    /// recipe but itself.
     pub(super) fn grant(&mut self, allow: &[String], deny: &[String]) {
+        if let Role::Sub = self.role {
+            if let Err(problem) = self.services.policy.refuse(deny) {
+                tracing::error!("what a recipe refuses was not followed: {problem}");
+            }
+            return;
+        }
         let granted = grant(&self.services.policy.now(), allow, deny);
         match granted {
             Ok(granted) => self.decide_by(granted),

@@ -40,7 +40,7 @@ use tiller_protocol::ask::Answer;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::compaction::Folded;
-use tiller_protocol::entry::{Body, Entry, Epoch, Level, Notice, Origin};
+use tiller_protocol::entry::{Body, Entry, Epoch, Level, Notice, Origin, Reading};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
@@ -361,7 +361,8 @@ impl Task {
                 continue;
             }
             if let Some(queued) = self.journal.state.queue.front().filter(|_| !self.queue_held).cloned() {
-                return Ok(Some((queued.id, queued.content, Origin::Queued)));
+                let origin = origin(queued.reading, Origin::Queued);
+                return Ok(Some((queued.id, queued.content, origin)));
             }
             if let Some(start) = self.wake() {
                 return Ok(Some(start));
@@ -386,7 +387,7 @@ impl Task {
                     self.queue_held = false;
                     self.woken = 0;
                     let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
-                    return Ok(Some((id, input.content, Origin::Typed)));
+                    return Ok(Some((id, input.content, origin(input.reading, Origin::Typed))));
                 }
                 Some(Command::Rewind(order)) => self.rewind(order).await?,
                 Some(Command::UndoCompaction) => {
@@ -464,5 +465,13 @@ impl Task {
     fn notice(&mut self, subtype: &str, level: Level, content: String) -> Result<(), StoreError> {
         self.append(Body::Notice(Notice { subtype: subtype.to_owned(), level, content }))?;
         Ok(())
+    }
+}
+
+/// Where input comes from that is read in this way, if it is not for a program to say.
+fn origin(reading: Reading, usual: Origin) -> Origin {
+    match reading {
+        Reading::Usual => usual,
+        Reading::AsWritten => Origin::Composed,
     }
 }

@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
 use tiller_policy::Context;
+use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{Effect, LineRange, PlanVersion};
 use tiller_protocol::entry::{Body, Entry, Epoch, Opened, Origin};
 use tiller_protocol::ingredients::Ingredients;
@@ -14,7 +15,7 @@ use tiller_protocol::mode::Mode;
 use tiller_steering::pipeline::Sampled;
 use tiller_steering::source::{Facts, Listing, Shown, Sight, Unseen};
 use tiller_steering::user_context::instructions::InstructionFile;
-use tiller_tools::plan_file;
+use tiller_tools::{SkillLine, StructuredOutput, Tool, plan_file};
 use tokio::sync::mpsc;
 
 use super::history::{Audience, History};
@@ -24,6 +25,7 @@ use super::{INBOX, Role, Setup, Task};
 use crate::agent::agent_lines;
 use crate::hook::{Agent, Occasion, Outcome as HookOutcome};
 use crate::plan::Plans;
+use crate::recipe::introduced;
 use crate::replay::Tape;
 use crate::store::StoreError;
 
@@ -127,6 +129,9 @@ impl Task {
             self.take_up(ingredients);
             self.offer(ingredients, epoch);
         }
+        if let Some(shaping) = &history.state.shaping {
+            self.take_shape(shaping);
+        }
         self.take_epoch(epoch.clone());
         if let Role::Main { .. } = self.role {
             let mode = history.state.mode;
@@ -157,7 +162,7 @@ impl Task {
         let now: Value = serde_json::from_str(self.system(ingredients).get()).unwrap_or_default();
         let text = |system: &Value| system[0]["text"].as_str().unwrap_or_default().to_owned();
         tape.compare_part("system", &text(&recorded), &text(&now));
-        let recorded: Vec<Value> = serde_json::from_str(epoch.tools.get()).unwrap_or_default();
+        let recorded = on_offer(epoch);
         for spec in self.services.registry.specs() {
             let before = recorded.iter().find(|tool| tool["name"] == spec.definition["name"]);
             let name = spec.definition["name"].as_str().unwrap_or_default();
@@ -185,7 +190,18 @@ impl Task {
     /// In a replay: what a prompt has called for, and what was noted meanwhile.
     pub(super) fn take_recorded_words(&mut self) -> Result<(), StoreError> {
         let Some(tape) = self.services.tape.clone() else { return Ok(()) };
+        let mut called = None;
         for body in tape.words() {
+            match &body {
+                Body::Effect(Effect::RecipeCalled(call)) => called = Some(call.clone()),
+                Body::User(message) => {
+                    let told = message.content.iter().filter_map(RawBlock::as_text).collect::<String>();
+                    if let Some(call) = called.take() {
+                        tape.compare_beginning(&format!("/{}", call.name), &told, &introduced(&call));
+                    }
+                }
+                _ => {}
+            }
             self.append(body)?;
         }
         self.catch_up()
@@ -289,18 +305,30 @@ impl History {
     }
 }
 
-/// The names of the tools that were on offer.
+/// The definitions of the tools that were on offer.
+fn on_offer(epoch: &Epoch) -> Vec<Value> {
+    serde_json::from_str(epoch.tools.get()).unwrap_or_default()
+}
+
+/// Their names.
 fn offered(epoch: &Epoch) -> Vec<String> {
-    let offered: Vec<Value> = serde_json::from_str(epoch.tools.get()).unwrap_or_default();
-    offered.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
+    on_offer(epoch).iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
 }
 
 /// The tools that were on offer, as far as there still are such tools.
 fn tools(ingredients: &Ingredients, epoch: &Epoch) -> tiller_tools::Registry {
-    let offered = offered(epoch);
+    let offered = on_offer(epoch);
     let lines = agent_lines(&definitions(&ingredients.agents));
-    let all = tiller_tools::agent_tools(tiller_tools::built_in(), lines).with(tiller_tools::Recall);
-    all.filtered(|name| offered.iter().any(|offered| offered == name))
+    let skills = ingredients.skills.iter().cloned();
+    let skills = skills.map(|(name, description)| SkillLine { name, description });
+    let all = tiller_tools::agent_tools(tiller_tools::built_in(), lines);
+    let mut all = tiller_tools::skill_tools(all, skills.collect());
+    // What form a result has to have is up to whoever asks for it.
+    let form = offered.iter().find(|tool| tool["name"] == StructuredOutput::NAME);
+    if let Some(Ok(form)) = form.map(|tool| StructuredOutput::new(tool["input_schema"].clone())) {
+        all = all.with(form);
+    }
+    all.filtered(|name| offered.iter().any(|offered| offered["name"] == name))
 }
 
 fn without_breakpoint(mut tool: Value) -> Value {

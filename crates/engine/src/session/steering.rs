@@ -104,6 +104,7 @@ impl Task {
         let editors = self.services.editors.as_ref();
         let editor =
             editors.and_then(|editors| editors.looks(&self.services.policy.now(), &self.services.secrets));
+        let text = if origin == Origin::Composed { String::new() } else { text };
         let prompt = Prompt { text, editor };
         let sampled = self.sample_sources(Some(prompt), Vec::new()).await?;
         self.take_in(sampled, Contexts::new())
@@ -154,6 +155,7 @@ impl Task {
         prompt: Option<Prompt>,
         queue: Vec<Queued>,
     ) -> Result<Sampled, StoreError> {
+        self.note_shaping()?;
         let facts = self.facts(prompt, queue)?;
         if let Some(sampled) = self.recorded_sources(&facts).await {
             return Ok(sampled);

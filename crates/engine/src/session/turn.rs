@@ -137,14 +137,14 @@ impl Task {
     ) -> Result<End, StoreError> {
         let admission = match origin {
             Origin::Harness | Origin::Summary => Admission::Admitted(content, Vec::new()),
-            Origin::Typed | Origin::Queued => self.admit(id, content).await?,
+            Origin::Typed | Origin::Queued | Origin::Composed => self.admit(id, content).await?,
         };
         let (content, context) = match admission {
             Admission::Admitted(content, context) => (content, context),
             Admission::Refused { reason, .. } => return Ok((Outcome::HookStopped { message: reason }, None)),
         };
         let called = match origin {
-            Origin::Harness | Origin::Summary => Called::Nothing,
+            Origin::Harness | Origin::Summary | Origin::Composed => Called::Nothing,
             // What came of it is on record.
             _ if self.services.tape.is_some() => Called::Nothing,
             Origin::Typed | Origin::Queued => match self.called(&content) {

@@ -299,3 +299,93 @@ async fn unknown_skills_and_those_the_host_leaves_out_cannot_be_opened() {
     assert_eq!(watch.result("a").text(), "There is no skill named saw. Skills are: weld.");
     assert!(watch.result("b").text().contains("Weld."), "{}", watch.result("b").text());
 }
+
+// A rule that is given while the session runs holds at once.
+#[tokio::test]
+async fn a_skill_that_is_denied_meanwhile_is_not_opened() {
+    let lab = Lab::new();
+    let recipes = vec![skill(&lab, "weld", "Weld."), skill(&lab, "saw", "Saw.")];
+    let open = |id: &str, name: &str| Reply::new().tool_with_id(id, "Skill", json!({"skill": name}));
+    lab.server.replies([touch("t", "made"), open("a", "weld"), open("b", "saw"), Reply::text("done")]);
+    let ask = Setup { interactive: true, ..setup(&lab, recipes.clone()) };
+    let mut watch = lab.begin(ask, "go").await;
+    let (id, _) = asked(&mut watch).await;
+    let updates = json!([{"type": "addRules", "rules": [{"toolName": "Skill", "ruleContent": "weld"}],
+        "behavior": "deny", "destination": "session"}]);
+    let updates = serde_json::from_value(updates).unwrap();
+    watch.send(Command::Answer(id, Answer::Allow { updated_input: None, updates })).await;
+    watch.until_turn_ends().await;
+    assert!(watch.result("a").text().contains("forbids the skill weld"), "{}", watch.result("a").text());
+    assert!(watch.result("b").text().contains("Saw."), "{}", watch.result("b").text());
+    watch.close().await;
+
+    // Whoever continues the session is not even offered it.
+    lab.server.reply(Reply::text("again"));
+    let start = Start::Resume(watch.session.id);
+    lab.turn(Setup { start, ..setup(&lab, recipes) }, "more").await;
+    let tools = lab.server.messages().pop().unwrap().body()["tools"].to_string();
+    assert!(tools.contains("does saw") && !tools.contains("does weld"), "{tools}");
+}
+
+fn with_agents(lab: &Lab, recipes: Vec<Recipe>) -> Setup {
+    let agents = crate::agents::setup(lab);
+    let registry = skill_tools(agents.registry, skill_lines(&recipes));
+    Setup { registry, agents: agents.agents, ..setup(lab, recipes) }
+}
+
+fn refusing(recipe: Recipe, rules: &[&str]) -> Recipe {
+    Recipe { disallowed_tools: rules.iter().map(|rule| (*rule).to_owned()).collect(), ..recipe }
+}
+
+// A hostile sub-agent: what the user has granted to a command is not for it, what is refused is refused to it as well.
+#[tokio::test]
+async fn what_a_command_grants_does_not_reach_sub_agents_and_what_it_refuses_does() {
+    let lab = Lab::new();
+    let make = allowing(command("make", "Make it."), &["Bash(touch:*)"]);
+    let make = refusing(make, &["Bash(touch never)"]);
+    let agent = json!({"description": "d", "prompt": "help out", "subagent_type": "general-purpose"});
+    lab.server.replies([
+        touch("m", "made"),
+        Reply::new().tool_with_id("t", "Task", agent),
+        Reply::text("done"),
+    ]);
+    let child = lab.server.conversation(crate::agents::by_prompt("help out"));
+    child.replies([touch("a", "by-agent"), touch("b", "never"), Reply::text("tried")]);
+    let mut setup = with_agents(&lab, vec![make]);
+    setup.rules.allow.push("Bash(touch never)".parse().unwrap());
+    let watch = lab.turn(setup, "/make").await;
+    assert!(lab.project().join("made").exists(), "{}", watch.result("m").text());
+    let told = crate::agents::sent_to(&lab, "help out").pop().unwrap()["messages"].to_string();
+    assert!(told.contains("needs the user's permission"), "{told}");
+    assert!(told.contains("is not allowed here"), "{told}");
+    assert!(!lab.project().join("by-agent").exists() && !lab.project().join("never").exists());
+}
+
+#[tokio::test]
+async fn what_a_skill_refuses_holds_in_the_sub_agent_that_opens_it() {
+    let lab = Lab::new();
+    let weld = refusing(skill(&lab, "weld", "Weld."), &["Bash(touch:*)"]);
+    let weld = allowing(weld, &["Write"]);
+    let agent = json!({"description": "d", "prompt": "help out", "subagent_type": "general-purpose"});
+    lab.server.replies([
+        Reply::new().tool_with_id("t", "Task", agent),
+        touch("m", "by-main"),
+        Reply::text("done"),
+    ]);
+    let child = lab.server.conversation(crate::agents::by_prompt("help out"));
+    let write = json!({"file_path": lab.project().join("written"), "content": "x"});
+    child.replies([
+        Reply::new().tool_with_id("s", "Skill", json!({"skill": "weld"})),
+        touch("a", "by-agent"),
+        Reply::new().tool_with_id("w", "Write", write),
+        Reply::text("tried"),
+    ]);
+    let mut setup = with_agents(&lab, vec![weld]);
+    setup.rules.allow.push("Bash(touch:*)".parse().unwrap());
+    let watch = lab.turn(setup, "go").await;
+    let told = crate::agents::sent_to(&lab, "help out").pop().unwrap()["messages"].to_string();
+    assert!(told.contains("is not allowed here"), "{told}");
+    assert!(!lab.project().join("by-agent").exists());
+    assert!(!lab.project().join("written").exists(), "opening a skill grants a sub-agent nothing");
+    assert!(lab.project().join("by-main").exists(), "{}", watch.result("m").text());
+}

@@ -321,11 +321,7 @@ async fn images_of_the_user_reach_the_model() {
     );
     let session = tiller_engine::Session::start(lab.setup()).unwrap();
     let mut watch = Watch { session, seen: Vec::new() };
-    let input = UserInput {
-        id: None,
-        content: vec![RawBlock::text("what is this?"), image],
-        delivery: Delivery::Steer,
-    };
+    let input = UserInput::of(vec![RawBlock::text("what is this?"), image], Delivery::Steer);
     watch.send(Command::Submit(input)).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);

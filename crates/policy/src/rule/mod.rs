@@ -165,6 +165,13 @@ impl Rules {
         }
     }
 
+    /// Whether something that a tool offers by name is denied, such as a skill: that name alone, or the whole tool.
+    #[must_use]
+    pub fn denies_named(&self, tool: &str, name: &str) -> bool {
+        let is_meant = |content: &Option<String>| content.as_deref().is_none_or(|content| content == name);
+        self.deny.iter().any(|rule| rule.tool == tool && is_meant(&rule.content))
+    }
+
     pub(crate) fn of_mut(&mut self, behavior: Behavior) -> &mut Vec<Rule> {
         match behavior {
             Behavior::Allow => &mut self.allow,

@@ -22,11 +22,21 @@ impl Lease {
     /// Takes a free set below a directory.
     pub(crate) fn take(dir: &Path) -> io::Result<Self> {
         let mut taken = taken();
-        let free = (0..=taken.len()).map(|number| dir.join(number.to_string()));
-        let set = free.into_iter().find(|set| !taken.contains(set)).unwrap_or_else(|| dir.join("spare"));
+        let set = dir.join(first_free(dir, &taken).to_string());
         private_dirs(&set)?;
         taken.insert(set.clone());
         Ok(Self(set))
+    }
+
+    /// The number of the set below a directory that would be taken next.
+    pub(crate) fn next(dir: &Path) -> usize {
+        first_free(dir, &taken())
+    }
+
+    /// Never gives the set back: somebody may still have it mounted, and two must not.
+    pub(crate) fn abandon(self) {
+        tracing::warn!("layers may still be mounted and are not used any more: {}", self.0.display());
+        std::mem::forget(self);
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -67,6 +77,17 @@ impl Drop for Lease {
     fn drop(&mut self) {
         taken().remove(&self.0);
     }
+}
+
+/// There are never more than all taken sets before it.
+fn first_free(dir: &Path, taken: &BTreeSet<PathBuf>) -> usize {
+    let is_free = |number: &usize| !taken.contains(&dir.join(number.to_string()));
+    (0..=taken.len()).find(is_free).unwrap_or(taken.len())
+}
+
+/// The number of a set, by its directory.
+pub(crate) fn number(set: &Path) -> Option<usize> {
+    set.file_name()?.to_str()?.parse().ok()
 }
 
 fn make(dir: &Path, mode: u32) -> io::Result<()> {
@@ -119,8 +140,12 @@ mod tests {
         let second = Lease::take(dir.path()).unwrap();
         assert_ne!(first.dir(), second.dir());
         let before = first.dir().to_owned();
+        assert_eq!((number(&before), Lease::next(dir.path())), (Some(0), 2));
         drop(first);
-        assert_eq!(Lease::take(dir.path()).unwrap().dir(), before);
+        let again = Lease::take(dir.path()).unwrap();
+        assert_eq!(again.dir(), before);
+        again.abandon();
+        assert_eq!(Lease::next(dir.path()), 2, "it may still be mounted");
     }
 
     #[test]

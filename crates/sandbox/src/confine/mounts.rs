@@ -1,11 +1,16 @@
 //! What is mounted, and which unix sockets have a path, in Tiller's view of the file system.
 
 use std::ffi::OsString;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Access, access};
+use rustix::time::Timespec;
+
+const TABLE: &str = "/proc/self/mountinfo";
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +19,29 @@ pub(crate) struct Mount {
     pub(crate) writable: bool,
 }
 
+/// Notices that something was mounted or unmounted.
+#[derive(Debug)]
+pub(crate) struct Watch(fs_err::File);
+
+impl Watch {
+    /// From now on, if the table is this one now.
+    pub(crate) fn from(expected: &[u8]) -> io::Result<Option<Self>> {
+        let mut file = fs_err::File::open(TABLE)?;
+        let mut table = Vec::new();
+        file.read_to_end(&mut table)?;
+        Ok((table == expected).then_some(Self(file)))
+    }
+
+    /// Whether anything has changed since. Who cannot tell has to reckon with it.
+    pub(crate) fn has_changed(&self) -> bool {
+        let mut waits = [PollFd::new(&self.0, PollFlags::PRI)];
+        !matches!(poll(&mut waits, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))
+    }
+}
+
 /// The table of all mounts, as the kernel writes it.
-pub(crate) fn table() -> std::io::Result<Vec<u8>> {
-    fs_err::read("/proc/self/mountinfo")
+pub(crate) fn table() -> io::Result<Vec<u8>> {
+    fs_err::read(TABLE)
 }
 
 /// The mounts of a table, in the order they were made.
@@ -78,6 +103,14 @@ mod tests {
         assert_eq!(parse(line), Some(Mount { at: PathBuf::from("/mnt 2"), writable: false }));
         assert_eq!(parse(b""), None);
         assert!(in_table(&table().unwrap()).iter().any(|mount| mount.at == Path::new("/")));
+    }
+
+    #[test]
+    fn as_long_as_nothing_is_mounted_nothing_has_changed() {
+        assert!(Watch::from(b"another table").unwrap().is_none());
+        // Others on this machine may mount something meanwhile.
+        let unchanged = |_| Watch::from(&table().unwrap()).unwrap().is_some_and(|watch| !watch.has_changed());
+        assert!((0..100).any(unchanged));
     }
 
     #[test]

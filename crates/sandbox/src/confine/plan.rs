@@ -13,6 +13,8 @@ use super::step::{Ids, Step, Steps, c_path};
 use super::view;
 use crate::confinement::{Confinement, Level, Profile};
 use crate::error::SandboxError;
+use crate::launch::Order;
+use crate::program::Program;
 
 /// What root keeps: power over the user's files and processes, none over the machine.
 /// `CHOWN`, `DAC_OVERRIDE`, `FOWNER`, `FSETID`, `KILL`, `SETGID`, `SETUID`, `SETPCAP`, `NET_BIND_SERVICE`, `SETFCAP`.
@@ -30,6 +32,14 @@ pub(crate) struct Plan {
     pub(crate) layered: Vec<PathBuf>,
     /// The mounts that the steps reckon with.
     pub(crate) mounts: Vec<u8>,
+}
+
+impl Plan {
+    /// The order for such a shell.
+    pub(crate) fn order(&mut self, program: Program) -> Order {
+        let (steps, layered) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.layered));
+        Order { program, steps, layered, mounts: std::mem::take(&mut self.mounts) }
+    }
 }
 
 /// What is held while a command runs, and settled when it has ended.

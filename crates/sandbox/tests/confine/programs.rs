@@ -228,7 +228,7 @@ async fn caches_are_layers_that_the_next_command_finds() {
     if !has(Level::Namespaces) {
         return;
     }
-    let victim = Victim::new();
+    let mut victim = Victim::new();
     let kept = outside_of_temporary_places();
     let mut confinement = workspace(&victim, "project");
     confinement.caches = vec![victim.path("home/.cache"), victim.path("home/.npm")];
@@ -248,6 +248,14 @@ async fn caches_are_layers_that_the_next_command_finds() {
     let inside = kept.path().join("layers/0");
     let (exit, shown) = victim.run(&format!("touch {}/x", inside.display()), &confinement).await;
     assert_ne!(exit.status, Status::Code(0), "{shown}");
+    // A shell that waits for a command in other surroundings does not keep them.
+    works(&victim, &confinement, "echo fetched > ~/.cache/fetched").await;
+    let mut elsewhere = victim.vars.clone();
+    elsewhere.insert("ELSEWHERE".to_owned(), "yes".to_owned());
+    let here = std::mem::replace(&mut victim.vars, elsewhere);
+    works(&victim, &confinement, "[ $ELSEWHERE = yes ] && grep -q fetched ~/.cache/fetched").await;
+    victim.vars = here;
+    works(&victim, &confinement, "grep -q fetched ~/.cache/fetched").await;
     // Commands at the same time have layers of their own.
     let first = victim.start("echo first > ~/.cache/f; echo up; sleep 1000", &confinement).await.unwrap();
     let output = first.output();

@@ -136,3 +136,43 @@ async fn the_command_runs_in_the_directory_that_is_there_now() {
     works(&victim, &confinement, "[ -e new ] && touch made").await;
     assert!(victim.path("project/made").exists());
 }
+
+// KERN-06: the view of a shell that waits keeps what was mounted when it was made.
+#[tokio::test]
+async fn what_was_mounted_only_while_a_shell_was_prepared_is_not_seen() {
+    if !has(Level::Namespaces) {
+        return;
+    }
+    let mut victim = Victim::new();
+    let confinement = workspace(&victim, "project");
+    fs_err::create_dir(victim.path("outside/vault")).unwrap();
+    let first = victim.start("echo up; while [ ! -e go ]; do sleep 0.01; done", &confinement).await.unwrap();
+    let (output, may_mount) = (first.output(), std::cell::Cell::new(false));
+    let beside = async {
+        output.grown().await;
+        let mount = "mount -t tmpfs none $O/vault && echo $SOME_API_KEY > $O/vault/key";
+        may_mount.set(done_outside(&victim, mount));
+        fs_err::write(victim.path("project/go"), "").unwrap();
+        std::future::pending::<()>().await;
+    };
+    first.finish(beside).await;
+    // Not everybody may mount something.
+    if !may_mount.get() {
+        return;
+    }
+    // Shells are prepared one after the other: when the next one is there, this one is, if it ever will be.
+    let tag = victim.vars.insert("TAG".to_owned(), "other".to_owned() + &victim.vars["TAG"]);
+    works(&victim, &confinement, "true").await;
+    while !somebody_waits(&victim) {
+        tokio::task::yield_now().await;
+    }
+    victim.vars.extend(tag.map(|tag| ("TAG".to_owned(), tag)));
+    assert!(done_outside(&victim, "umount $O/vault"));
+    let (exit, shown) = victim.run("cat $O/vault/key", &confinement).await;
+    assert!(exit.status != Status::Code(0) && !shown.contains(SECRET), "{shown}");
+}
+
+fn done_outside(victim: &Victim, command: &str) -> bool {
+    let made = std::process::Command::new("sh").args(["-c", command]).envs(&victim.vars).output().unwrap();
+    made.status.success()
+}

@@ -228,7 +228,7 @@ impl App {
         let mut content = vec![RawBlock::text(text)];
         content.extend(self.shell_notes.drain(..).map(|note| RawBlock::text(&note)));
         content.extend(images.iter().filter_map(|image| self.images.remove(&image.number)));
-        Effect::Send(Command::Submit(UserInput { id: None, content, delivery: Delivery::Queue }))
+        Effect::Send(Command::Submit(UserInput::of(content, Delivery::Queue)))
     }
 
     /// Says something to the agent, with what belongs to it.
@@ -237,7 +237,7 @@ impl App {
             self.shell_notes.drain(..).map(|note| RawBlock::text(&note)).collect();
         content.extend(images.iter().filter_map(|image| self.images.remove(&image.number)));
         content.push(RawBlock::text(text));
-        Effect::Send(Command::Submit(UserInput { id: None, content, delivery }))
+        Effect::Send(Command::Submit(UserInput::of(content, delivery)))
     }
 }
 

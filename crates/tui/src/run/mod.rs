@@ -12,9 +12,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
-use tiller_protocol::entry::{Delivery, Entry};
+use tiller_protocol::entry::Entry;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -267,8 +266,7 @@ fn background(is_followed: bool) -> Background {
 }
 
 fn first(prompt: &str) -> Command {
-    let content = vec![RawBlock::text(prompt)];
-    Command::Submit(UserInput { id: None, content, delivery: Delivery::Steer })
+    Command::Submit(UserInput::text(prompt))
 }
 
 async fn until(instant: Option<Instant>) {

@@ -178,6 +178,7 @@ impl Task {
     /// The head of the requests to come: instruction files and the state of the repository are looked at anew, and the
     /// model can look up what was folded.
     async fn epoch_after_folding(&mut self) -> (Epoch, Told) {
+        self.offer_skills();
         let tools = self.services.registry.clone();
         if self.making_room.recall && self.journal.state.folded.is_none() {
             self.services.registry = tools.clone().with(tiller_tools::Recall);

@@ -9,7 +9,8 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect as Change;
 use tiller_protocol::entry::{
-    AssistantBlock, Body, CallResult, Cause, Delivery, Entry, Origin, Outcome, Queued, TurnEnd, UserMessage,
+    AssistantBlock, Body, CallResult, Cause, Delivery, Entry, Origin, Outcome, Queued, Reading, TurnEnd,
+    UserMessage,
 };
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mode::Mode;
@@ -204,7 +205,12 @@ impl Stage {
 
     pub(super) fn queue(&mut self, number: u128, text: &str, delivery: Delivery) -> EntryId {
         let id = EntryId(uuid::Uuid::from_u128(1_000 + number));
-        self.append(Body::Queued(Queued { id, delivery, content: vec![RawBlock::text(text)] }));
+        self.append(Body::Queued(Queued {
+            id,
+            delivery,
+            content: vec![RawBlock::text(text)],
+            reading: Reading::Usual,
+        }));
         id
     }
 
