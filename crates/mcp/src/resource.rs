@@ -45,8 +45,8 @@ impl Tool for ListMcpResources {
         true
     }
 
-    fn access(&self, _: &Self::Input, _: &View) -> Vec<Access> {
-        Vec::new()
+    fn access(&self, input: &Self::Input, _: &View) -> Vec<Access> {
+        input.server.iter().map(|server| Access::Server(plain(server))).collect()
     }
 
     async fn run(&self, input: Self::Input, _: ToolCx) -> Result<Done, ToolError> {

@@ -155,6 +155,34 @@ fn servers_of_a_project_wait_until_it_is_trusted() {
     leave(program);
 }
 
+// SESS-06: a session that begins anew has servers of its own, and has seen no files.
+#[test]
+fn clearing_starts_servers_anew_and_forgets_files() {
+    let world = world_with(&["--started", "started"]).file("note.txt", "before");
+    let path = world.path("note.txt");
+    let edit = json!({"file_path": path, "old_string": "before", "new_string": "after"});
+    world.server.replies([
+        Reply::new().tool_with_id("a", "Read", json!({"file_path": path})),
+        Reply::text("Seen."),
+        Reply::new().tool_with_id("b", "Edit", edit),
+        Reply::text("Not seen."),
+    ]);
+    let program = begin(&world, &["--trust", "--permission-mode", "acceptEdits"]);
+    say(&program, "look");
+    until_done(&program, "● Seen.");
+    eventually("the server has started", || world.path("started").exists());
+    fs_err::remove_file(world.path("started")).unwrap();
+    say(&program, "/clear");
+    program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
+    eventually("another server has started", || world.path("started").exists());
+    program.until_shown(READY);
+    say(&program, "change it");
+    until_done(&program, "● Not seen.");
+    assert!(told(&world, "b").contains("Read"), "{}", told(&world, "b"));
+    assert_eq!(world.read("note.txt"), "before");
+    leave(program);
+}
+
 /// A browser that goes wherever it is sent.
 fn browser(world: &World) -> String {
     let script =

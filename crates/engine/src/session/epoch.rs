@@ -18,6 +18,7 @@ use tiller_steering::user_context::UserContext;
 use tiller_steering::user_context::instructions::{Places, find, fit};
 
 use super::Task;
+use super::servers::KnownServers;
 use crate::git;
 use crate::sight::may_read;
 use crate::store::StoreError;
@@ -28,6 +29,8 @@ pub(super) struct Told {
     pub(super) files: Vec<PathBuf>,
     /// Reminder tags that others had forged.
     forged: usize,
+    /// MCP servers with their tools.
+    servers: KnownServers,
 }
 
 impl Task {
@@ -45,7 +48,6 @@ impl Task {
             return Ok(());
         }
         let reason = if self.epoch.is_none() { "start" } else { "prompt or tools changed" };
-        self.note_servers();
         let (epoch, told) = self.build_epoch(reason, key).await;
         self.start_epoch(epoch, told).await
     }
@@ -62,6 +64,7 @@ impl Task {
         self.epoch_checked = true;
         self.append(Body::Epoch(epoch.clone()))?;
         self.take_epoch(epoch);
+        self.known_servers.clone_from(&told.servers);
         self.note(told).await
     }
 
@@ -125,6 +128,7 @@ impl Task {
         let context = UserContext::collect(&files, snapshot.as_ref());
         let told = Told {
             forged: context.forged_tags(),
+            servers: self.servers_now(),
             files: if fit(&files) { files.into_iter().map(|file| file.path).collect() } else { Vec::new() },
         };
         let ingredients = self.ingredients();

@@ -320,7 +320,7 @@ struct Task {
     cache_watch: CacheWatch,
     making_room: MakingRoom,
     /// What the model knows of MCP servers.
-    servers_told: servers::Told,
+    known_servers: servers::KnownServers,
     asks: HashMap<AskId, oneshot::Sender<Answer>>,
     /// The last of the changes to files of the user that are made beside the session.
     writing: Option<JoinHandle<()>>,

@@ -260,7 +260,7 @@ impl Task {
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             making_room,
-            servers_told: super::servers::Told::new(),
+            known_servers: super::servers::KnownServers::new(),
             asks: HashMap::new(),
             writing: None,
             turn: Turn::default(),

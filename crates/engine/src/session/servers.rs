@@ -17,7 +17,7 @@ use super::{Role, Task};
 use crate::store::StoreError;
 
 /// What the model knows of servers: by name, which tools each has. One that is not ready has none.
-pub(super) type Told = BTreeMap<String, Option<BTreeSet<String>>>;
+pub(super) type KnownServers = BTreeMap<String, Option<BTreeSet<String>>>;
 
 /// What a server is to the model.
 fn known(seen: &Seen) -> Option<BTreeSet<String>> {
@@ -70,10 +70,10 @@ impl Task {
         self.server_lines().into_iter().map(name).collect()
     }
 
-    /// Notes what a new epoch tells of servers.
-    pub(super) fn note_servers(&mut self) {
+    /// What there is to be known of servers now.
+    pub(super) fn servers_now(&self) -> KnownServers {
         let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
-        self.servers_told = seen.iter().map(|seen| (seen.name.clone(), known(seen))).collect();
+        seen.iter().map(|seen| (seen.name.clone(), known(seen))).collect()
     }
 
     /// Notes what the epoch of an earlier run has told: tools with definitions of their own.
@@ -87,13 +87,13 @@ impl Task {
             .map(str::to_owned)
             .collect();
         let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
-        let mut told = Told::new();
+        let mut told = KnownServers::new();
         for one in seen {
             let own = known(&one).unwrap_or_default();
             let before: BTreeSet<String> = own.intersection(&names).cloned().collect();
             told.insert(one.name, (!before.is_empty()).then_some(before));
         }
-        self.servers_told = told;
+        self.known_servers = told;
     }
 
     /// Tells the model what has changed about servers: `tools` stays what it is, so this stands at the end.
@@ -107,11 +107,11 @@ impl Task {
             return Ok(());
         }
         let news: Vec<ServerNews> =
-            servers.seen().iter().filter_map(|seen| news(seen, self.servers_told.get(&seen.name))).collect();
+            servers.seen().iter().filter_map(|seen| news(seen, self.known_servers.get(&seen.name))).collect();
         if news.is_empty() {
             return Ok(());
         }
-        self.note_servers();
+        self.known_servers = self.servers_now();
         let attachment = attach(&McpTools { servers: news }, "mcp_servers", "MCP servers have changed");
         self.attach(vec![attachment])
     }

@@ -184,7 +184,7 @@ impl Template {
             drop_thinking,
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
-            servers_told: super::servers::Told::new(),
+            known_servers: super::servers::KnownServers::new(),
             asks: HashMap::new(),
             writing: None,
             turn: Turn::default(),
