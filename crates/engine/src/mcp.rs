@@ -67,6 +67,15 @@ impl McpChoice {
         if self.definitions.is_empty() {
             return None;
         }
+        Some(self.start(services, config_dir, offline))
+    }
+
+    /// No server at all, for whoever only wants to know what the model is told of the tools that lead to them.
+    pub(crate) fn nobody(services: &Services, config_dir: &Path) -> Arc<Servers> {
+        Self::default().start(services, config_dir, true)
+    }
+
+    fn start(self, services: &Services, config_dir: &Path, offline: bool) -> Arc<Servers> {
         let principal = Client {
             asides: services.asides.clone(),
             events: services.events.clone(),
@@ -83,7 +92,7 @@ impl McpChoice {
             principal: Arc::new(principal),
             patience: self.patience,
         };
-        Some(Arc::new(Servers::start(self.definitions, surroundings)))
+        Arc::new(Servers::start(self.definitions, surroundings))
     }
 }
 

@@ -10,6 +10,7 @@
 mod answer;
 mod difference;
 mod export;
+mod foreign;
 mod live;
 mod mask;
 mod model;
@@ -36,6 +37,7 @@ use crate::store::{StoreError, load};
 
 pub use difference::Difference;
 pub use export::Exported;
+pub(crate) use foreign::ForeignTools;
 pub use live::LiveTools;
 use model::TapeModel;
 pub(crate) use tape::Tape;

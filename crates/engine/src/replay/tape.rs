@@ -8,7 +8,7 @@ use serde_json::Value;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Command;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Attachment, Body, Entry, Notice, Origin, Outcome, Response};
+use tiller_protocol::entry::{Attachment, Body, Cause, Entry, Notice, Origin, Outcome, Response};
 use tiller_protocol::id::CallId;
 use tiller_protocol::usage::StopReason;
 use tiller_steering::pipeline::Sampled;
@@ -216,6 +216,15 @@ impl Tape {
         if !expected.starts_with(&actual) {
             reading.differs_next(part.to_owned(), expected, &actual);
         }
+    }
+
+    /// Whether in this turn the failure of a call has stopped others.
+    pub(super) fn failures_stop_others(&self) -> bool {
+        let is_stopped = |entry: &Entry| match &entry.body {
+            Body::Result(result) => result.cause == Cause::SiblingError,
+            _ => false,
+        };
+        self.reading().entries.iter().any(is_stopped)
     }
 
     /// Notes that something cannot be compared.

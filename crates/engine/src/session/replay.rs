@@ -15,7 +15,7 @@ use tiller_protocol::mode::Mode;
 use tiller_steering::pipeline::Sampled;
 use tiller_steering::source::{Facts, Listing, Shown, Sight, Unseen};
 use tiller_steering::user_context::instructions::InstructionFile;
-use tiller_tools::{SkillLine, StructuredOutput, Tool, plan_file};
+use tiller_tools::{Registry, SkillLine, StructuredOutput, Tool, plan_file};
 use tokio::sync::mpsc;
 
 use super::history::{Audience, History};
@@ -24,9 +24,10 @@ use super::turn::End;
 use super::{INBOX, Role, Setup, Task};
 use crate::agent::agent_lines;
 use crate::hook::{Agent, Occasion, Outcome as HookOutcome};
+use crate::mcp::{McpChoice, with_servers};
 use crate::plan::Plans;
 use crate::recipe::introduced;
-use crate::replay::Tape;
+use crate::replay::{ForeignTools, Tape};
 use crate::store::StoreError;
 
 /// A log to be run again.
@@ -144,10 +145,24 @@ impl Task {
 
     /// Offers the tools that were on offer.
     fn offer(&mut self, ingredients: &Ingredients, epoch: &Epoch) {
-        self.services.registry = tools(ingredients, epoch);
-        if let Some(tape) = &self.services.tape {
+        let mut tools = tools(ingredients, epoch);
+        if let Some(tape) = self.services.tape.clone() {
             tape.offer(offered(epoch));
+            tools = self.with_recorded_servers(tools, epoch, tape);
         }
+        self.services.registry = tools;
+    }
+
+    /// Adds the tools that lead to servers as they are now, and those of servers as they are on record.
+    fn with_recorded_servers(&self, tools: Registry, epoch: &Epoch, tape: Arc<Tape>) -> Registry {
+        let nobody = McpChoice::nobody(&self.services, &self.fixed.config_dir);
+        let (recorded, policy) = (on_offer(epoch), self.services.policy.clone());
+        let is_recorded = |name: &str| recorded.iter().any(|tool| tool["name"] == name);
+        let tools = with_servers(tools, &nobody, policy).filtered(is_recorded);
+        let own = tools.names();
+        let is_own = |tool: &Value| own.iter().any(|name| tool["name"] == *name);
+        let definitions = recorded.iter().filter(|tool| !is_own(tool)).cloned().collect();
+        tools.with_source(Arc::new(ForeignTools { definitions, tape }))
     }
 
     /// Compares what the head of requests would be now with what it was.
@@ -316,7 +331,7 @@ fn offered(epoch: &Epoch) -> Vec<String> {
 }
 
 /// The tools that were on offer, as far as there still are such tools.
-fn tools(ingredients: &Ingredients, epoch: &Epoch) -> tiller_tools::Registry {
+fn tools(ingredients: &Ingredients, epoch: &Epoch) -> Registry {
     let offered = on_offer(epoch);
     let lines = agent_lines(&definitions(&ingredients.agents));
     let skills = ingredients.skills.iter().cloned();
