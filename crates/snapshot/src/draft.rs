@@ -106,7 +106,11 @@ struct Place<'a> {
 impl Walk<'_> {
     pub(crate) fn root(&mut self, root: &Path, directory: &OwnedFd) -> Result<DraftDirectory, SnapshotError> {
         let stat = rustix::fs::fstat(directory).map_err(std::io::Error::from)?;
-        let place = Place { path: root, rules: &Rules::above(root), ignored: false, device: stat.st_dev };
+        let (rules, files) = Rules::above(root);
+        if let Some(watch) = &mut self.watch {
+            files.into_iter().for_each(|file| watch.rely_on(file));
+        }
+        let place = Place { path: root, rules: &rules, ignored: false, device: stat.st_dev };
         self.directory(directory, &stat, &place).map_err(|error| match error {
             SnapshotError::TooLarge { what, .. } => {
                 SnapshotError::TooLarge { what, root: root.display().to_string() }
@@ -177,8 +181,12 @@ impl Walk<'_> {
     }
 
     fn is_unchanged(&self, node: &Node, path: &Path) -> bool {
-        let is_concerned = || self.watch.as_ref().is_none_or(|watch| watch.concerns(path));
-        !matches!(node, Node::Directory { .. }) || !is_concerned()
+        let Some(watch) = &self.watch else { return !matches!(node, Node::Directory { .. }) };
+        match node {
+            Node::Directory { .. } => !watch.concerns(path),
+            Node::Unkept(_) => !watch.has_changed(path),
+            _ => true,
+        }
     }
 
     fn kept(&mut self, node: Node, path: &Path) -> Draft {
@@ -206,6 +214,9 @@ impl Walk<'_> {
         }
         let mut rules: Option<Rules> = None;
         let exclude = names.iter().any(|name| name == ".git").then(|| place.path.join(".git/info/exclude"));
+        if let (Some(watch), Some(exclude)) = (&mut self.watch, &exclude) {
+            watch.rely_on(exclude.clone());
+        }
         let ignore = names.iter().any(|name| name == IGNORE_FILE).then(|| place.path.join(IGNORE_FILE));
         for file in exclude.into_iter().chain(ignore) {
             let relative = file.strip_prefix(place.path).unwrap_or(&file).as_os_str();
@@ -287,8 +298,14 @@ impl Walk<'_> {
             && (is_package_directory(name)
                 || place.rules.ignore(path, true)
                 || MARKERS.iter().any(|marker| look(fd(&directory), marker.as_ref()).is_ok()));
-        if can_be_made_anew && !self.is_small(&directory) {
-            return Ok(Draft::Unkept(Unkept::Ignored));
+        if can_be_made_anew {
+            // It may become small enough, or large enough, at any time.
+            if let Some(watch) = &mut self.watch {
+                watch.enter(&directory, path);
+            }
+            if !self.is_small(&directory) {
+                return Ok(Draft::Unkept(Unkept::Ignored));
+            }
         }
         let ignored = place.ignored || can_be_made_anew;
         match self.directory(&directory, stat, &Place { path, ignored, ..*place }) {

@@ -62,17 +62,23 @@ fn parse(dir: &Path, file: &Path) -> Gitignore {
 pub(crate) struct Rules(Vec<Arc<Gitignore>>);
 
 impl Rules {
-    /// Rules from above a root, as far as its repository reaches.
-    pub(crate) fn above(root: &Path) -> Self {
+    /// Rules from above a root, as far as its repository reaches, and the files that they stand in.
+    pub(crate) fn above(root: &Path) -> (Self, Vec<PathBuf>) {
         let mut dirs: Vec<PathBuf> = Vec::new();
         for dir in root.ancestors() {
             dirs.push(dir.to_owned());
             if dir.join(".git").exists() {
                 let own = dirs.iter().rev().filter(|dir| *dir != root);
-                return Self(own.map(|dir| Arc::new(parse(dir, &dir.join(IGNORE_FILE)))).collect());
+                let (rules, files) = own
+                    .map(|dir| {
+                        let file = dir.join(IGNORE_FILE);
+                        (Arc::new(parse(dir, &file)), file)
+                    })
+                    .unzip();
+                return (Self(rules), files);
             }
         }
-        Self::default()
+        <(Self, Vec<PathBuf>)>::default()
     }
 
     pub(crate) fn and(&self, rules: Arc<Gitignore>) -> Self {

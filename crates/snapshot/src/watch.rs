@@ -9,13 +9,14 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Stat;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-use crate::cache::inode;
+use crate::cache::{Stamp, inode};
 use crate::digest::Digest;
 use crate::ignored::IGNORE_FILE;
 
@@ -57,6 +58,8 @@ pub(crate) struct Watch {
     changed: HashSet<PathBuf>,
     /// Those above them.
     above: HashSet<PathBuf>,
+    /// Files outside of watched directories that say what is ignored, as they were when they were read.
+    relied_on: HashMap<PathBuf, Option<Stamp>>,
 }
 
 impl Watch {
@@ -69,6 +72,7 @@ impl Watch {
             doubtful: HashSet::new(),
             changed: HashSet::new(),
             above: HashSet::new(),
+            relied_on: HashMap::new(),
         }
     }
 
@@ -88,12 +92,13 @@ impl Watch {
                     return;
                 }
             };
-            let name = event.file_name().map(|name| name.to_bytes() == IGNORE_FILE.as_bytes());
+            let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()).to_owned());
             let (events, directory) = (event.events(), event.wd());
-            self.hear(events, directory, name.unwrap_or_default());
+            self.hear(events, directory, name.as_deref());
         }
         self.kernel = Some(kernel);
-        if self.doubtful.len() > MOST_DOUBTFUL {
+        let has_changed = |(file, stamp): (&PathBuf, &Option<Stamp>)| stamp_of(file) != *stamp;
+        if self.doubtful.len() > MOST_DOUBTFUL || self.relied_on.iter().any(has_changed) {
             self.forget();
         }
         self.changed.extend(self.doubtful.iter().cloned());
@@ -101,8 +106,9 @@ impl Watch {
             self.changed.iter().flat_map(|path| path.ancestors().skip(1)).map(Path::to_owned).collect();
     }
 
-    fn hear(&mut self, events: ReadFlags, directory: i32, is_ignore_file: bool) {
+    fn hear(&mut self, events: ReadFlags, directory: i32, name: Option<&OsStr>) {
         // What an ignore file says concerns everything below it.
+        let is_ignore_file = name.is_some_and(|name| name == IGNORE_FILE);
         if is_ignore_file || events.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
             self.forget();
             return;
@@ -110,7 +116,11 @@ impl Watch {
         let Some(path) = self.directories.get(&directory).cloned() else { return };
         if events.contains(ReadFlags::MOVE_SELF) {
             // Everything below it is elsewhere now.
-            self.memos.retain(|known, _| !known.starts_with(&path));
+            self.forget_below(&path);
+        }
+        if let Some(name) = name.filter(|_| events.intersects(ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO)) {
+            // It may have been moved before it was watched itself.
+            self.forget_below(&path.join(name));
         }
         if events.intersects(ReadFlags::IGNORED | ReadFlags::DELETE_SELF) {
             self.memos.remove(&path);
@@ -122,8 +132,19 @@ impl Watch {
         self.changed.insert(path);
     }
 
+    fn forget_below(&mut self, path: &Path) {
+        self.memos.retain(|known, _| !known.starts_with(path));
+    }
+
+    /// A file was read that says what is ignored, or would if it were there. Nobody tells if it changes.
+    pub(crate) fn rely_on(&mut self, file: PathBuf) {
+        let stamp = stamp_of(&file);
+        self.relied_on.insert(file, stamp);
+    }
+
     /// Looks at everything the next time.
     pub(crate) fn forget(&mut self) {
+        self.relied_on.clear();
         self.memos.clear();
         self.doubtful.clear();
         self.changed.clear();
@@ -145,7 +166,11 @@ impl Watch {
         let open = format!("/proc/self/fd/{}", directory.as_raw_fd());
         match inotify::add_watch(kernel, open.as_str(), flags) {
             Ok(number) => {
-                self.directories.insert(number, path.to_owned());
+                // What was watched under another name was moved when nobody watched it yet.
+                let was = self.directories.insert(number, path.to_owned());
+                if let Some(was) = was.filter(|was| was != path) {
+                    self.forget_below(&was);
+                }
             }
             Err(errno) => {
                 tracing::debug!("{} cannot be watched: {errno}", path.display());
@@ -169,6 +194,11 @@ impl Watch {
     /// Whether something has changed at a directory or below it.
     pub(crate) fn concerns(&self, path: &Path) -> bool {
         self.changed.contains(path) || self.above.contains(path) || !self.memos.contains_key(path)
+    }
+
+    /// Whether something has changed in a directory that is watched, but whose content is not kept.
+    pub(crate) fn has_changed(&self, path: &Path) -> bool {
+        self.changed.contains(path)
     }
 
     /// Names in a directory at which, or below which, something has changed.
@@ -205,5 +235,31 @@ impl Watch {
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
         self.above.clear();
+    }
+}
+
+fn stamp_of(file: &Path) -> Option<Stamp> {
+    rustix::fs::lstat(file).ok().map(|stat| Stamp::of(&stat))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{Mode, OFlags};
+
+    use super::*;
+
+    // UNDO-01: a directory that is moved after it was opened and before it is watched tells nobody that it was moved.
+    #[test]
+    fn a_directory_that_turns_up_under_another_name_is_not_known_under_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = rustix::fs::open(dir.path(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
+        let stat = rustix::fs::fstat(&open).unwrap();
+        let mut watch = Watch::new();
+        let (first, second) = (PathBuf::from("/w/first"), PathBuf::from("/w/second"));
+        watch.enter(&open, &first);
+        watch.found(first.clone(), &stat, Digest::of(b""), 0, false);
+        assert!(matches!(watch.known(&first, &stat), Known::All(_)));
+        watch.enter(&open, &second);
+        assert_eq!(watch.known(&first, &stat), Known::Nothing);
     }
 }

@@ -110,6 +110,35 @@ fn check(mut world: World, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// A tree of 20,000 files and links, of all modes.
+fn large() -> World {
+    let world = World::new().watching();
+    for number in 0_u32..20_000 {
+        let dir = format!("{}/{}/d{}", ["a", "b", "c"][number as usize % 3], number % 7, number % 150);
+        let path = world.path(&format!("{dir}/f{number}"));
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        if number % 50 == 0 {
+            symlink(format!("f{}", number + 1), path).unwrap();
+            continue;
+        }
+        fs_err::write(&path, format!("content {}", number / 2)).unwrap();
+        if number % 20 == 1 {
+            fs_err::set_permissions(path, PermissionsExt::from_mode(0o600 | number % 0o100)).unwrap();
+        }
+    }
+    world
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 1, failure_persistence: None, ..Config::default() })]
+
+    // UNDO-01 UNDO-02
+    #[test]
+    fn every_snapshot_of_a_large_tree_comes_back_exactly(steps in proptest::collection::vec(step(), 12..16)) {
+        check(large(), &steps)?;
+    }
+}
+
 proptest! {
     #![proptest_config(Config { cases: 20, failure_persistence: None, ..Config::default() })]
 

@@ -59,7 +59,16 @@ fn every_kind_of_change_is_noticed() {
         "cp -r a copied; mv copied/e/f copied/g",
         "touch -d 2001-01-01 a/d; truncate -s 0 a/d",
         "printf 'big/\\n' > .gitignore; mkdir big; seq 300 | while read n; do echo > big/$n; done",
+        "rm big/1*",
+        "seq 300 | while read n; do echo > big/$n; done",
         "rm .gitignore",
+        "git init -q r; mkdir -p r/out; seq 300 | while read n; do echo > r/out/$n; done",
+        "mkdir -p r/.git/info; echo out/ > r/.git/info/exclude",
+        "echo more > r/out/more",
+        "rm r/.git/info/exclude",
+        "mkdir s t; echo 1 > s/f; echo 2 > t/f",
+        "mv s u; mv t s; mv u t",
+        "mv s u; mv t s; mv u t; echo 3 > t/f",
     ];
     for change in changes {
         world.run(change);
