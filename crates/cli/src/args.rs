@@ -213,7 +213,7 @@ pub(crate) struct Args {
     #[arg(short, long = "continue")]
     pub(crate) continue_latest: bool,
 
-    /// Continue a session: the one whose id begins like this, or the latest
+    /// Continue a session: the one whose id begins like this, that of a log (FILE.jsonl, FILE.jsonl.gz), or the latest
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
 

@@ -5,6 +5,7 @@ use clap::Parser;
 use serde_json::json;
 use tiller_engine::undo::{Prompt, Rewind, Undone};
 use tiller_protocol::env::Env;
+use tiller_protocol::id::SnapshotId;
 use tiller_snapshot::Store;
 
 use crate::args;
@@ -16,7 +17,8 @@ use crate::text::print;
 const AFTER_HELP: &str = "\
 SESSION is the id of a session, the beginning of one, or `latest`; PROMPT is the number of a prompt
 in `tiller sessions show SESSION`, or the beginning of its id. Everything stands again as it did
-before that prompt. Nothing is lost: `tiller rewind SESSION --undo` takes the step back again.";
+before that prompt. Nothing is lost: `tiller rewind SESSION --undo` takes the step back again, and
+`--branch NUMBER` goes on from any conversation that was left behind.";
 
 /// Go back to before a prompt: in the conversation, in the files, or in both.
 #[derive(Debug, Parser)]
@@ -26,8 +28,12 @@ struct Command {
     session: String,
 
     /// The prompt before which everything shall stand again
-    #[arg(long, value_name = "PROMPT", required_unless_present = "undo")]
+    #[arg(long, value_name = "PROMPT", required_unless_present_any = ["undo", "branch"])]
     to: Option<String>,
+
+    /// Go on from a conversation that was left behind: its number in `tiller sessions show`
+    #[arg(long, value_name = "NUMBER", conflicts_with = "to")]
+    branch: Option<usize>,
 
     /// Only the files
     #[arg(long, conflicts_with_all = ["conversation", "both"])]
@@ -42,7 +48,7 @@ struct Command {
     both: bool,
 
     /// Take the last step back again
-    #[arg(long, conflicts_with_all = ["to", "files", "conversation", "both", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["to", "branch", "files", "conversation", "both", "dry_run"])]
     undo: bool,
 
     /// Only print what would change in files
@@ -68,27 +74,37 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     let mut snapshots = snapshots_of(&log.path, env)?;
     if command.undo {
         let undone = rewind.undo(&mut snapshots)?;
-        return command.tell(&mut snapshots, None, &undone);
+        return command.tell(&mut snapshots, &Way::Undo, &undone);
+    }
+    if let Some(number) = command.branch {
+        return command.to_branch(rewind, number, &mut snapshots);
     }
     let wanted = command.to.as_deref().unwrap_or_default();
     let prompt = rewind.outline().find(wanted).cloned().with_context(|| {
         format!("there is no prompt \"{wanted}\"; `tiller sessions show {}` lists them", log.id)
     })?;
     if command.dry_run {
-        return command.preview(&rewind, &prompt, &mut snapshots);
+        return command.preview(rewind.outline().files_at(&prompt), &mut snapshots);
     }
     let files = (!command.conversation).then_some(&mut snapshots);
     let undone = rewind.to(&prompt, !command.files, files)?;
-    command.tell(&mut snapshots, Some(&prompt), &undone)
+    command.tell(&mut snapshots, &Way::Prompt(prompt), &undone)
+}
+
+/// Which way was gone.
+enum Way {
+    Prompt(Prompt),
+    Branch(usize),
+    Undo,
 }
 
 impl Command {
     /// What would change in files.
-    fn preview(&self, rewind: &Rewind, prompt: &Prompt, store: &mut Store) -> anyhow::Result<Exit> {
+    fn preview(&self, to: Option<&SnapshotId>, store: &mut Store) -> anyhow::Result<Exit> {
         if self.conversation {
             bail!("--dry-run shows what would change in files; with --conversation nothing would");
         }
-        let changes = match rewind.outline().files_at(prompt) {
+        let changes = match to {
             Some(to) => {
                 let roots = store.directories(to)?;
                 let now = store.take(&roots)?.id;
@@ -103,7 +119,24 @@ impl Command {
         Ok(Exit::Success)
     }
 
-    fn tell(&self, store: &mut Store, prompt: Option<&Prompt>, undone: &Undone) -> anyhow::Result<Exit> {
+    fn to_branch(&self, rewind: Rewind, number: usize, snapshots: &mut Store) -> anyhow::Result<Exit> {
+        if self.dry_run {
+            let outline = rewind.outline();
+            let branches = outline.branches();
+            let branch = number.checked_sub(1).and_then(|at| branches.get(at));
+            let branch = branch.with_context(|| format!("there is no branch {number}"))?;
+            return self.preview(outline.files_of(branch), snapshots);
+        }
+        let files = (!self.conversation).then_some(&mut *snapshots);
+        let undone = rewind.to_branch(number, !self.files, files)?;
+        self.tell(snapshots, &Way::Branch(number), &undone)
+    }
+
+    fn tell(&self, store: &mut Store, way: &Way, undone: &Undone) -> anyhow::Result<Exit> {
+        let prompt = match way {
+            Way::Prompt(prompt) => Some(prompt),
+            Way::Branch(_) | Way::Undo => None,
+        };
         let changes = match &undone.files {
             Some(restored) => {
                 tiller_snapshot::Diff { changes: restored.changes.clone(), unknown: Vec::new() }.summary()
@@ -122,14 +155,20 @@ impl Command {
             }))?)?;
             return Ok(Exit::Success);
         }
-        match prompt {
-            Some(prompt) => print(&format!("back to before: {}", visible(&short(&prompt.text))))?,
-            None => print("the last step back is undone; --undo once more takes it again")?,
+        match way {
+            Way::Prompt(prompt) => print(&format!("back to before: {}", visible(&short(&prompt.text))))?,
+            Way::Branch(number) => print(&format!("at the end of branch {number}"))?,
+            Way::Undo => print("the last step back is undone; --undo once more takes it again")?,
         }
-        let conversation = match (undone.conversation, prompt) {
+        let conversation = match (undone.conversation, way) {
             (false, _) => "stays as it is",
-            (true, Some(_)) => "went back; what was said since is left behind, and --undo brings it back",
-            (true, None) => "is again what it was before that step",
+            (true, Way::Prompt(_)) => {
+                "went back; what was said since is left behind, and --undo brings it back"
+            }
+            (true, Way::Branch(_)) => {
+                "goes on from there; the one before is a branch now, and --undo returns to it"
+            }
+            (true, Way::Undo) => "is again what it was before that step",
         };
         print(&format!("the conversation {conversation}"))?;
         print_changes(store, &changes, true)?;

@@ -231,6 +231,11 @@ fn interactive(args: &Args) -> anyhow::Result<bool> {
     }
 }
 
+/// Whether a session is named by the file with its log.
+fn is_log(name: &str) -> bool {
+    name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+}
+
 fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     let project = fs_err::canonicalize(&env.cwd)?;
     let latest = || {
@@ -238,6 +243,9 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
         found.with_context(|| format!("there is no session to continue in {}", env.cwd.display()))
     };
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
+        (Some(file), _) if is_log(file) => {
+            Some(store::adopt(config_dir, &project, &env.cwd.join(file)).context("--resume")?)
+        }
         (Some(id), _) if !id.is_empty() => {
             let id = id.parse().or_else(|_| find(id, env).map(|log| log.id).context("--resume"))?;
             Some(store::find(config_dir, &project, id)?.id)

@@ -155,6 +155,13 @@ impl Conversation {
         self.wire.iter().cloned().chain(open).collect()
     }
 
+    /// Bytes of the messages of the next request.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let open: usize = self.sent_open().iter().map(|message| message.json.len()).sum();
+        open + self.wire.iter().map(Bytes::len).sum::<usize>()
+    }
+
     /// Whether there is reasoning that another model than `model` wrote, and that it could therefore not read.
     #[must_use]
     pub fn has_foreign_thinking(&self, model: &str) -> bool {

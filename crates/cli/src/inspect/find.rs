@@ -25,13 +25,13 @@ pub(crate) fn find(wanted: &str, env: &Env) -> anyhow::Result<Log> {
     if wanted == "latest" {
         let found = store::latest(&config_dir, &project)
             .with_context(|| format!("there is no session of {} yet", project.display()))?;
-        return Ok(Log { id: found.id, path: found.paths.log });
+        return Ok(Log { id: found.id, path: store::unpacked(&found.paths.log)? });
     }
     let projects = config_dir.join("projects");
     let here = logs(&store::project_dir(&config_dir, &project), wanted);
     let found = if here.is_empty() { everywhere(&projects, wanted) } else { here };
     match found.as_slice() {
-        [only] => Ok(only.clone()),
+        [only] => Ok(Log { id: only.id, path: store::unpacked(&only.path)? }),
         [] => bail!(
             "no session begins with \"{wanted}\"; `tiller sessions list` names those of this directory, and \
              `tiller inspect latest` shows the latest one"
@@ -55,11 +55,13 @@ fn logs(dir: &Path, wanted: &str) -> Vec<Log> {
     let wanted = wanted.to_lowercase();
     let log = |entry: fs_err::DirEntry| {
         let path = entry.path();
-        let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
+        let name = path.file_name()?.to_str()?;
+        let name = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".jsonl")?;
         let id = name.parse().ok().filter(|_| name.starts_with(&wanted))?;
         Some(Log { id, path })
     };
     let mut found: Vec<Log> = entries.filter_map(Result::ok).filter_map(log).collect();
-    found.sort_by_key(|log| log.id);
+    found.sort_by(|one, other| (one.id, &one.path).cmp(&(other.id, &other.path)));
+    found.dedup_by_key(|log| log.id);
     found
 }

@@ -44,10 +44,10 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
         Before::GoOn => {}
         Before::Leave => return Ok(Exit::Success),
     }
-    let mut start = None;
+    let (mut start, mut mode) = (None, None);
     let mut prompt = args.prompt.clone();
     loop {
-        let parts = match setup::build(&args, &env) {
+        let mut parts = match setup::build(&args, &env) {
             Ok(parts) => parts,
             Err(error) if before::is_missing_key(&error) => {
                 let wants_demo = before::without_key(&explain(&error), &manner).await?;
@@ -55,9 +55,13 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
             }
             Err(error) => return Err(error),
         };
+        parts.setup.mode = mode.take().or(parts.setup.mode);
         let (left, id) = Box::pin(work(parts, start.take(), prompt.take(), &args, &env, &manner)).await?;
         start = match left {
-            Left::Cleared => Some(Start::Cleared),
+            Left::Cleared(last) => {
+                mode = Some(last);
+                Some(Start::Cleared)
+            }
             Left::Resume(id) => Some(Start::Resume(id)),
             Left::Quit => {
                 farewell(id, &env);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tiller_engine::store::{self, LogFile};
-use tiller_engine::undo::{Outline, Prompt};
+use tiller_engine::undo::{Branch, Outline, Prompt};
 use tiller_protocol::env::Env;
 use tiller_protocol::state::State;
 
@@ -50,6 +50,10 @@ fn to_json(file: &LogFile, state: &State, outline: &Outline) -> serde_json::Valu
             "filesChangedSince": outline.files_at(prompt).is_some(),
         })
     };
+    let branch = |branch: &Branch<'_>| {
+        let prompts: Vec<_> = branch.prompts.iter().map(|prompt| prompt.id).collect();
+        json!({"left": branch.step.at, "prompts": prompts})
+    };
     json!({
         "sessionId": file.id,
         "title": head.title,
@@ -61,6 +65,7 @@ fn to_json(file: &LogFile, state: &State, outline: &Outline) -> serde_json::Valu
         "mode": state.mode,
         "todos": state.todos,
         "prompts": outline.prompts.iter().map(prompt).collect::<Vec<_>>(),
+        "branches": outline.branches().iter().map(branch).collect::<Vec<_>>(),
         "damage": outline.loaded.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "log": file.log,
     })
@@ -91,13 +96,29 @@ fn to_text(file: &LogFile, state: &State, outline: &Outline) -> String {
         let head = format!("  {name:>3}  {}  ", moment(prompt.at));
         lines.push(hanging(&head, &visible(&short(&prompt.text))));
     }
-    if outline.prompts.iter().any(|prompt| prompt.abandoned) {
-        let text = format!(
-            "Prompts without a number were left behind by a step back. They stay in the log; `tiller rewind {} --undo` \
-             takes the last step back again.",
-            file.id
-        );
-        lines.push(hanging("", &text));
-    }
+    lines.extend(branches(file, outline));
     lines.join("\n")
+}
+
+/// Conversations that were left behind, and how to get there.
+fn branches(file: &LogFile, outline: &Outline) -> Vec<String> {
+    let branches = outline.branches();
+    if branches.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["branches".to_owned()];
+    for (at, branch) in branches.iter().enumerate() {
+        let last = branch.prompts.last().map(|prompt| short(&prompt.text)).unwrap_or_default();
+        let head = format!("  {:>3}  {}  ", at + 1, moment(branch.step.at));
+        let count = branch.prompts.len();
+        let of = if count == 1 { "1 prompt".to_owned() } else { format!("{count} prompts, the last one") };
+        lines.push(hanging(&head, &format!("{of}: {}", visible(&last))));
+    }
+    let text = format!(
+        "Prompts without a number were left behind by steps back. They stay in the log: `tiller rewind {} --branch \
+         NUMBER` goes on from a branch, `--undo` takes the last step back again.",
+        file.id
+    );
+    lines.push(hanging("", &text));
+    lines
 }

@@ -109,6 +109,46 @@ fn the_beginning_of_an_id_is_enough_if_it_is_the_only_one() {
     world.server.assert_clean();
 }
 
+fn compress(file: &std::path::Path) {
+    let status = std::process::Command::new("gzip").arg(file).status().unwrap();
+    assert!(status.success());
+}
+
+// SESS-03
+#[test]
+fn a_compressed_log_and_one_from_elsewhere_are_gone_on_with() {
+    let world = remembered();
+    let log = world.logs().remove(0);
+    compress(&log);
+    let packed = log.with_extension("jsonl.gz");
+    assert!(packed.exists() && !log.exists());
+    assert!(world.run(&["sessions", "list"]).ok().stdout.contains("remember the number 7"));
+    assert!(world.run(&["sessions", "search", "NUMBER 7"]).ok().stdout.contains("number 7"));
+    assert!(world.run(&["sessions", "verify"]).ok().stdout.contains("sound"));
+    assert!(packed.exists(), "looking changes nothing");
+
+    world.server.replies([Reply::text("7"), Reply::text("7")]);
+    let which = |start: &[&str]| {
+        let run = world.run(&[start, &["-p", "which number?", "--output-format", "json"]].concat()).ok();
+        assert_eq!(run.frames()[0]["session_id"], ID);
+        assert!(last_request(&world)["messages"].to_string().contains("remember the number 7"));
+    };
+    which(&["--continue"]);
+    assert!(log.exists() && !packed.exists());
+
+    // Whatever it is called: the lines tell which session it is.
+    let elsewhere = world.path("a-copy.jsonl");
+    fs_err::copy(&log, &elsewhere).unwrap();
+    compress(&elsewhere);
+    refused(&world, &["--resume", "a-copy.jsonl.gz", "-p", "x"], &[ID, "exists already"]);
+    fs_err::remove_file(&log).unwrap();
+    which(&["--resume", "a-copy.jsonl.gz"]);
+    assert!(log.exists() && world.path("a-copy.jsonl.gz").exists());
+    fs_err::write(world.path("empty.jsonl"), "{}\n").unwrap();
+    refused(&world, &["--resume", "empty.jsonl", "-p", "x"], &["empty.jsonl", "holds no session"]);
+    world.server.assert_clean();
+}
+
 #[test]
 fn what_cannot_be_resumed_is_said() {
     let world = remembered();

@@ -47,7 +47,7 @@ fn conversation_and_files_go_back() {
     assert!(!messages.contains("did second") && !messages.contains("third"), "{messages}");
     assert!(!messages.contains("thinking"), "{messages}");
     let shown = world.run(&["sessions", "show", ID]).ok().stdout;
-    assert!(shown.contains("left behind by a step back"), "{shown}");
+    assert!(shown.contains("left behind by steps back"), "{shown}");
     let log = world.run(&["sessions", "verify", ID]).ok();
     assert!(log.stdout.contains("sound"), "{}", log.stdout);
 }
@@ -66,6 +66,46 @@ fn files_or_conversation_go_back_alone() {
     assert_eq!(world.read("file"), "3\n");
     let messages = next_request(&world, "anew")["messages"].to_string();
     assert!(messages.contains("anew") && !messages.contains("did first"), "{messages}");
+}
+
+// UNDO-02: however often one goes back, every conversation that was left behind can be gone on from, with its files.
+#[test]
+fn every_branch_stays_within_reach() {
+    let world = three_prompts();
+    world.run(&["rewind", ID, "--to", "2"]).ok();
+    prompt(&world, &["--resume", ID], "other", "echo other > file");
+    world.run(&["rewind", ID, "--to", "1"]).ok();
+    prompt(&world, &["--resume", ID], "fresh", "echo fresh > file");
+    let branches = || -> Vec<usize> {
+        let shown = world.run(&["sessions", "show", ID, "--json"]).ok().stdout;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let lengths = shown["branches"].as_array().unwrap().iter();
+        lengths.map(|branch| branch["prompts"].as_array().unwrap().len()).collect()
+    };
+    assert_eq!(branches(), [3, 2]);
+    let shown = world.run(&["sessions", "show", ID]).ok().stdout;
+    assert!(shown.contains("3 prompts, the last one: third"), "{shown}");
+    assert!(shown.contains("2 prompts, the last one: other"), "{shown}");
+
+    let preview = world.run(&["rewind", ID, "--branch", "1", "--dry-run"]).ok().stdout;
+    assert!(preview.contains("-fresh") && preview.contains("+3"), "{preview}");
+    let run = world.run(&["rewind", ID, "--branch", "1"]).ok();
+    assert!(run.stdout.contains("at the end of branch 1"), "{}", run.stdout);
+    assert_eq!(world.read("file"), "3\n");
+    let messages = next_request(&world, "go on")["messages"].to_string();
+    assert!(messages.contains("did third") && !messages.contains("other") && !messages.contains("fresh"));
+
+    assert_eq!(branches(), [2, 1], "what was left last is a branch, what is gone on from is none");
+    world.run(&["rewind", ID, "--branch", "1"]).ok();
+    assert_eq!(world.read("file"), "other\n");
+    let messages = next_request(&world, "go on")["messages"].to_string();
+    assert!(messages.contains("did other") && !messages.contains("did second"), "{messages}");
+    assert_eq!(branches(), [1, 4]);
+    world.run(&["rewind", ID, "--branch", "1", "--conversation"]).ok();
+    assert_eq!(world.read("file"), "other\n");
+    let missing = world.run(&["rewind", ID, "--branch", "9"]);
+    assert!(missing.stderr.contains("there is no branch 9"), "{}", missing.stderr);
+    assert!(world.run(&["sessions", "verify", ID]).ok().stdout.contains("sound"));
 }
 
 // UNDO-02: the difference is shown first, and the step back can be taken again.

@@ -292,13 +292,19 @@ fn a_session_is_chosen_and_continued() {
     leave(program);
 }
 
+// SESS-07: the mode is the user's, and stays; plans are files, and stay as well.
 #[test]
 fn clear_begins_a_new_session() {
     let world = World::new();
+    let plan = world.config_dir().join("plans/kept.md");
+    fs_err::create_dir_all(plan.parent().unwrap()).unwrap();
+    fs_err::write(&plan, "# A plan").unwrap();
     world.server.replies([Reply::text("One."), Reply::text("Two.")]);
     let program = begin(&world, &[]);
     say(&program, "zebra");
     program.until_shown("● One.");
+    say(&program, "/plan");
+    program.until_shown("plan mode");
     say(&program, "/clear");
     program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
     program.until_shown(READY);
@@ -307,6 +313,9 @@ fn clear_begins_a_new_session() {
     assert!(!world.server.messages()[1].body().to_string().contains("zebra"));
     leave(program);
     assert_eq!(world.logs().len(), 2);
+    let plans = |log: &std::path::PathBuf| fs_err::read_to_string(log).unwrap().contains(r#""mode":"plan""#);
+    assert!(world.logs().iter().all(plans), "both sessions were left while planning");
+    assert_eq!(fs_err::read_to_string(plan).unwrap(), "# A plan");
 }
 
 #[test]

@@ -61,6 +61,8 @@ struct Opening {
     scratch: Option<TempDir>,
     writer: Option<LogWriter>,
     history: History,
+    /// The log that it goes on from.
+    read: Option<PathBuf>,
     source: &'static str,
     forked_from: Option<SessionId>,
     /// Where plans are kept.
@@ -108,7 +110,10 @@ impl Task {
             abandoned: Vec::new(),
             folded: None,
         });
-        let archive = Archive::new(log);
+        let archive = match (log, opening.read.take()) {
+            (None, Some(read)) => Archive::behind(read, opening.history.state.seq),
+            (log, _) => Archive::new(log),
+        };
         let (aside, asides) = mpsc::unbounded_channel();
         let budget = Arc::new(Budget::new(setup.limits, &opening.history.state.spent));
         let judge = SmallModel {
@@ -358,6 +363,7 @@ impl Opening {
             Start::Resume(id) => {
                 find(&setup.config_dir, &project, *id)?;
                 let mut opening = Self::with(setup, *id, paths(*id), "resume")?;
+                opening.read = Some(opening.paths.log.clone());
                 opening.history = History::read(&opening.paths.log, opening.writer.as_mut(), audience)?;
                 Ok(opening)
             }
@@ -374,6 +380,7 @@ impl Opening {
                 };
                 opening.history =
                     History::copy(&paths(*from).log, id, opening.writer.as_mut(), audience, name_plan)?;
+                opening.read = Some(paths(*from).log);
                 opening.forked_plan = plan;
                 opening.forked_from = Some(*from);
                 if setup.persist {
@@ -402,6 +409,7 @@ impl Opening {
             scratch,
             writer,
             history: History::default(),
+            read: None,
             source,
             forked_from: None,
             plans,

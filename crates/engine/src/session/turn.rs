@@ -325,12 +325,12 @@ impl Task {
     }
 
     /// Tokens that the next request will have, as far as that can be told without counting them.
-    fn likely_input(&mut self) -> u64 {
+    fn likely_input(&self) -> u64 {
         if self.fixed.limits.max_budget_usd.is_none() {
             return 0;
         }
         let (system, tools) = self.head();
-        let messages: usize = self.journal.conversation.messages().iter().map(bytes::Bytes::len).sum();
+        let messages = self.journal.conversation.bytes();
         let by_size = (system.len() + tools.len() + messages) as u64 / 3;
         // Images and documents are far smaller than their text; what the provider has counted is right.
         match self.journal.state.last_usage {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::packed;
+
 /// Bytes of a log that are looked at for its title.
 const BEGINNING: u64 = 256 * 1024;
 /// Bytes of its end that are looked at for the name the user has given it.
@@ -92,7 +94,7 @@ pub(super) fn head(log: &Path) -> Head {
 
 /// Lines of the beginning that may matter. Long ones that are known not to are passed over unread.
 fn lines(log: &Path) -> Option<impl Iterator<Item = Line>> {
-    let file = fs_err::File::open(log).ok()?;
+    let file = packed::open(log).ok()?;
     let mut reader = BufReader::with_capacity(32 * 1024, file.take(BEGINNING));
     let mut buffer = Vec::new();
     Some(std::iter::from_fn(move || {

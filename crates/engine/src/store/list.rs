@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use tiller_protocol::id::SessionId;
 
 use super::head::{Head, head, title};
+use super::packed::{self, unpacked};
 use super::{SessionPaths, StoreError, project_dir};
 
 /// A session that exists.
@@ -57,7 +58,7 @@ pub struct SessionSummary {
 /// When there is none.
 pub fn find(config_dir: &Path, project: &Path, id: SessionId) -> Result<Found, StoreError> {
     let paths = SessionPaths::new(config_dir, project, id);
-    if paths.log.is_file() {
+    if unpacked(&paths.log)?.is_file() {
         return Ok(Found { id, paths });
     }
     Err(StoreError::NotFound { id: id.to_string(), project: project.display().to_string() })
@@ -102,9 +103,13 @@ fn logs(dir: &Path) -> Vec<LogFile> {
     let Ok(entries) = fs_err::read_dir(dir) else { return Vec::new() };
     let log = |entry: std::io::Result<fs_err::DirEntry>| {
         let entry = entry.ok()?;
-        let id = entry.file_name().to_str()?.strip_suffix(".jsonl")?.parse().ok()?;
+        let id = packed::named(entry.file_name().to_str()?)?;
         let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
         Some(LogFile { id, log: entry.path(), modified: metadata.modified().ok()?, length: metadata.len() })
     };
-    entries.filter_map(log).collect()
+    let mut found: Vec<LogFile> = entries.filter_map(log).collect();
+    // Of a log that is there twice, what was unpacked is what somebody has gone on with.
+    found.sort_by(|one, other| (one.id, &one.log).cmp(&(other.id, &other.log)));
+    found.dedup_by_key(|file| file.id);
+    found
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use tiller_protocol::entry::Entry;
 use tiller_protocol::line;
 
-use super::StoreError;
 use super::record::{self, Extent, Read, Record};
+use super::{StoreError, packed};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 128 * 1024;
@@ -166,9 +166,7 @@ impl<T: FnMut(Entry)> Loading<T> {
     }
 
     fn read(mut self, path: &Path) -> Result<Loaded, StoreError> {
-        let mut file = fs_err::File::open(path)?;
-        file.seek(SeekFrom::Start(self.loaded.length))?;
-        let mut reader = BufReader::with_capacity(BUFFER, file);
+        let mut reader = BufReader::with_capacity(BUFFER, opened_at(path, self.loaded.length)?);
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
@@ -304,6 +302,15 @@ impl<T: FnMut(Entry)> Loading<T> {
         self.settle(None);
         self.loaded
     }
+}
+
+fn opened_at(path: &Path, offset: u64) -> std::io::Result<Box<dyn std::io::Read>> {
+    if offset == 0 {
+        return packed::open(path);
+    }
+    let mut file = fs_err::File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    Ok(Box::new(file))
 }
 
 /// Most lines have none, which is seen without parsing them once more.

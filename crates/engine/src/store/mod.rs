@@ -3,6 +3,7 @@
 mod head;
 mod list;
 mod load;
+mod packed;
 mod paths;
 mod recall;
 mod record;
@@ -17,6 +18,7 @@ pub use head::Head;
 pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
 pub use load::{Damage, Loaded, load, load_bare};
 pub(crate) use load::{Mark, load_after, load_from};
+pub use packed::{adopt, unpacked};
 pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;
 pub use remove::remove;
@@ -47,6 +49,9 @@ pub enum StoreError {
     /// A new session was given the id of an existing one.
     #[error("session {0} exists already; use --resume {0} to continue it, or choose another --session-id")]
     Exists(String),
+    /// A file that should be a log is none.
+    #[error("{} holds no session: no line of it names one", .0.display())]
+    NoLog(std::path::PathBuf),
     /// An entry could not be written as JSON.
     #[error(transparent)]
     Line(#[from] tiller_protocol::line::LineError),

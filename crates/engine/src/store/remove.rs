@@ -14,7 +14,7 @@ use super::{LogWriter, StoreError};
 pub fn remove(config_dir: &Path, log: &Path, id: SessionId) -> Result<u64, StoreError> {
     // Nobody can open it any more while it is being removed.
     let _held = LogWriter::open(log, &id.to_string())?;
-    let beside = log.with_extension("");
+    let beside = log.with_file_name(id.to_string());
     let mut freed = fs_err::metadata(log)?.len() + length(&beside);
     if beside.is_dir() {
         fs_err::remove_dir_all(&beside)?;

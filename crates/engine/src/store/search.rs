@@ -1,5 +1,6 @@
 //! Finding what was said.
 
+use std::io::Read;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::id::EntryId;
 use tiller_protocol::line;
 
-use super::StoreError;
+use super::{StoreError, packed};
 
 /// Characters that are shown before what was found.
 const BEFORE: usize = 30;
@@ -34,7 +35,8 @@ pub struct Hit {
 /// # Errors
 /// When the log cannot be read.
 pub fn search(log: &Path, wanted: &str) -> Result<Vec<Hit>, StoreError> {
-    let bytes = fs_err::read(log)?;
+    let mut bytes = Vec::new();
+    packed::open(log)?.read_to_end(&mut bytes)?;
     // What was said stands in the log as a JSON string; without looking like that, a line need not be parsed.
     let quoted = serde_json::Value::from(wanted).to_string();
     let pattern = regex::escape(quoted.trim_matches('"'));

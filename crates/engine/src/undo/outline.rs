@@ -52,6 +52,22 @@ pub struct Step {
     pub before: Vec<Stretch>,
 }
 
+impl Step {
+    /// Whether it left a part of the conversation behind; that a fold was taken back is no such step.
+    fn is_of_conversation(&self) -> bool {
+        self.rewound.conversation.is_some() && self.rewound.unfolded.is_none()
+    }
+}
+
+/// A conversation that a step back has left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// Its prompts.
+    pub prompts: Vec<&'a Prompt>,
+}
+
 /// The outline of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
@@ -120,6 +136,44 @@ impl Outline {
     pub(crate) fn returning(&self, step: &Step) -> Vec<Stretch> {
         let since = Stretch { from: step.seq, until: self.seq.saturating_add(1) };
         step.before.iter().copied().chain([since]).collect()
+    }
+
+    /// Conversations that steps back have left behind, oldest first. One that the present conversation or another branch
+    /// goes on from is not listed: going there, and back from there, leads to it.
+    #[must_use]
+    pub fn branches(&self) -> Vec<Branch<'_>> {
+        let left = self.steps.iter().filter(|step| step.is_of_conversation());
+        let all: Vec<Branch<'_>> = left.map(|step| self.branch(step)).collect();
+        let current: Vec<&Prompt> = self.current().collect();
+        let is_contained = |at: usize| {
+            let (own, others) =
+                (&all[at].prompts, all.iter().enumerate().filter(move |(other, _)| *other != at));
+            let mut longer = others.filter(|(other, branch)| branch.prompts.len() > own.len() || *other > at);
+            current.starts_with(own) || longer.any(|(_, branch)| branch.prompts.starts_with(own))
+        };
+        let distinct: Vec<bool> = (0..all.len()).map(|at| !is_contained(at)).collect();
+        all.into_iter()
+            .zip(distinct)
+            .filter_map(|(branch, is_distinct)| is_distinct.then_some(branch))
+            .collect()
+    }
+
+    fn branch<'a>(&'a self, step: &'a Step) -> Branch<'a> {
+        let is_part = |prompt: &&Prompt| {
+            prompt.seq < step.seq && !step.before.iter().any(|stretch| stretch.holds(prompt.seq))
+        };
+        Branch { step, prompts: self.prompts.iter().filter(is_part).collect() }
+    }
+
+    /// What the files were when a branch was left: as they were kept before the first change since. Nothing if nothing was
+    /// changed since.
+    #[must_use]
+    pub fn files_of(&self, branch: &Branch<'_>) -> Option<&SnapshotId> {
+        let left = branch.step.seq;
+        let taken = self.snaps.iter().find(|snap| snap.seq > left).map(|snap| (snap.seq, &snap.snapshot));
+        let mut steps = self.steps.iter().filter(|step| step.seq >= left);
+        let undone = steps.find_map(|step| Some((step.seq, &step.rewound.files.as_ref()?.undo)));
+        taken.into_iter().chain(undone).min_by_key(|(seq, _)| *seq).map(|(_, snapshot)| snapshot)
     }
 
     /// The last step back; that a fold was taken back is none.

@@ -16,7 +16,7 @@ use tiller_steering::past::Past;
 use super::outline::{Outline, Prompt};
 use crate::archive::Archive;
 use crate::journal::Journal;
-use crate::store::{LogWriter, StoreError, load_bare};
+use crate::store::{LogWriter, StoreError, load_bare, unpacked};
 
 /// Why it is not possible to go back.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,14 @@ pub enum RewindError {
     /// No step back was made.
     #[error("nothing was rewound in this session, so there is nothing to undo")]
     NothingToUndo,
+    /// There are not so many branches.
+    #[error("there is no branch {number}: the session has {of}; `tiller sessions show` lists them")]
+    NoBranch {
+        /// What was asked for.
+        number: usize,
+        /// How many there are.
+        of: usize,
+    },
 }
 
 /// What a step back has done.
@@ -59,6 +67,7 @@ impl Rewind {
     /// # Errors
     /// When it is in use or cannot be read.
     pub fn open(log: &Path, session: SessionId, env: &Env) -> Result<Self, RewindError> {
+        let log = &unpacked(log)?;
         let mut writer = LogWriter::open(log, &session.to_string())?;
         let outline = Outline::read(log)?;
         let mut state = State::default();
@@ -93,6 +102,27 @@ impl Rewind {
         };
         let abandoned = self.outline.abandoning(prompt);
         self.record(Some(prompt), conversation.then_some(abandoned), restored)
+    }
+
+    /// Goes on from a conversation that a step back has left behind; the present one is a branch then.
+    ///
+    /// # Errors
+    /// When there is no such branch, files cannot be brought back, or the log cannot be written.
+    pub fn to_branch(
+        mut self,
+        number: usize,
+        conversation: bool,
+        files: Option<&mut Store>,
+    ) -> Result<Undone, RewindError> {
+        let branches = self.outline.branches();
+        let branch = number.checked_sub(1).and_then(|at| branches.get(at));
+        let branch = branch.ok_or(RewindError::NoBranch { number, of: branches.len() })?;
+        let restored = match (files, self.outline.files_of(branch)) {
+            (Some(store), Some(snapshot)) => Some((snapshot.clone(), store.restore(snapshot)?)),
+            _ => None,
+        };
+        let abandoned = self.outline.returning(branch.step);
+        self.record(None, conversation.then_some(abandoned), restored)
     }
 
     /// Takes the last step back again.

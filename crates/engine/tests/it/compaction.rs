@@ -80,6 +80,30 @@ fn tools(server: &ModelServer) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
+// RECALL-01: a session that goes on from a log without writing to it folds what it has read there as well.
+#[tokio::test]
+async fn what_was_said_in_a_log_that_stays_as_it_is_is_folded_too() {
+    let lab = Lab::new();
+    summaries(&lab).reply(Reply::text("There was a pump."));
+    lab.server.replies([Reply::text("The pump hums."), Reply::text("It does."), Reply::text("Still.")]);
+    let mut watch = lab.turn(small(&lab, 200_000), "Listen to the pump.").await;
+    let id = watch.session.id;
+    watch.close().await;
+    let log = fs_err::read(only_log(&lab.config_dir())).unwrap();
+    let unkept = Setup { start: Start::Resume(id), persist: false, ..small(&lab, 200_000) };
+    let mut watch = lab.turn(unkept, "Does it hum?").await;
+    watch.compact(None).await;
+    let requests = lab.server.messages().into_iter().map(|request| request.body()["messages"].to_string());
+    let asked = requests.into_iter().find(|messages| messages.contains(ASKED)).unwrap();
+    assert!(asked.contains("The pump hums.") && asked.contains("It does."), "{asked}");
+    watch.prompt("And now?").await;
+    let sent = last_messages(&lab.server).to_string();
+    assert!(sent.contains("There was a pump.") && sent.contains("Listen to the pump."), "{sent}");
+    watch.close().await;
+    assert_eq!(fs_err::read(only_log(&lab.config_dir())).unwrap(), log);
+    lab.server.assert_clean();
+}
+
 // SESS-13 SESS-14 RECALL-01
 #[tokio::test]
 async fn what_was_folded_is_not_sent_and_the_users_words_are() {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tiller_engine::{Setup, Start};
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Outcome};
+use tiller_protocol::state::State;
 use tiller_testkit::Reply;
 
 use crate::harness::{Lab, Watch, hooks, says};
@@ -129,7 +130,7 @@ async fn the_end_of_a_session_is_heard_once() {
     assert_eq!(reasons, ["other"]);
 }
 
-// HOOK-13, HOOK-10, SESS-05: beginning anew is the end of one session and the start of another, with nothing carried over.
+// HOOK-13, HOOK-10, SESS-05, SESS-06: beginning anew is the end of one session and the start of another, with nothing carried over.
 #[tokio::test]
 async fn clearing_ends_one_session_and_starts_another() {
     let lab = Lab::new();
@@ -143,6 +144,7 @@ async fn clearing_ends_one_session_and_starts_another() {
     let setup = Setup { start: Start::Cleared, ..with(&lab, hooked) };
     let watch = lab.turn(setup, "what do you know?").await;
     assert_ne!(watch.session.id, before);
+    assert_eq!(watch.session.history, State::default(), "no files, no snapshots, nothing that waits");
     assert!(!wire_text(&lab, 1).contains("remember this"));
     let told: Vec<(Value, Value)> = noted(&file)
         .into_iter()

@@ -123,7 +123,7 @@ fn large() -> World {
         }
         fs_err::write(&path, format!("content {}", number / 2)).unwrap();
         if number % 20 == 1 {
-            fs_err::set_permissions(path, PermissionsExt::from_mode(0o600 | number % 0o100)).unwrap();
+            fs_err::set_permissions(path, PermissionsExt::from_mode(0o600 | (number % 0o100))).unwrap();
         }
     }
     world

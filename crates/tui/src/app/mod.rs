@@ -29,6 +29,7 @@ use tiller_protocol::entry::{CallResult, Entry, Level};
 use tiller_protocol::id::{AskId, SessionId};
 use tiller_protocol::ledger::{Addition, Ledger};
 use tiller_protocol::mcp::McpServer;
+use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 
 use crate::cell::{self, Answer, Call};
@@ -138,8 +139,8 @@ pub enum Effect {
 pub enum Exit {
     /// The user has left.
     Quit,
-    /// The user begins anew.
-    Cleared,
+    /// The user begins anew, in this mode.
+    Cleared(Mode),
     /// The user goes on with another session.
     Resume(SessionId),
     /// The session ended by itself.

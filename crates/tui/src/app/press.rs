@@ -184,7 +184,7 @@ impl App {
         if self.closing.is_some() {
             return vec![Effect::Exit(exit)];
         }
-        let command = if exit == Exit::Cleared { Command::Clear } else { Command::Shutdown };
+        let command = if matches!(exit, Exit::Cleared(_)) { Command::Clear } else { Command::Shutdown };
         self.closing = Some(exit);
         vec![Effect::Send(command)]
     }

@@ -2,6 +2,7 @@
 //!
 //! The context of the model fills up as it would, and is folded when it is full.
 
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -39,13 +40,16 @@ pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figu
         Length::Short => 1_500,
         Length::Long => 10_000,
     };
-    let session = many_steps(arena, last)?;
+    let session = many_steps(arena, last, 0)?;
+    // The longer a request the longer it takes to send, whatever has gone before: what is compared has equal requests.
+    let missing = session.size(last).saturating_sub(session.size(EARLY));
+    let early = many_steps(arena, EARLY, missing)?;
     let mut figures = vec![
         Figure {
-            name: format!("overhead of step {last}, beside step {EARLY}"),
+            name: format!("overhead of step {last}, beside step {EARLY} with requests as large"),
             unit: Unit::Millis,
             tiller: session.overhead(last),
-            floor: session.overhead(EARLY),
+            floor: early.overhead(EARLY),
             goal: Some(FLAT_GOAL),
         },
         Figure {
@@ -61,13 +65,14 @@ pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figu
     Ok(figures)
 }
 
-/// A session of so many small steps.
-fn many_steps(arena: &Arena, last: usize) -> anyhow::Result<Session> {
+/// A session of so many small steps, after a prompt of so many bytes.
+fn many_steps(arena: &Arena, last: usize, prompt: usize) -> anyhow::Result<Session> {
     let server = Arena::server();
     let (pid, peaks) = (Arc::new(Mutex::new(0)), Peaks::default());
     let (seen, whose) = (Arc::clone(&peaks), Arc::clone(&pid));
     let mut step = 0;
-    let (_, summaries) = play(arena, &server, TILLER, &pid, move || {
+    let prompt = "Words. ".repeat(prompt / 7);
+    let (_, summaries) = play(arena, &server, (TILLER, &prompt), &pid, move || {
         step += 1;
         if [EARLY, last].contains(&step)
             && let Some(peak) = peak_memory(*lock(&whose))
@@ -90,7 +95,7 @@ fn large_log(arena: &Arena) -> anyhow::Result<()> {
     let home = arena.home().to_owned();
     let mut step = 0;
     let mut size = 0;
-    play(arena, &server, TILLER, &Arc::default(), move || {
+    play(arena, &server, (TILLER, ""), &Arc::default(), move || {
         if step % LOOK_EVERY == 0 {
             size = largest_log(&home);
         }
@@ -109,7 +114,7 @@ fn resume(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figure>> {
         let pid = Arc::new(Mutex::new(0));
         let (peaks, whose) = (Peaks::default(), Arc::clone(&pid));
         let seen = Arc::clone(&peaks);
-        let (started, _) = play(arena, &server, words, &pid, move || {
+        let (started, _) = play(arena, &server, (words, ""), &pid, move || {
             lock(&seen).push((1, peak_memory(*lock(&whose)).unwrap_or(f64::NAN)));
             None
         })?;
@@ -146,12 +151,12 @@ fn resume(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figure>> {
     ])
 }
 
-/// Runs Tiller against answers that call for these commands, until there is none. Gives the moment of its start, and
-/// which of its requests asked for a summary.
+/// Runs Tiller with words on its command line and a text at its input, against answers that call for these commands,
+/// until there is none. Gives the moment of its start, and which of its requests asked for a summary.
 fn play(
     arena: &Arena,
     server: &ModelServer,
-    words: &[&str],
+    (words, input): (&[&str], &str),
     pid: &Arc<Mutex<u32>>,
     mut command: impl FnMut() -> Option<&'static str> + Send + 'static,
 ) -> anyhow::Result<(Instant, Vec<bool>)> {
@@ -172,8 +177,14 @@ fn play(
     });
     let running = {
         let mut pid = lock(pid);
-        let running =
-            Running::start(&mut arena.command(Contestant::Tiller(words), Directory::Empty, server))?;
+        let mut tiller = arena.command(Contestant::Tiller(words), Directory::Empty, server);
+        if !input.is_empty() {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(input.as_bytes())?;
+            file.rewind()?;
+            tiller.stdin(file);
+        }
+        let running = Running::start(&mut tiller)?;
         *pid = running.child.id();
         running
     };

@@ -32,6 +32,11 @@ impl Session {
         millis(median(window.copied()))
     }
 
+    /// Of the body of a step's request, in bytes.
+    pub(super) fn size(&self, step: usize) -> usize {
+        self.sizes.get(step.saturating_sub(1)).copied().unwrap_or_default()
+    }
+
     pub(super) fn peak(&self, step: usize) -> f64 {
         self.peaks.iter().find(|(at, _)| *at == step).map_or(f64::NAN, |(_, peak)| *peak)
     }

@@ -55,7 +55,7 @@ impl App {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else { return Vec::new() };
         match row.verb {
             Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), self.commands()))),
-            Verb::Clear => self.quit(Exit::Cleared),
+            Verb::Clear => self.quit(Exit::Cleared(self.state.mode)),
             Verb::Compact => self.compact(rest),
             Verb::Resume => vec![Effect::Ask(Request::Sessions(rest.to_owned()))],
             Verb::Rewind => self.choose_prompt(),

@@ -1,0 +1,115 @@
+//! Logs that were compressed to save room (`gzip`). They are listed, searched and read as they are; whoever goes on with
+//! one unpacks it first.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use tempfile::NamedTempFile;
+use tiller_protocol::id::SessionId;
+
+use super::{SessionPaths, StoreError};
+
+/// How the name of a compressed log ends.
+const PACKED: &str = ".gz";
+/// Bytes that are unpacked at once.
+const PIECE: usize = 64 * 1024;
+
+/// The session that a file in a directory of logs belongs to, by its name.
+pub(super) fn named(name: &str) -> Option<SessionId> {
+    name.strip_suffix(PACKED).unwrap_or(name).strip_suffix(".jsonl")?.parse().ok()
+}
+
+/// The bytes of a log.
+pub(super) fn open(log: &Path) -> std::io::Result<Box<dyn Read>> {
+    let file = fs_err::File::open(log)?;
+    Ok(if is_packed(log) { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+}
+
+pub(super) fn is_packed(log: &Path) -> bool {
+    log.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes())
+}
+
+/// The log itself, which is unpacked if it is compressed, whether it is named as such or not.
+///
+/// # Errors
+/// When it cannot be unpacked.
+pub fn unpacked(log: &Path) -> Result<PathBuf, StoreError> {
+    let plain = if is_packed(log) { log.with_extension("") } else { log.to_owned() };
+    let packed = with_ending(&plain);
+    if !plain.exists() && packed.is_file() && copy(&packed, &plain)? {
+        fs_err::remove_file(packed)?;
+    }
+    Ok(plain)
+}
+
+/// Makes a log that lies elsewhere, compressed or not, a session of a project. Its id is the one that its lines tell.
+///
+/// # Errors
+/// When it is no log, there is a session with this id already, or it cannot be copied.
+pub fn adopt(config_dir: &Path, project: &Path, file: &Path) -> Result<SessionId, StoreError> {
+    let id = told_id(file)?.ok_or_else(|| StoreError::NoLog(file.to_owned()))?;
+    let log = SessionPaths::new(config_dir, project, id).log;
+    let is_there = |known: &Path| known.exists();
+    let is_it =
+        |known: &Path| is_there(known) && fs_err::canonicalize(known).ok() == fs_err::canonicalize(file).ok();
+    if is_it(&log) || is_it(&with_ending(&log)) {
+        return Ok(id);
+    }
+    if is_there(&log) || is_there(&with_ending(&log)) {
+        return Err(StoreError::Exists(id.to_string()));
+    }
+    copy(file, &log)?;
+    Ok(id)
+}
+
+fn with_ending(log: &Path) -> PathBuf {
+    let mut name = OsString::from(log);
+    name.push(PACKED);
+    name.into()
+}
+
+/// The session that the first line with an id belongs to.
+fn told_id(file: &Path) -> Result<Option<SessionId>, StoreError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Line {
+        session_id: SessionId,
+    }
+    let mut lines = serde_json::Deserializer::from_reader(std::io::BufReader::new(open(file)?))
+        .into_iter::<serde_json::Value>()
+        .map_while(Result::ok);
+    Ok(lines.find_map(|line| Line::deserialize(line).ok()).map(|line| line.session_id))
+}
+
+/// Copies a log, unpacking it on the way. Says whether all of it could be read; what could is there in any case.
+fn copy(from: &Path, to: &Path) -> Result<bool, StoreError> {
+    let dir = to.parent().unwrap_or(Path::new("."));
+    fs_err::create_dir_all(dir)?;
+    let mut file = NamedTempFile::new_in(dir)?;
+    let mut source = open(from)?;
+    let mut piece = vec![0; PIECE];
+    let is_whole = loop {
+        match source.read(&mut piece) {
+            Ok(0) => break true,
+            Ok(length) => file.write_all(&piece[..length])?,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::warn!("{} cannot be read to its end: {error}", from.display());
+                break false;
+            }
+        }
+    };
+    file.as_file().sync_data()?;
+    match file.persist_noclobber(to) {
+        Ok(_) => Ok(is_whole),
+        // Another process was quicker.
+        Err(error) if to.exists() => {
+            tracing::debug!("{error}");
+            Ok(false)
+        }
+        Err(error) => Err(error.error.into()),
+    }
+}
