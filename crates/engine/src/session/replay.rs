@@ -228,7 +228,8 @@ impl Task {
         recorded.unwrap_or_else(|| self.services.registry.names().into_iter().map(str::to_owned).collect())
     }
 
-    /// In a replay: folds the conversation as it was folded here; says whether it was.
+    /// In a replay: folds the conversation as it was folded here; says whether it was. When that was due depends on what the
+    /// provider said and the user set, and what took its place on a model and on files: all of it is on record.
     pub(super) fn recorded_room(&mut self) -> Result<Option<bool>, StoreError> {
         let Some(tape) = self.services.tape.clone() else { return Ok(None) };
         let folded = tape.fold();
