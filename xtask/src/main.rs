@@ -15,7 +15,8 @@ const HELP: &str = "\
 Usage: cargo xtask CHORE
 
 Chores:
-  setup                          Get what some tests need: a Python environment (target/test-venv), a browser, npm
+  setup                          Get what some tests need: a Python environment (target/test-venv), a browser, npm,
+                                 MCP servers and their conformance suite (target/test-npm)
   ci                             Everything that must pass: setup, format, lints, tests
   requirements                   List the requirements that no test carries
   requirements --check AREA...   The same for some areas; fails if anything is missing

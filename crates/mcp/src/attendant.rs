@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{ProtocolVersion, SubscriptionFilter};
-use tiller_config::{McpDefinition, McpReach};
+use tiller_config::{McpDefinition, McpGrant, McpReach};
 use tiller_protocol::entry::{Level, Notice};
 use tiller_protocol::mcp::{McpOrder, McpState};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::SignIn;
+use crate::auth::{Challenge, SignIn, Standing};
 use crate::connect::{Broken, Connection, Held};
 use crate::handler::Changed;
 use crate::link::Link;
@@ -30,6 +30,7 @@ pub(crate) struct Attendant {
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) status: watch::Sender<Arc<Status>>,
     pub(crate) orders: mpsc::UnboundedReceiver<McpOrder>,
+    pub(crate) standing: Standing,
     pub(crate) tasks: TaskTracker,
     pub(crate) ended: CancellationToken,
 }
@@ -40,30 +41,37 @@ enum After {
     End,
     /// The user wants something.
     Order(McpOrder),
+    /// The user has to sign in; what the service said about it.
+    SignIn(Option<Challenge>),
     /// It broke.
     Break(String),
 }
 
 impl Attendant {
     pub(crate) async fn attend(mut self) {
-        let (mut breaks, mut challenge) = (0, None);
+        let mut breaks = 0;
         loop {
             self.set(McpState::Starting);
             let begun = Instant::now();
             let (after, was_ready) = match self.connected().await {
-                Some(Ok(connection)) => (self.serve(connection).await, true),
-                Some(Err(Broken::SignIn(said))) => {
-                    challenge = said;
-                    self.set(McpState::NeedsSignIn);
-                    (self.next_order().await, false)
+                Some(Ok(connection)) => {
+                    self.standing.let_in();
+                    (self.serve(connection).await, true)
                 }
+                Some(Err(Broken::SignIn(challenge))) => (After::SignIn(challenge), false),
                 Some(Err(Broken::Failed(why))) => (After::Break(why), false),
                 None => (After::End, false),
             };
             breaks = if was_ready && begun.elapsed() > GOOD { 0 } else { breaks };
-            let order = match after {
+            let order = match self.unless_in_vain(after) {
                 After::End => return self.set(McpState::Configured),
                 After::Order(order) => Some(order),
+                After::SignIn(challenge) => {
+                    self.standing.refuse(challenge);
+                    self.set(McpState::NeedsSignIn);
+                    let Some(order) = self.next_order().await else { return self.set(McpState::Configured) };
+                    Some(order)
+                }
                 After::Break(why) => {
                     tracing::warn!(server = self.definition.name, "{why}");
                     self.set(McpState::Failed { why });
@@ -76,7 +84,7 @@ impl Attendant {
             };
             if let Some(order) = order {
                 breaks = 0;
-                if !self.follow(order, challenge.as_deref()).await {
+                if !self.follow(order).await {
                     return;
                 }
             }
@@ -97,15 +105,30 @@ impl Attendant {
         }
     }
 
-    async fn next_order(&mut self) -> After {
+    /// A service that refuses what the user has just signed in for is of no use, and where nobody signs in the next
+    /// attempt is a new beginning.
+    fn unless_in_vain(&self, after: After) -> After {
+        let needs_nobody = matches!(&self.definition.reach, McpReach::Http { oauth, .. }
+            if oauth.grant == McpGrant::ClientCredentials);
+        match after {
+            After::SignIn(_) if needs_nobody => After::Break("it does not let us in any more".to_owned()),
+            After::SignIn(Some(challenge)) if self.standing.is_in_vain(&challenge) => {
+                After::Break("it refuses all the same after signing in".to_owned())
+            }
+            after => after,
+        }
+    }
+
+    /// Waits for the user. None at the end.
+    async fn next_order(&mut self) -> Option<McpOrder> {
         tokio::select! {
-            () = self.ended.cancelled() => After::End,
-            order = self.orders.recv() => order.map_or(After::End, After::Order),
+            () = self.ended.cancelled() => None,
+            order = self.orders.recv() => order,
         }
     }
 
     /// Does what the user wants before the next attempt. False at the end.
-    async fn follow(&mut self, order: McpOrder, challenge: Option<&str>) -> bool {
+    async fn follow(&mut self, order: McpOrder) -> bool {
         match order {
             McpOrder::Reconnect => true,
             McpOrder::SignOut => {
@@ -120,28 +143,30 @@ impl Attendant {
                 self.set(McpState::Stopped);
                 loop {
                     match self.next_order().await {
-                        After::Order(McpOrder::Stop) => {}
-                        After::Order(McpOrder::Reconnect | McpOrder::SignOut) => return true,
-                        After::Order(McpOrder::SignIn) => return Box::pin(self.sign_in(challenge)).await,
-                        After::End | After::Break(_) => return false,
+                        Some(McpOrder::Stop) => {}
+                        Some(McpOrder::Reconnect | McpOrder::SignOut) => return true,
+                        Some(McpOrder::SignIn) => return Box::pin(self.sign_in()).await,
+                        None => return false,
                     }
                 }
             }
-            McpOrder::SignIn => Box::pin(self.sign_in(challenge)).await,
+            McpOrder::SignIn => Box::pin(self.sign_in()).await,
         }
     }
 
     /// Lets the user sign in. False at the end.
-    async fn sign_in(&mut self, challenge: Option<&str>) -> bool {
-        let McpReach::Http { url, oauth, .. } = &self.definition.reach else { return true };
-        let (url, oauth) = (url.clone(), oauth.clone());
-        let begin = SignIn { url: &url, oauth: &oauth, challenge, tokens: &self.surroundings.tokens };
+    async fn sign_in(&mut self) -> bool {
+        let definition = Arc::clone(&self.definition);
+        let McpReach::Http { url, oauth, .. } = &definition.reach else { return true };
+        let challenge = self.standing.challenge();
+        let begin = SignIn { url, oauth, challenge, tokens: &self.surroundings.tokens };
         let outcome = tokio::select! {
             () = self.ended.cancelled() => return false,
             outcome = self.signed_in(begin) => outcome,
         };
-        if let Err(why) = outcome {
-            self.tell(format!("signing in to {} failed: {why}", self.definition.name));
+        match outcome {
+            Ok(()) => self.standing.sign_in(),
+            Err(why) => self.tell(format!("signing in to {} failed: {why}", definition.name)),
         }
         true
     }
@@ -183,6 +208,8 @@ impl Attendant {
         let token = running.cancellation_token();
         let mut over = Box::pin(running.waiting());
         let listening = self.listen(&link);
+        let pause = self.surroundings.patience.refresh;
+        let (mut due, mut looked) = (None::<Instant>, None::<Instant>);
         let after = loop {
             tokio::select! {
                 () = self.ended.cancelled() => break After::End,
@@ -191,18 +218,20 @@ impl Attendant {
                     Some(order) => break After::Order(order),
                     None => break After::End,
                 },
-                Some(Changed) = changed.recv() => {
-                    let looked = async {
-                        self.refresh(&link).await;
-                        // A server that changes its lists all the time is asked now and then.
-                        sleep(self.surroundings.patience.refresh).await;
-                    };
+                Some(news) = changed.recv() => match news {
+                    // Whoever called is told; another sign-in would not help.
+                    Changed::Refused(challenge) if self.standing.is_in_vain(&challenge) => {}
+                    Changed::Refused(challenge) => break After::SignIn(Some(challenge)),
+                    // A server that changes its lists all the time is asked now and then.
+                    Changed::Lists => due = Some(looked.map_or_else(Instant::now, |looked| looked + pause)),
+                },
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                     tokio::select! {
                         () = self.ended.cancelled() => break After::End,
                         _ = &mut over => break After::Break(CLOSED.to_owned()),
-                        () = looked => {}
+                        () = self.refresh(&link) => {}
                     }
-                    while changed.try_recv().is_ok() {}
+                    (due, looked) = (None, Some(Instant::now()));
                 }
             }
         };
@@ -230,7 +259,7 @@ impl Attendant {
                     return;
                 };
                 while let Ok(Some(_)) = subscription.next().await {
-                    let _ = link.handler.changed.send(Changed);
+                    let _ = link.handler.changed.send(Changed::Lists);
                 }
             };
             tokio::select! {

@@ -15,15 +15,18 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::attendant::Attendant;
+use crate::auth::Challenge;
 use crate::handler::{Board, Changed, Handler};
 use crate::link::Link;
 use crate::offer::offer;
 use crate::stdio::{Process, Program};
 use crate::{auth, http};
 
+type Running = RunningService<RoleClient, Arc<Handler>>;
+
 /// A connection while it lasts.
 pub(crate) struct Connection {
-    pub(crate) running: RunningService<RoleClient, Arc<Handler>>,
+    pub(crate) running: Running,
     pub(crate) link: Link,
     pub(crate) changed: mpsc::UnboundedReceiver<Changed>,
     pub(crate) process: Option<Held>,
@@ -40,7 +43,7 @@ pub(crate) struct Held {
 /// Why there is no connection.
 pub(crate) enum Broken {
     /// The user has to sign in; what the service said about it.
-    SignIn(Option<String>),
+    SignIn(Option<Challenge>),
     /// Something is wrong.
     Failed(String),
 }
@@ -95,11 +98,7 @@ impl Attendant {
         Ok(Connection { running, link, changed, process })
     }
 
-    async fn start(
-        &self,
-        program: Program<'_>,
-        handler: Arc<Handler>,
-    ) -> Result<(RunningService<RoleClient, Arc<Handler>>, Held), Broken> {
+    async fn start(&self, program: Program<'_>, handler: Arc<Handler>) -> Result<(Running, Held), Broken> {
         let Process { output, input, custody } = Process::start(program).await.map_err(Broken::Failed)?;
         let (ended, end) = oneshot::channel();
         let (stop, custody_end) = custody.into_parts();
@@ -126,20 +125,36 @@ impl Attendant {
         })
     }
 
-    async fn reach(
-        &self,
-        service: Service<'_>,
-        handler: Arc<Handler>,
-    ) -> Result<RunningService<RoleClient, Arc<Handler>>, Broken> {
-        let url = http::address(service.url, self.surroundings.offline).map_err(Broken::Failed)?;
-        let config = http::config(&url, service.headers).map_err(Broken::Failed)?;
-        let client = http::client().map_err(Broken::Failed)?;
+    async fn reach(&self, service: Service<'_>, handler: Arc<Handler>) -> Result<Running, Broken> {
         let mode = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: None,
         };
-        let tokens = &self.surroundings.tokens;
-        let running = match auth::known(service.url, service.oauth, tokens).await {
+        let running = match self.greet(&service, Arc::clone(&handler), mode).await? {
+            // An older one that answers whatever it does not know with nothing.
+            Err(ClientInitializeError::ExpectedInitResult(_)) => {
+                self.greet(&service, handler, ClientLifecycleMode::Initialize).await?
+            }
+            running => running,
+        };
+        running.map_err(|error| match Challenge::in_start(&error) {
+            Some(challenge) => Broken::SignIn(Some(challenge)),
+            None if error.is_authorization_required() => Broken::SignIn(None),
+            None => Broken::Failed(plain(&error)),
+        })
+    }
+
+    async fn greet(
+        &self,
+        service: &Service<'_>,
+        handler: Arc<Handler>,
+        mode: ClientLifecycleMode,
+    ) -> Result<Result<Running, ClientInitializeError>, Broken> {
+        let url = http::address(service.url, self.surroundings.offline).map_err(Broken::Failed)?;
+        let config = http::config(&url, service.headers).map_err(Broken::Failed)?;
+        let client = http::client().map_err(Broken::Failed)?;
+        let way = auth::way(service.url, service.oauth, &self.surroundings.tokens).await;
+        Ok(match way.map_err(|error| Broken::Failed(error.to_string()))? {
             Some(manager) => {
                 let client = AuthClient::new(client, manager);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
@@ -149,16 +164,14 @@ impl Attendant {
                 let transport = StreamableHttpClientTransport::with_client(client, config);
                 handler.serve_with_lifecycle(transport, mode).await
             }
-        };
-        running.map_err(|error| match error.auth_challenge() {
-            Some(challenge) => Broken::SignIn(Some(challenge.to_owned())),
-            None if error.is_authorization_required() => Broken::SignIn(None),
-            None => Broken::Failed(plain(&error)),
         })
     }
 }
 
 fn said(error: &ServiceError) -> Broken {
+    if let Some(challenge) = Challenge::in_request(error) {
+        return Broken::SignIn(Some(challenge));
+    }
     Broken::Failed(format!("it did not tell what it offers: {}", short(&error.to_string())))
 }
 

@@ -21,6 +21,7 @@ use tiller_protocol::mcp::{ElicitationAsk, SamplingAsk, SamplingMessage, Wanted}
 use tokio::sync::{Semaphore, mpsc, watch};
 use url::Url;
 
+use crate::auth::Challenge;
 use crate::principal::{Elicited, Principal, SamplingRequest};
 
 /// Questions of one server that may wait for an answer.
@@ -30,9 +31,14 @@ const MOST_TOKENS: u32 = 8_192;
 /// Characters of a server's question that the user is shown.
 const QUESTION: usize = 4_000;
 
-/// A list of the server has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Changed;
+/// What has changed about the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    /// One of its lists.
+    Lists,
+    /// It refuses what it did before.
+    Refused(Challenge),
+}
 
 /// How far a call is.
 pub(crate) type Progress = Option<ProgressNotificationParam>;
@@ -106,7 +112,7 @@ impl Handler {
 
     fn note_change(&self) {
         // The attendant is gone when the connection is being closed.
-        let _ = self.changed.send(Changed);
+        let _ = self.changed.send(Changed::Lists);
     }
 }
 

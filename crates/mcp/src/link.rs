@@ -14,7 +14,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::handler::{Board, Handler};
+use crate::auth::Challenge;
+use crate::handler::{Board, Changed, Handler};
 
 /// How long telling a server that a call is over may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -112,6 +113,12 @@ impl Link {
             let why = "the client does not wait for it any longer".to_owned();
             // A server that does not listen is not waited for.
             let _ = timeout(FAREWELL, handle.cancel(Some(why))).await;
+        }
+        if let Err(CallError::Service(error)) = &outcome
+            && let Some(challenge) = Challenge::in_request(error)
+        {
+            // The attendant is gone when the connection is being closed.
+            let _ = self.handler.changed.send(Changed::Refused(challenge));
         }
         outcome
     }

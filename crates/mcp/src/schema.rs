@@ -22,7 +22,7 @@ pub(crate) fn acceptable(schema: &Map<String, Value>) -> (Value, Option<String>)
     if fits {
         return (fitted, None);
     }
-    let told: String = text.chars().take(2_000).collect();
+    let told: String = Value::Object(schema.clone()).to_string().chars().take(2_000).collect();
     (json!({"type": "object", "properties": {}}), Some(format!("Input, as its server describes it: {told}")))
 }
 

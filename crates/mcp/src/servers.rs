@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::attendant::Attendant;
-use crate::auth::TokenStore;
+use crate::auth::{Challenge, Standing, TokenStore};
 use crate::connect::short;
 use crate::content;
 use crate::link::{CallError, Link, Terms};
@@ -145,6 +145,7 @@ impl Servers {
                 surroundings: Arc::clone(&surroundings),
                 status,
                 orders: ordered,
+                standing: Standing::default(),
                 tasks: tasks.clone(),
                 ended: ended.clone(),
             };
@@ -305,6 +306,10 @@ impl Servers {
                 "The MCP server {server} did not answer within {} s ({what}). It was told to stop; whether it did \
                  something is not known.",
                 after.as_secs()
+            ),
+            CallError::Service(error) if Challenge::in_request(error).is_some() => format!(
+                "The MCP server {server} wants the user to sign in before {what}, or to be granted more. Ask the user to, \
+                 and then try again."
             ),
             CallError::Service(error) => match error.as_ref() {
                 rmcp::ServiceError::McpError(error) => {

@@ -9,6 +9,6 @@ mod python;
 
 pub use self::{
     browser::{browser, find_browser},
-    npm::npm_program,
+    npm::{node, npm_program},
     python::python,
 };

@@ -1,7 +1,7 @@
 """A server of the Model Context Protocol that behaves as its arguments say, also badly.
 
-mcp_server.py [hang|flood|die|garbage|mute|endless|line] [--tools N] [--instructions TEXT] [--marker X]
-              [--late FILE] [--started FILE]
+mcp_server.py [hang|flood|die|garbage|mute|endless|line] [--tools N [--area NAME]] [--instructions TEXT]
+              [--marker X] [--late FILE] [--started FILE]
 """
 import json
 import os
@@ -74,8 +74,9 @@ TOOLS = [
     tool("odd", "Has a schema that providers refuse", None,
          {"type": "object", "oneOf": [{"required": ["a"]}], "properties": {"a": {"type": "strnig"}}}),
 ]
-for number in range(int(option("--tools", "0"))):
-    more_tools.append(tool("task_%03d" % number, "Does the task with the number %d. " % number + "It is described at length. " * 8))
+if "--tools" in args:
+    what = "Does the task with the number %d of " + option("--area", "everything") + ". " + "It is described at length. " * 8
+    TOOLS = [tool("task_%03d" % number, what % number) for number in range(int(option("--tools")))]
 
 
 def call(key, name, given, token):

@@ -272,7 +272,9 @@ impl Control {
             "background_tasks" => self.calls.background(request),
             "stop_task" => stop_task(request),
             "mcp_status" => Ok((json!({"mcpServers": servers::status(tally)}), Vec::new())),
-            "mcp_reconnect" | "mcp_toggle" => servers::order(request, subtype),
+            "mcp_reconnect" | "mcp_toggle" | "mcp_authenticate" | "mcp_clear_auth" => {
+                servers::order(request, subtype)
+            }
             other => Err(format!("unsupported request: {other}")),
         };
         let answer = |response: Value| vec![json!({"type": "control_response", "response": response})];

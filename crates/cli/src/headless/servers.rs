@@ -23,8 +23,10 @@ fn shown(server: &McpServer) -> Value {
         .collect();
     let mut shown = json!({"name": server.name, "status": server.state.status(), "scope": server.scope,
         "serverInfo": server.identity, "tools": tools});
-    if let McpState::Failed { why } = &server.state {
-        shown["error"] = json!(why);
+    match &server.state {
+        McpState::Failed { why } => shown["error"] = json!(why),
+        McpState::SigningIn { url } => shown["authUrl"] = json!(url),
+        _ => {}
     }
     shown
 }
@@ -35,6 +37,8 @@ pub(super) fn order(request: &Value, subtype: &str) -> Result<(Value, Vec<Comman
     let order = match (subtype, request["enabled"].as_bool()) {
         ("mcp_toggle", Some(false)) => McpOrder::Stop,
         ("mcp_toggle", None) => return Err("enabled is missing".to_owned()),
+        ("mcp_authenticate", _) => McpOrder::SignIn,
+        ("mcp_clear_auth", _) => McpOrder::SignOut,
         _ => McpOrder::Reconnect,
     };
     Ok((json!({}), vec![Command::Mcp { server: server.to_owned(), order }]))

@@ -29,6 +29,7 @@ fn beside(mode: &[&str]) -> (World, serde_json::Value) {
     (world, init)
 }
 
+// MCP-05
 #[test]
 fn a_server_that_hangs_floods_or_dies_at_start_harms_no_other() {
     for (mode, why) in [
@@ -47,6 +48,7 @@ fn a_server_that_hangs_floods_or_dies_at_start_harms_no_other() {
     }
 }
 
+// MCP-05
 #[test]
 fn a_list_without_end_is_cut() {
     let world = world_with(&["endless"]);
@@ -60,6 +62,7 @@ fn a_list_without_end_is_cut() {
     assert!(told, "{frames:#?}");
 }
 
+// MCP-05
 #[test]
 fn malformed_frames_are_passed_over() {
     let world = world_with(&["garbage"]);
@@ -71,6 +74,7 @@ fn malformed_frames_are_passed_over() {
     assert!(last_result(&world, "a").contains("echo: through"));
 }
 
+// MCP-05
 #[test]
 fn five_megabytes_do_not_reach_the_model_but_a_file() {
     let world = world_with(&[]);
@@ -82,6 +86,7 @@ fn five_megabytes_do_not_reach_the_model_but_a_file() {
     assert_eq!(fs_err::read_to_string(file).unwrap().len(), 5_000_008);
 }
 
+// MCP-05
 #[test]
 fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
     let world = world_with(&[]);
@@ -101,6 +106,7 @@ fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
     assert_eq!(live.finish().code, 0);
 }
 
+// MCP-05
 #[test]
 fn a_call_that_never_ends_is_given_up() {
     let world = world_with(&[]).var("MCP_TOOL_TIMEOUT", "1000");
@@ -115,6 +121,7 @@ fn a_call_that_never_ends_is_given_up() {
     assert!(result_text(messages[2].body(), "b").contains("slowly done"));
 }
 
+// MCP-06
 #[test]
 fn servers_get_nothing_from_a_user_who_is_not_there() {
     let world = world_with(&[]);
@@ -168,6 +175,7 @@ fn a_host_answers_for_the_user() {
     assert!(sampled.contains("Paris"), "{sampled}");
 }
 
+// MCP-06
 #[test]
 fn a_lying_hint_is_stopped_by_asking() {
     for mode in ["plan", "default"] {
@@ -190,6 +198,7 @@ fn a_lying_hint_is_stopped_by_asking() {
     }
 }
 
+// MCP-06
 #[test]
 fn while_planning_a_rule_covers_only_what_is_marked_read_only() {
     let world = world_with(&[]);

@@ -6,9 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use tiller_testenv::{npm_program, python};
-use tiller_testkit::Reply;
+use tiller_testkit::{Matcher, Reply};
 
 use crate::harness::{World, blocks_of, eventually, result_text};
+use crate::live::Live;
 use crate::mcp::go;
 
 /// A world with one server.
@@ -53,77 +54,110 @@ impl Drop for Service {
     }
 }
 
-/// Calls what there is to call, and looks at all of it.
-fn try_everything(world: &World) {
+/// Calls what there is to call, answers what is asked, and looks at all of it. A call may take four seconds without a sign of
+/// life.
+fn try_everything(mut server: Value) {
+    server["timeout"] = json!(4_000);
+    let world = world_with(&server);
+    let from_server =
+        |body: &Value| body["tools"].is_null() && body.to_string().contains("Tell me of the sea");
+    world.server.conversation(Matcher::custom(from_server)).reply(Reply::text("It is wide."));
     world.server.replies([
         Reply::new()
             .tool_with_id("sum", "mcp__s__get-sum", json!({"a": 2, "b": 40}))
             .tool_with_id("image", "mcp__s__get-tiny-image", json!({}))
             .tool_with_id("facts", "mcp__s__get-structured-content", json!({"location": "Chicago"}))
             .tool_with_id("links", "mcp__s__get-resource-links", json!({"count": 2}))
+            .tool_with_id("read", "ReadMcpResourceTool", json!({"server": "s", "uri": FEATURES}))
+            // It says how far it is four times a second, else its time would be over.
             .tool_with_id(
                 "long",
                 "mcp__s__trigger-long-running-operation",
-                json!({"duration": 1, "steps": 4}),
-            )
-            .tool_with_id(
-                "text",
-                "ReadMcpResourceTool",
-                json!({"server": "s", "uri": "demo://resource/static/document/features.md"}),
+                json!({"duration": 5, "steps": 20}),
             ),
-        Reply::new().tool_with_id("ask", "mcp__s__trigger-elicitation-request", json!({})),
+        Reply::new()
+            .tool_with_id("roots", "mcp__s__get-roots-list", json!({}))
+            .tool_with_id("ask", "mcp__s__trigger-elicitation-request", json!({}))
+            .tool_with_id(
+                "model",
+                "mcp__s__trigger-sampling-request",
+                json!({"prompt": "Tell me of the sea"}),
+            ),
         Reply::text("done"),
     ]);
-    let frames = go(world, "go");
-    let messages = world.server.messages();
-    let said = |call: &str| result_text(messages[1].body(), call);
-    assert!(said("sum").contains("42"), "{}", said("sum"));
-    assert!(said("links").contains("demo://resource"), "{}", said("links"));
-    assert!(said("long").contains("completed"), "{}", said("long"));
-    assert!(said("text").to_lowercase().contains("everything"), "{}", said("text"));
-    let images = blocks_of(messages[1].body(), "tool_result").into_iter().filter(|result| {
-        result["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "image"))
+    let host = ["--permission-mode", "bypassPermissions", "--permission-prompt-tool", "stdio"];
+    let mut live = world.talk(&host);
+    eventually("everything is offered", || {
+        let status = live.request(&json!({"subtype": "mcp_status"})).to_string();
+        ["get-roots-list", "trigger-elicitation-request", "trigger-sampling-request"]
+            .iter()
+            .all(|tool| status.contains(tool))
     });
-    assert_eq!(images.count(), 1);
-    assert!(
-        frames.iter().any(|frame| frame["tool_use_result"]["structuredContent"]["temperature"].is_number())
-    );
-    let elicited = result_text(messages[2].body(), "ask");
-    assert!(elicited.contains("declined") || elicited.contains("decline"), "{elicited}");
+    live.say("/mcp__s__args-prompt Paris Texas");
+    let frames = answered(&mut live);
+    assert_eq!(live.finish().code, 0);
+    look_at_everything(&world, &frames);
+}
+
+const FEATURES: &str = "demo://resource/static/document/features.md";
+
+/// Answers as a user would who agrees; gives the frames of the turn.
+fn answered(live: &mut Live) -> Vec<Value> {
+    let mut frames = Vec::new();
+    loop {
+        let frame = live.frame();
+        match (frame["type"].as_str(), frame["request"]["subtype"].as_str()) {
+            (Some("result"), _) => return frames,
+            (_, Some("elicitation")) => {
+                assert!(frame["request"]["requested_schema"]["properties"]["name"].is_object(), "{frame}");
+                live.answer(&frame, &json!({"action": "accept", "content": {"name": "Ada", "check": true}}));
+            }
+            (_, Some("can_use_tool")) => {
+                assert_eq!(frame["request"]["tool_name"], "McpSampling", "{frame}");
+                live.answer(&frame, &json!({"behavior": "allow", "updatedInput": frame["request"]["input"]}));
+            }
+            _ => frames.push(frame),
+        }
+    }
+}
+
+fn look_at_everything(world: &World, frames: &[Value]) {
+    let messages = world.server.messages();
+    let last = messages.last().unwrap().body();
+    for (call, word) in [
+        ("sum", "42"),
+        ("links", "demo://resource"),
+        ("read", "Everything"),
+        ("long", "completed"),
+        ("roots", world.dir().to_str().unwrap()),
+        ("ask", "Ada"),
+        ("model", "It is wide."),
+    ] {
+        let said = result_text(last, call);
+        assert!(said.contains(word), "{call}: {said}");
+    }
+    let has_image = |result: &&Value| {
+        result["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "image"))
+    };
+    assert_eq!(blocks_of(last, "tool_result").iter().filter(has_image).count(), 1);
+    let facts = frames.iter().find_map(|frame| frame["tool_use_result"]["structuredContent"].as_object());
+    assert!(facts.unwrap()["temperature"].is_number());
+    let first = messages[0].body()["messages"].to_string();
+    assert!(first.contains("Paris"), "a prompt: {first}");
     world.server.assert_clean();
 }
 
+// MCP-01
 #[test]
 fn everything_over_standard_input_and_output() {
-    try_everything(&world_with(&everything()));
+    try_everything(everything());
 }
 
+// MCP-01
 #[test]
 fn everything_over_http() {
     let service = Service::start();
-    try_everything(&world_with(
-        &json!({"type": "http", "url": format!("http://127.0.0.1:{}/mcp", service.1)}),
-    ));
-}
-
-#[test]
-fn its_prompts_become_messages_and_its_roots_are_ours() {
-    let world = world_with(&everything());
-    world.server.replies([
-        Reply::new().tool_with_id("roots", "mcp__s__get-roots-list", json!({})),
-        Reply::text("done"),
-    ]);
-    let mut live = world.talk(&["--permission-mode", "bypassPermissions"]);
-    eventually("the tool for roots is offered", || {
-        live.request(&json!({"subtype": "mcp_status"})).to_string().contains("mcp__s__get-roots-list")
-    });
-    live.say("/mcp__s__args-prompt Paris");
-    live.turn();
-    assert_eq!(live.finish().code, 0);
-    let messages = world.server.messages();
-    assert!(messages[0].body()["messages"].to_string().contains("Paris"));
-    let roots = result_text(messages[1].body(), "roots");
-    assert!(roots.contains(&world.dir().display().to_string()), "{roots}");
+    try_everything(json!({"type": "http", "url": format!("http://127.0.0.1:{}/mcp", service.1)}));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tiller_protocol::env::Env;
 
 use super::expand::expand;
-use super::{McpDefinition, McpOAuth, McpReach, McpScope};
+use super::{McpDefinition, McpGrant, McpOAuth, McpReach, McpScope};
 use crate::origin::Origin;
 
 /// Shorter waits are taken for seconds in place of milliseconds, and not followed.
@@ -140,9 +140,23 @@ impl Decoder<'_> {
                 list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
             }
         };
+        let grant = match (text("grant").as_deref(), text("clientId").and(text("clientSecret"))) {
+            (None | Some("authorization_code"), _) => McpGrant::AuthorizationCode,
+            (Some("client_credentials"), Some(_)) => McpGrant::ClientCredentials,
+            (Some("client_credentials"), None) => {
+                self.problems.push("the grant client_credentials needs clientId and clientSecret".to_owned());
+                McpGrant::AuthorizationCode
+            }
+            (Some(other), _) => {
+                self.problems.push(format!("the grant {other} is not known here; the user has to sign in"));
+                McpGrant::AuthorizationCode
+            }
+        };
         McpOAuth {
+            grant,
             client_id: text("clientId").map(|id| self.expanded(&id)),
             client_secret: text("clientSecret").map(|secret| self.expanded(&secret)),
+            client_metadata_url: text("clientMetadataUrl").map(|page| self.expanded(&page)),
             callback_port: value["callbackPort"].as_u64().and_then(|port| u16::try_from(port).ok()),
             scopes,
         }

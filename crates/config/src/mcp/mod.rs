@@ -77,18 +77,34 @@ pub enum McpReach {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpOAuth {
+    /// Who is let in.
+    pub grant: McpGrant,
     /// What Tiller is known as at the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// What proves that, for services that demand it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
+    /// The page that says what Tiller is, for services that read it there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_metadata_url: Option<String>,
     /// The port on which the answer is awaited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callback_port: Option<u16>,
     /// What is asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
+}
+
+/// Whom a service lets in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum McpGrant {
+    /// The user, who signs in.
+    #[default]
+    AuthorizationCode,
+    /// Tiller itself, with the id and secret that are configured: nobody has to sign in.
+    ClientCredentials,
 }
 
 impl McpReach {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tiller_config::{
-    McpReach, McpRequest, McpScope, McpServers, ProjectTrust, TrustQuestion, add_mcp_server,
+    McpGrant, McpReach, McpRequest, McpScope, McpServers, ProjectTrust, TrustQuestion, add_mcp_server,
     remove_mcp_server,
 };
 
@@ -146,4 +146,30 @@ fn servers_of_a_project_need_trust() {
     assert!(ask().is_none());
     world.write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "other"}}}"#);
     assert!(ask().is_some(), "another command is another question");
+}
+
+#[test]
+fn how_a_service_lets_us_in_is_understood() {
+    let world = World::new();
+    let services = json!({"mcpServers": {
+        "known": {"url": "https://a", "oauth": {"clientId": "x", "clientMetadataUrl": "https://b/c.json", "scopes": "r w"}},
+        "machine": {"url": "https://a", "oauth": {"grant": "client_credentials", "clientId": "x", "clientSecret": "y"}},
+        "no-secret": {"url": "https://a", "oauth": {"grant": "client_credentials", "clientId": "x"}},
+        "odd": {"url": "https://a", "oauth": {"grant": "password"}},
+    }});
+    let given = [services.to_string()];
+    let loaded = load(&world, &McpRequest { given: &given, ..McpRequest::default() });
+    let oauth = |name: &str| {
+        let one = loaded.definitions.iter().find(|one| one.name == name).unwrap();
+        let McpReach::Http { oauth, .. } = &one.reach else { panic!("{one:?}") };
+        oauth.clone()
+    };
+    assert_eq!(oauth("known").client_metadata_url.as_deref(), Some("https://b/c.json"));
+    assert_eq!(oauth("known").scopes, ["r", "w"]);
+    assert_eq!(oauth("machine").grant, McpGrant::ClientCredentials);
+    for name in ["known", "no-secret", "odd"] {
+        assert_eq!(oauth(name).grant, McpGrant::AuthorizationCode, "{name}");
+    }
+    let told = loaded.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    assert!(told.contains("clientSecret") && told.contains("password"), "{told}");
 }

@@ -1,18 +1,24 @@
 //! Signing in to services: the way of OAuth, with the user's browser and a port of this machine.
 
 mod callback;
+mod challenge;
+mod standing;
 mod store;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use reqwest::Url;
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, OAuthClientConfig, OAuthState,
+    AuthError, AuthorizationManager, AuthorizationRequest, ClientCredentialsConfig, OAuthClientConfig,
+    OAuthState,
 };
-use tiller_config::McpOAuth;
+use tiller_config::{McpGrant, McpOAuth};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
+pub(crate) use challenge::Challenge;
+pub(crate) use standing::Standing;
 pub use store::TokenStore;
 
 /// How long the user may take in the browser.
@@ -47,7 +53,7 @@ pub(crate) struct SignIn<'a> {
     pub(crate) url: &'a str,
     pub(crate) oauth: &'a McpOAuth,
     /// What the service said when it refused.
-    pub(crate) challenge: Option<&'a str>,
+    pub(crate) challenge: Option<&'a Challenge>,
     pub(crate) tokens: &'a TokenStore,
 }
 
@@ -73,22 +79,47 @@ impl SignIn<'_> {
         let port = listener.local_addr().map_err(SignInError::Port)?.port();
         let mut manager = manager(self.url).await?;
         manager.set_credential_store(self.tokens.of(self.url));
-        let mut request = AuthorizationRequest::new(format!("http://127.0.0.1:{port}{CALLBACK}"))
+        let mut state = OAuthState::Unauthorized(manager);
+        let back = format!("http://127.0.0.1:{port}{CALLBACK}");
+        state.start_authorization(self.request(back)).await?;
+        let url = state.get_authorization_url().await?;
+        Ok(Login { state, listener, url })
+    }
+
+    /// What the service is asked for, and in whose name.
+    fn request(&self, back: String) -> AuthorizationRequest {
+        let mut request = AuthorizationRequest::new(back)
             .with_client_name("Tiller")
-            .with_scopes(self.oauth.scopes.iter().cloned());
+            .with_application_type("native")
+            .with_initial_scope_selection()
+            .with_scopes(self.scopes());
         if let Some(id) = &self.oauth.client_id {
             request = request.with_preregistered_client(id);
             if let Some(secret) = &self.oauth.client_secret {
                 request = request.with_client_secret(secret);
             }
         }
-        if let Some(challenge) = self.challenge {
-            request = request.with_challenge(challenge);
+        if let Some(page) = &self.oauth.client_metadata_url {
+            request = request.with_client_metadata_url(page);
         }
-        let mut state = OAuthState::Unauthorized(manager);
-        state.start_authorization(request).await?;
-        let url = state.get_authorization_url().await?;
-        Ok(Login { state, listener, url })
+        match self.challenge {
+            Some(challenge) => request.with_challenge(&challenge.said),
+            None => request,
+        }
+    }
+
+    /// What has to be granted, if that is not left to the service: a user who needs more keeps what they have.
+    fn scopes(&self) -> Vec<String> {
+        let mut scopes = self.oauth.scopes.clone();
+        if let Some(challenge) = self.challenge.filter(|challenge| challenge.wants_more)
+            && let Ok(service) = Url::parse(self.url)
+        {
+            scopes.extend(self.tokens.granted(self.url));
+            scopes.extend(challenge.scopes(&service));
+        }
+        let mut known = BTreeSet::new();
+        scopes.retain(|scope| known.insert(scope.clone()));
+        scopes
     }
 }
 
@@ -114,22 +145,55 @@ impl Login {
     }
 }
 
-/// The way to a service at which the user has signed in before.
-pub(crate) async fn known(url: &str, oauth: &McpOAuth, tokens: &TokenStore) -> Option<AuthorizationManager> {
-    if !tokens.has(url) {
-        return None;
+/// The way to a service that is known to let us in: the user has signed in before, or need not. None if it has to be
+/// asked first.
+///
+/// # Errors
+/// When the service does not accept the id and secret that are configured for it.
+pub(crate) async fn way(
+    url: &str,
+    oauth: &McpOAuth,
+    tokens: &TokenStore,
+) -> Result<Option<AuthorizationManager>, SignInError> {
+    if oauth.grant == McpGrant::ClientCredentials {
+        return without_user(url, oauth).await.map(Some);
     }
-    let mut manager = manager(url).await.ok()?;
+    if !tokens.has(url) {
+        return Ok(None);
+    }
+    let known = known(url, oauth, tokens).await;
+    // Whoever cannot be reached or has changed their mind is asked anew.
+    Ok(known.inspect_err(|error| tracing::warn!("{error}")).unwrap_or_default())
+}
+
+async fn known(
+    url: &str,
+    oauth: &McpOAuth,
+    tokens: &TokenStore,
+) -> Result<Option<AuthorizationManager>, SignInError> {
+    let mut manager = manager(url).await?;
     manager.set_credential_store(tokens.of(url));
-    let is_known = manager.initialize_from_store().await.inspect_err(|error| tracing::warn!("{error}"));
-    if !is_known.ok()? {
-        return None;
+    if !manager.initialize_from_store().await? {
+        return Ok(None);
     }
     if let (Some(id), Some(secret)) = (&oauth.client_id, &oauth.client_secret) {
         let config = OAuthClientConfig::new(id, "http://127.0.0.1").with_client_secret(secret);
-        manager.configure_client(config).ok()?;
+        manager.configure_client(config)?;
     }
-    Some(manager)
+    Ok(Some(manager))
+}
+
+async fn without_user(url: &str, oauth: &McpOAuth) -> Result<AuthorizationManager, SignInError> {
+    let config = ClientCredentialsConfig::ClientSecret {
+        client_id: oauth.client_id.clone().unwrap_or_default(),
+        client_secret: oauth.client_secret.clone().unwrap_or_default(),
+        scopes: oauth.scopes.clone(),
+        resource: Some(url.to_owned()),
+    };
+    let mut state = OAuthState::Unauthorized(manager(url).await?);
+    state.authenticate_client_credentials(config).await?;
+    let refused = || SignInError::Service("the service gave no access".to_owned());
+    state.into_authorization_manager().ok_or_else(refused)
 }
 
 /// Services on other machines cannot lead us to addresses that only this network reaches.

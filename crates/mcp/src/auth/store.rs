@@ -38,6 +38,12 @@ impl TokenStore {
         }
     }
 
+    /// What the user has been granted at an address.
+    pub(super) fn granted(&self, url: &str) -> Vec<String> {
+        let stored = self.of(url).read().ok().flatten();
+        stored.map(|credentials| credentials.granted_scopes).unwrap_or_default()
+    }
+
     pub(super) fn of(&self, url: &str) -> TokenFile {
         TokenFile { file: self.file(url) }
     }
