@@ -46,7 +46,8 @@ Watch Tiller find and fix a bug in a scratch repository.
 Usage: tiller demo
 
 The model's words are recorded; the loop, the tools, the permission checks and the repository are real. No account and
-no network are needed. The scratch repository stays for you to look at.
+no network are needed. The scratch repository stays for you to look at. At a terminal it is drawn as work is, and you
+can look around afterwards; elsewhere, and where TERM is dumb, it is printed line by line.
 ";
 
 /// Runs the demo.

@@ -294,3 +294,61 @@ fn a_command_of_the_users_own_is_offered_and_followed() {
     leave(program);
     world.server.assert_clean();
 }
+
+#[test]
+fn colours_and_vim_keys_are_changed_and_kept() {
+    let world = World::new();
+    let program = begin(&world, &[]);
+    say(&program, "/theme nosuch");
+    program.until_shown("There is no theme nosuch. Known are: dark");
+    say(&program, "/theme light");
+    program.until_gone("› /theme light");
+    say(&program, "/vim");
+    program.until_shown("Vim keys are on.");
+    program.until_shown("· insert");
+    eventually("both are kept", || {
+        let settings = fs_err::read_to_string(world.config_dir().join("settings.json")).unwrap_or_default();
+        settings.contains("\"light\"") && settings.contains("\"vim\": true")
+    });
+    say(&program, "/vim");
+    program.until_shown("Vim keys are off.");
+    leave(program);
+}
+
+#[test]
+fn the_agent_is_asked_to_write_instructions() {
+    let world = World::new();
+    world.server.reply(Reply::text("They are written."));
+    let program = begin(&world, &[]);
+    say(&program, "/init");
+    until_done(&program, "● They are written.");
+    let request = world.server.messages()[0].body()["messages"].to_string();
+    assert!(request.contains("AGENTS.md"), "{request}");
+    leave(program);
+}
+
+#[test]
+fn background_work_is_listed_and_stopped() {
+    let world = World::new();
+    let command = json!({"command": "touch begun; sleep 1000", "run_in_background": true});
+    world.server.replies([
+        Reply::new().tool("Bash", command),
+        Reply::text("It runs."),
+        Reply::text("It was stopped."),
+    ]);
+    let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
+    say(&program, "start it");
+    until_done(&program, "● It runs.");
+    eventually("it runs", || world.path("begun").exists());
+    say(&program, "/tasks stop nosuch");
+    program.until_shown("Nothing named nosuch runs in the background");
+    say(&program, "/tasks");
+    program.until_shown("running  touch begun; sleep 1000");
+    let shown = program.text();
+    let id = shown.lines().find_map(|row| row.split_once("  running  ")).map(|(id, _)| id.trim().to_owned());
+    program.type_in(ESC);
+    program.until_shown(READY);
+    say(&program, &format!("/tasks stop {}", id.unwrap()));
+    program.until_gone("1 in background");
+    leave(program);
+}

@@ -219,7 +219,7 @@ impl Screen {
         for (at, row) in rows.iter().enumerate() {
             if self.picture.rows[at] != *row {
                 self.go_to_row(out, u16::try_from(at).unwrap_or(u16::MAX));
-                row.write(out, self.size.width);
+                row.overwrite(out);
             }
         }
         out.push_str(WRAP);
@@ -227,22 +227,19 @@ impl Screen {
 
     /// Writes everything from the first row of the live area on. The terminal scrolls as far as it has to.
     fn replace(&mut self, out: &mut String, finished: &[Row], rows: &[Row]) {
-        let width = self.size.width;
         self.go_to_row(out, 0);
+        out.push_str("\x1b[J");
         for row in finished {
-            row.write(out, width);
+            row.write(out);
             out.push_str("\r\n");
         }
         out.push_str(CUT);
         let last = rows.len().saturating_sub(1);
-        for row in &rows[..last] {
-            row.write(out, width);
-            out.push_str("\r\n");
-        }
-        // Behind the last row it is too late to erase what is below: the cursor may stand on its last column.
-        out.push_str("\x1b[J");
-        if let Some(row) = rows.last() {
-            row.write(out, width);
+        for (at, row) in rows.iter().enumerate() {
+            row.write(out);
+            if at < last {
+                out.push_str("\r\n");
+            }
         }
         out.push_str(WRAP);
         self.picture.cursor.1 = u16::try_from(last).unwrap_or(u16::MAX);
@@ -287,7 +284,7 @@ impl Screen {
     pub fn append(&mut self, finished: &[Line<'_>]) -> String {
         let mut out = String::new();
         for row in finished.iter().flat_map(|line| self.fitting(line)) {
-            row.write(&mut out, self.size.width);
+            row.write(&mut out);
             out.push_str("\r\n");
         }
         out

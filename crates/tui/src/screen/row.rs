@@ -23,13 +23,16 @@ impl Row {
         Self { bytes: encode(&line), text: line.to_string(), width }
     }
 
-    /// Writes the row over whatever stands there. Behind a full row nothing can be erased: the cursor still stands on
-    /// its last column.
-    pub(super) fn write(&self, out: &mut String, columns: u16) {
+    /// Writes the row where nothing stands.
+    pub(super) fn write(&self, out: &mut String) {
         out.push_str(&self.bytes);
-        if self.width < columns {
-            out.push_str("\x1b[K");
-        }
+    }
+
+    /// Writes the row over whatever stands there. All of it is erased first: tmux takes a row for as long as it ever
+    /// was, even if only its beginning is left, and would wrap what cannot be seen.
+    pub(super) fn overwrite(&self, out: &mut String) {
+        out.push_str("\x1b[2K");
+        out.push_str(&self.bytes);
     }
 
     /// The rows it takes in a terminal of this width.

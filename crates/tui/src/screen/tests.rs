@@ -66,6 +66,21 @@ mod flight;
 
 const LIVE: &[&str] = &["----------", "> typed", "----------", "status"];
 
+// TERM-01: tmux takes a row for as long as it ever was, unless all of it was erased, and wraps what cannot be seen.
+#[test]
+fn rows_are_erased_as_a_whole_before_they_are_written_anew() {
+    let mut screen = Screen::new(Size { width: 40, height: 10 }, Some(0), Wrapping::Anew);
+    let view = |rows: &[&str]| View::of(rows.iter().map(|row| Line::raw((*row).to_owned())).collect());
+    screen.draw(&[], &view(&["a rather long row", "x"]));
+    let shorter = screen.draw(&[], &view(&["short", "x"]));
+    assert!(shorter.contains("\r\x1b[2Kshort"), "{shorter:?}");
+    let replaced = screen.draw(&[Line::raw("finished")], &view(&["short"]));
+    assert!(replaced.contains("\r\x1b[Jfinished\r\n"), "{replaced:?}");
+    for bytes in [shorter, replaced] {
+        assert!(!bytes.contains("\x1b[K"), "{bytes:?}");
+    }
+}
+
 // TERM-01
 #[test]
 fn finished_lines_scroll_away_and_the_live_area_stays() {
