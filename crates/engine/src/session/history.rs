@@ -1,25 +1,30 @@
-//! What a session's log holds, folded: in two readings, of which the second is short.
+//! What a session's log holds, folded from as little of it as that takes. What calls have returned is most of a log, and
+//! most of it is sent no more.
 //!
-//! The first goes through all of it, proves it, and folds what concerns the whole session; what calls have returned is
-//! passed over. It tells from where on the log is part of the next request, and only that is read again as a whole.
+//! A log that is one conversation from its beginning to its end is read once, without what was cleared. One that was folded
+//! or gone back in is read twice: all of it bare, which proves it and tells from where on it is part of the next request,
+//! and that part as a whole.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{Body, Entry, Epoch};
 use tiller_protocol::id::SessionId;
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::rewind::Rewound;
 use tiller_protocol::state::State;
 use tiller_steering::Conversation;
-use tiller_steering::compaction::Room;
+use tiller_steering::compaction::{Room, replacement};
 use tiller_steering::past::Past;
 
 use super::sample::THINKING_DROPPED;
 use crate::archive::Archive;
 use crate::journal::VERSION;
 use crate::plan::Slug;
-use crate::store::{Damage, Loaded, LogWriter, Mark, StoreError, load, load_after, load_bare};
+use crate::store::{
+    Damage, Kinds, Loaded, LogWriter, Mark, StoreError, kinds, load, load_after, load_bare, load_sparing,
+};
 use crate::view::{Frame, View, Viewing};
 
 /// Bytes at the end of a log whose entries a front end gets as a whole, however little of it is part of the next
@@ -59,6 +64,14 @@ impl History {
         writer: Option<&mut LogWriter>,
         audience: Audience,
     ) -> Result<Self, StoreError> {
+        let kinds = kinds(log)?;
+        if !kinds.is_view && audience == Audience::Nobody {
+            let (history, loaded) = Self::read_at_once(log, kinds)?;
+            // What was cleared is known from lines that nobody had proven yet.
+            if loaded.damage.iter().all(|damage| matches!(damage, Damage::TornTail { .. })) {
+                return history.conclude(loaded, writer);
+            }
+        }
         let mut history = Self::default();
         let mut past = Past::default();
         // What is counted up to a fold, as long as nothing is left behind.
@@ -78,12 +91,32 @@ impl History {
         let known = at_fold.filter(|(seq, _)| folded.is_some_and(|folded| folded.seq == *seq));
         let known = known.map(|(_, past)| past).filter(|_| history.state.abandoned.is_empty());
         history.view(log, &loaded, known)?;
+        history.conclude(loaded, writer)
+    }
+
+    /// Reads a log that is one conversation from its beginning to its end. Of results that were cleared nothing but a
+    /// note is sent.
+    fn read_at_once(log: &Path, Kinds { cleared, .. }: Kinds) -> Result<(Self, Loaded), StoreError> {
+        let mut history = Self::default();
+        let loaded = load_sparing(log, cleared.clone(), |mut entry| {
+            if let Body::Result(result) = &mut entry.body
+                && cleared.contains(&result.call)
+            {
+                // The note will stand where this stands.
+                result.content = vec![RawBlock::text(replacement())];
+            }
+            history.take(&entry);
+        })?;
+        Ok((history, loaded))
+    }
+
+    fn conclude(mut self, loaded: Loaded, writer: Option<&mut LogWriter>) -> Result<Self, StoreError> {
         if let Some(writer) = writer {
             writer.continue_at(loaded.length, loaded.hash)?;
         }
-        history.damage = loaded.damage;
-        history.slug = loaded.slug;
-        Ok(history)
+        self.damage = loaded.damage;
+        self.slug = loaded.slug;
+        Ok(self)
     }
 
     /// The second reading.

@@ -1,10 +1,12 @@
 //! Reading a log back, one entry at a time. A torn last line is left out; a damaged one in the middle loses only
 //! itself.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use tiller_protocol::entry::Entry;
+use tiller_protocol::entry::{Body, Entry};
+use tiller_protocol::id::CallId;
 use tiller_protocol::line;
 
 use super::record::{self, Extent, Read, Record};
@@ -106,6 +108,15 @@ pub(crate) fn load_from(path: &Path, whole: u64, take: impl FnMut(Entry)) -> Res
     Loading::new(&Mark::default(), whole, take).read(path)
 }
 
+/// Reads a log as a whole, but for what these calls have returned.
+pub(crate) fn load_sparing(
+    path: &Path,
+    cleared: HashSet<CallId>,
+    take: impl FnMut(Entry),
+) -> Result<Loaded, StoreError> {
+    Loading { cleared, ..Loading::new(&Mark::default(), 0, take) }.read(path)
+}
+
 /// Reads a log from a place on that an earlier reading has reached.
 pub(crate) fn load_after(path: &Path, mark: &Mark, take: impl FnMut(Entry)) -> Result<Loaded, StoreError> {
     Loading::new(mark, 0, take).read(path)
@@ -150,6 +161,8 @@ struct Loading<T> {
     take: T,
     /// The first entry that is read with what calls have returned.
     whole: u64,
+    /// Calls of which it is not wanted in any case.
+    cleared: HashSet<CallId>,
     /// Lines so far.
     lines: u64,
     /// The number of the last entry.
@@ -162,7 +175,8 @@ impl<T: FnMut(Entry)> Loading<T> {
     fn new(mark: &Mark, whole: u64, take: T) -> Self {
         let Mark { seq, offset, lines, hash } = mark.clone();
         let loaded = Loaded { length: offset, hash, ..Loaded::default() };
-        Self { loaded, take, whole, lines, seq, link: Link::Proven, doubt: None }
+        let cleared = HashSet::new();
+        Self { loaded, take, whole, cleared, lines, seq, link: Link::Proven, doubt: None }
     }
 
     fn read(mut self, path: &Path) -> Result<Loaded, StoreError> {
@@ -197,13 +211,13 @@ impl<T: FnMut(Entry)> Loading<T> {
     }
 
     fn line(&mut self, text: &[u8], number: u64) {
-        let extent = if self.seq.saturating_add(1) < self.whole { Extent::Bare } else { Extent::Whole };
+        let is_early = self.seq.saturating_add(1) < self.whole;
+        let extent = if is_early || !self.cleared.is_empty() { Extent::Bare } else { Extent::Whole };
         let mut read = record::read(text, extent);
         if let Read::Record(record) = &read
             && extent == Extent::Bare
-            && record.entry.seq >= self.whole
+            && self.wants_whole(&record.entry)
         {
-            // Entries before it are missing.
             read = record::read(text, Extent::Whole);
         }
         let record = match read {
@@ -220,6 +234,12 @@ impl<T: FnMut(Entry)> Loading<T> {
         };
         self.settle(Some(&record));
         self.judge(*record, number);
+    }
+
+    /// Whether what was read bare should have been read as a whole.
+    fn wants_whole(&self, entry: &Entry) -> bool {
+        let Body::Result(result) = &entry.body else { return false };
+        entry.seq >= self.whole && !self.cleared.contains(&result.call)
     }
 
     fn damaged(&mut self, text: &[u8], number: u64) {

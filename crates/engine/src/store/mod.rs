@@ -1,6 +1,7 @@
 //! Sessions on disk: where they are, how a log is appended to, how it is read back.
 
 mod head;
+mod kinds;
 mod list;
 mod load;
 mod packed;
@@ -15,9 +16,10 @@ mod writer;
 mod fault_tests;
 
 pub use head::Head;
+pub(crate) use kinds::{Kinds, kinds};
 pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
 pub use load::{Damage, Loaded, load, load_bare};
-pub(crate) use load::{Mark, load_after, load_from};
+pub(crate) use load::{Mark, load_after, load_from, load_sparing};
 pub use packed::{adopt, unpacked};
 pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;

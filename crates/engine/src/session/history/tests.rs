@@ -6,7 +6,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::compaction::{Compacted, Kept};
+use tiller_protocol::compaction::{Cleared, Compacted, Kept};
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint};
 use tiller_protocol::entry::{AssistantBlock, CallResult, Cause, Origin, Response, UserMessage};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
@@ -237,6 +237,47 @@ proptest! {
         let seqs: Vec<u64> = shown.entries.iter().map(|entry| entry.seq).collect();
         prop_assert_eq!(seqs, (1..=story.entries.len() as u64).collect::<Vec<_>>());
     }
+}
+
+// What was cleared need not be read: nothing but a note of it is sent.
+#[test]
+fn results_that_were_cleared_are_passed_over() {
+    let mut story = Story::default();
+    for round in 0..3 {
+        story.act(&Act::Prompt);
+        for _ in 0..6 {
+            story.act(&Act::Step { calls: 2, message: 1 });
+        }
+        let call = |entry: &Entry| match &entry.body {
+            Body::Result(result) => Some(result.call.clone()),
+            _ => None,
+        };
+        let calls: Vec<CallId> = story.entries.iter().filter_map(call).take(10 * (round + 1)).collect();
+        story.push(Body::Cleared(Cleared { calls, tokens: 900, out_of_sight: Vec::new() }));
+        story.act(&Act::Step { calls: 1, message: 2 });
+    }
+    if let Some(Entry { body: Body::Result(result), .. }) =
+        story.entries.iter_mut().find(|entry| matches!(entry.body, Body::Result(_)))
+    {
+        result.is_error = true;
+    }
+    let (_dir, log) = story.write();
+    assert_eq!(kinds(&log).unwrap().cleared.len(), 30);
+    let (history, naive) = (History::read(&log, None, Audience::Nobody).unwrap(), story.naive());
+    assert_eq!(history.state, story.state());
+    assert_eq!(history.conversation.said(), naive.conversation.said());
+    assert_eq!(history.room.gauge.tokens(), naive.room.gauge.tokens());
+    assert_eq!(history.room.light.clearing(None), naive.room.light.clearing(None));
+
+    // A line about clearing that was changed afterwards counts for nothing.
+    let text = fs_err::read_to_string(&log).unwrap();
+    let at = text.rfind("{\"type\":\"cleared\"").unwrap();
+    let altered = format!("{}{}", &text[..at], text[at..].replacen("\"tokens\":900", "\"tokens\":901", 1));
+    fs_err::write(&log, altered).unwrap();
+    let history = History::read(&log, None, Audience::Nobody).unwrap();
+    assert_eq!(history.damage.len(), 1);
+    let sent: usize = history.conversation.said().iter().map(|message| message.len()).sum();
+    assert!(sent > 16 * 4_000, "what it named is there again: {sent}");
 }
 
 // An answer to the folded conversation was counted without what the fold had left out.
