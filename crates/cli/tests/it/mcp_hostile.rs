@@ -142,7 +142,7 @@ fn servers_get_nothing_from_a_user_who_is_not_there() {
 
 #[test]
 fn a_host_answers_for_the_user() {
-    let world = world_with(&[]);
+    let world = world_with(&[]).var("TILLER_MCP_WAIT_MS", "60000");
     world.server.replies([
         Reply::new().tool_with_id("a", "mcp__fake__elicit", json!({})),
         Reply::new().tool_with_id("b", "mcp__fake__sample", json!({})),
