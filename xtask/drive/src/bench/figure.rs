@@ -48,14 +48,15 @@ impl Unit {
 }
 
 impl Figure {
-    fn ratio(&self) -> f64 {
-        self.tiller / self.floor
+    /// None where the floor is nothing.
+    fn ratio(&self) -> Option<f64> {
+        (self.floor > 0.0).then_some(self.tiller / self.floor)
     }
 
     fn is_met(&self) -> Option<bool> {
         self.goal.map(|goal| match goal {
             Goal::AtMost(most) => self.tiller <= most,
-            Goal::RatioAtMost(most) => self.ratio() <= most,
+            Goal::RatioAtMost(most) => self.ratio().is_some_and(|ratio| ratio <= most),
         })
     }
 
@@ -74,7 +75,7 @@ impl Figure {
             self.name.clone(),
             self.unit.show(self.tiller),
             self.unit.show(self.floor),
-            format!("{:.2}", self.ratio()),
+            self.ratio().map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}")),
             self.show_goal(),
         ]
     }

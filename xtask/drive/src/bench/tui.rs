@@ -44,25 +44,37 @@ pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> 
     let key = slowest_key(&tiller, "› ")?;
     // An empty input says that it is awaited.
     tiller.type_in("\x15");
-    tiller.until("everything was told", |terminal| {
+    let told = Instant::now();
+    // The last line of a turn says what it has taken. Before it stands everything that was streamed.
+    tiller.until("the turn's last line is shown", |terminal| {
         let text = terminal.text();
-        text.contains(READY) && !text.contains("Writing")
+        text.contains(READY) && text.lines().any(|line| line.starts_with("· ") && line.contains(" tokens"))
     });
+    let rest = told.elapsed();
     let at_last = resident(pid)?;
+    let echo = echo();
+    let printed = time_to_print(&sentence.repeat(TOKENS * TOKEN / sentence.len()))?;
     Ok(vec![
         Figure {
             name: "key to frame while the model streams, 99 of 100".to_owned(),
             unit: Unit::Millis,
             tiller: millis(key),
-            floor: millis(slowest_key(&echo(), "")?),
+            floor: millis(slowest_key(&echo, "")?),
             goal: Some(Goal::AtMost(50.0)),
         },
         Figure {
             name: "wake-ups in 10 s of idling".to_owned(),
             unit: Unit::Times,
             tiller: wakes,
-            floor: 1.0,
+            floor: wakes_while_idle(echo.pid().context("the program has no id")?)?,
             goal: Some(Goal::AtMost(0.0)),
+        },
+        Figure {
+            name: "from the 200th key to the end of 1 M streamed tokens".to_owned(),
+            unit: Unit::Millis,
+            tiller: millis(rest),
+            floor: millis(printed),
+            goal: None,
         },
         Figure {
             name: "memory after 1 M streamed tokens, beside that at the start".to_owned(),
@@ -79,6 +91,18 @@ fn echo() -> Program {
     let mut command = Command::new("cat");
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     Program::start(&command, SIZE.0, SIZE.1, LongRows::Wrap)
+}
+
+/// How long a terminal takes to show a text that is only printed.
+fn time_to_print(text: &str) -> anyhow::Result<Duration> {
+    let file = tempfile::NamedTempFile::new()?;
+    fs_err::write(file.path(), format!("{text}all printed\n"))?;
+    let mut command = Command::new("cat");
+    command.arg(file.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let begun = Instant::now();
+    let program = Program::start(&command, SIZE.0, SIZE.1, LongRows::Wrap);
+    program.until_shown("all printed");
+    Ok(begun.elapsed())
 }
 
 /// The time that 99 of 100 keys do not exceed until they are seen behind the mark.
