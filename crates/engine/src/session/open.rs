@@ -225,7 +225,7 @@ impl Task {
         };
         let agents = Agents::new(setup.agents, setup.limits.agents, template);
         // While planning nothing changes, not even what git keeps of a worktree.
-        if services.policy.now().mode != Mode::Plan {
+        if mode != Mode::Plan {
             agents.tidy_up(&services);
         }
         services.agents = Some(Arc::new(agents));
