@@ -210,6 +210,18 @@ fn an_exported_session_replays_anywhere_without_credentials() {
     assert!(run.stdout.starts_with("3 steps in 2 turns: no difference"), "{}", run.stdout);
 }
 
+#[test]
+fn a_compressed_log_is_replayed_and_exported() {
+    let world = long_session();
+    let log = world.logs().remove(0);
+    assert!(std::process::Command::new("gzip").arg(&log).status().unwrap().success());
+    let packed = log.with_extension("jsonl.gz").display().to_string();
+    world.run(&["replay", &packed]).ok();
+    let dir = world.home().join("exported");
+    world.run(&["replay", "--export", &dir.display().to_string(), &packed]).ok();
+    assert!(replay(&world, &dir, &[]).ok().stdout.starts_with("13 steps in 1 turn: no difference"));
+}
+
 // SECR-02: a recording that somebody wants to get credentials out of.
 #[test]
 fn no_credential_is_left_in_an_export_however_it_is_named_and_written() {

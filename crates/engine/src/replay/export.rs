@@ -11,7 +11,7 @@ use tiller_protocol::env::Env;
 use super::Replay;
 use super::mask::Masks;
 use crate::journal::VERSION;
-use crate::store::{LogWriter, StoreError};
+use crate::store::{LogWriter, StoreError, open};
 
 /// The log in an exported directory.
 const LOG: &str = "session.jsonl";
@@ -79,7 +79,7 @@ impl Masks {
     fn copy(&mut self, from: &Path, to: &Path) -> Result<(), StoreError> {
         let mut writer = LogWriter::open(to, "the exported log")?;
         let mut has_masked = false;
-        for line in BufReader::new(fs_err::File::open(from)?).lines() {
+        for line in BufReader::new(open(from)?).lines() {
             let Some(line) = without_hash(&line?) else { continue };
             let masked = self.mask(&line);
             let changed = masked != line;

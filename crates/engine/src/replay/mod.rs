@@ -79,7 +79,9 @@ impl Replay {
     /// The logs of a session and its sub-agents, from where Tiller keeps them.
     #[must_use]
     pub fn of(log: &Path, env: &Env) -> Self {
-        let mut agent_logs: Vec<PathBuf> = match fs_err::read_dir(log.with_extension("").join("subagents")) {
+        // <session>.jsonl, or <session>.jsonl.gz
+        let dir = log.with_extension("").with_extension("");
+        let mut agent_logs: Vec<PathBuf> = match fs_err::read_dir(dir.join("subagents")) {
             Ok(found) => found.filter_map(Result::ok).map(|entry| entry.path()).collect(),
             Err(_) => Vec::new(),
         };

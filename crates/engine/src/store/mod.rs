@@ -20,6 +20,7 @@ pub(crate) use kinds::{Kinds, kinds};
 pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
 pub use load::{Damage, Loaded, load, load_bare};
 pub(crate) use load::{Mark, load_after, load_from, load_sparing};
+pub(crate) use packed::open;
 pub use packed::{adopt, unpacked};
 pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;

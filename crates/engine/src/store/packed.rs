@@ -23,7 +23,7 @@ pub(super) fn named(name: &str) -> Option<SessionId> {
 }
 
 /// The bytes of a log.
-pub(super) fn open(log: &Path) -> std::io::Result<Box<dyn Read>> {
+pub(crate) fn open(log: &Path) -> std::io::Result<Box<dyn Read>> {
     let file = fs_err::File::open(log)?;
     Ok(if is_packed(log) { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
 }
