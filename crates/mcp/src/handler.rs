@@ -99,7 +99,8 @@ impl Handler {
         }
     }
 
-    /// Lets one question at a time through. A server that asks faster than anybody could answer is told so.
+    /// Lets one question at a time through, and puts none before its turn. A server that asks faster than anybody could
+    /// answer is told so.
     async fn in_turn<T>(&self, ask: impl Future<Output = T>) -> Result<T, ErrorData> {
         let _waiting = Counted::new(&self.waiting);
         if self.waiting.load(Ordering::Relaxed) > WAITING {
@@ -168,7 +169,7 @@ impl ClientHandler for Handler {
             Wanted::Form { fields, .. } => fields.clone(),
             Wanted::Visit { .. } => Vec::new(),
         };
-        let answer = self.in_turn(self.principal.elicit(ask)).await?;
+        let answer = self.in_turn(async { self.principal.elicit(ask).await }).await?;
         Ok(match answer {
             Elicited::Given(content) => {
                 let content = completed(content, &fields);
@@ -190,7 +191,7 @@ impl ClientHandler for Handler {
     ) -> Result<CreateMessageResult, ErrorData> {
         let request = sampling(&self.server, params, self.principal.sampling_model())?;
         let refused = |why: String| ErrorData::new(rmcp::model::ErrorCode(-1), why, None);
-        let sampled = self.in_turn(self.principal.sample(request)).await?.map_err(refused)?;
+        let sampled = self.in_turn(async { self.principal.sample(request).await }).await?.map_err(refused)?;
         let stop = if sampled.cut_off { "maxTokens" } else { "endTurn" };
         let message = WireMessage::new(Role::Assistant, SamplingMessageContentBlock::text(sampled.text));
         Ok(CreateMessageResult::new(message, sampled.model).with_stop_reason(stop))

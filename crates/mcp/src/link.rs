@@ -130,7 +130,7 @@ impl Link {
         terms: &Terms<'_>,
     ) -> Result<ServerResult, CallError> {
         let begun = Instant::now();
-        let last = begun + terms.at_most * PATIENCE;
+        let mut last = begun + terms.at_most * PATIENCE;
         let (mut deadline, mut told) = (begun + terms.at_most, None::<Instant>);
         loop {
             tokio::select! {
@@ -154,6 +154,7 @@ impl Link {
                         return Err(CallError::Late(begun.elapsed()));
                     }
                     deadline = Instant::now() + terms.at_most;
+                    last = last.max(deadline);
                 }
             }
         }

@@ -139,7 +139,9 @@ impl Tool for ReadMcpResource {
 /// were read.
 fn access(server: &str, uri: &str) -> Vec<Access> {
     let file = url::Url::parse(uri).ok().filter(|url| url.scheme() == "file");
-    let file = file.and_then(|url| url.to_file_path().ok());
+    // A server may look at nothing but the path, whichever machine is named before it.
+    let local = |mut url: url::Url| url.set_host(None).ok().and_then(|()| url.to_file_path().ok());
+    let file = file.map(|url| local(url).unwrap_or_else(|| "/".into()));
     let file = file.map(|path| Access::Read(resolve_links(&path)));
     std::iter::once(Access::Server(plain(server))).chain(file).collect()
 }
@@ -148,4 +150,18 @@ fn access(server: &str, uri: &str) -> Vec<Access> {
 #[must_use]
 pub fn reading(server: &str, uri: &str) -> Request {
     Request { tool: ReadMcpResource::NAME.to_owned(), access: access(server, uri), read_only: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RULE-06
+    #[test]
+    fn a_file_is_a_file_on_whichever_machine_it_is_said_to_be() {
+        for uri in ["file:///p/.env", "file://x/p/.env", "file://localhost/p/.env"] {
+            assert_eq!(access("fs", uri)[1..], [Access::Read("/p/.env".into())], "{uri}");
+        }
+        assert_eq!(access("fs", "demo://p/.env").len(), 1);
+    }
 }

@@ -304,7 +304,7 @@ fn clear_begins_a_new_session() {
     say(&program, "zebra");
     program.until_shown("● One.");
     say(&program, "/plan");
-    program.until_shown("plan mode");
+    program.until_shown("PLAN MODE");
     say(&program, "/clear");
     program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
     program.until_shown(READY);

@@ -67,8 +67,10 @@ impl History {
         let kinds = kinds(log)?;
         if !kinds.is_view && audience == Audience::Nobody {
             let (history, loaded) = Self::read_at_once(log, kinds)?;
-            // What was cleared is known from lines that nobody had proven yet.
-            if loaded.damage.iter().all(|damage| matches!(damage, Damage::TornTail { .. })) {
+            // What was cleared is known from lines that nobody had proven yet, and lines that somebody has written anew
+            // may say more than their beginnings told.
+            let is_sound = loaded.damage.iter().all(|damage| matches!(damage, Damage::TornTail { .. }));
+            if is_sound && history.state.abandoned.is_empty() && history.state.folded.is_none() {
                 return history.conclude(loaded, writer);
             }
         }

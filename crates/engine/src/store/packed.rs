@@ -65,7 +65,7 @@ pub fn adopt(config_dir: &Path, project: &Path, file: &Path) -> Result<SessionId
     Ok(id)
 }
 
-fn with_ending(log: &Path) -> PathBuf {
+pub(super) fn with_ending(log: &Path) -> PathBuf {
     let mut name = OsString::from(log);
     name.push(PACKED);
     name.into()

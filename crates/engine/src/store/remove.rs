@@ -5,7 +5,7 @@ use std::path::Path;
 use tiller_protocol::id::SessionId;
 use tiller_tools::todo_file;
 
-use super::{LogWriter, StoreError};
+use super::{LogWriter, StoreError, packed};
 
 /// Removes a session: its log, what lies beside it and its todo list. Returns the bytes that were freed.
 ///
@@ -23,6 +23,12 @@ pub fn remove(config_dir: &Path, log: &Path, id: SessionId) -> Result<u64, Store
     if let Ok(metadata) = fs_err::metadata(&todos) {
         freed += metadata.len();
         fs_err::remove_file(&todos)?;
+    }
+    // What it was unpacked from would bring it back.
+    let packed = packed::with_ending(log);
+    if let Ok(metadata) = fs_err::metadata(&packed) {
+        freed += metadata.len();
+        fs_err::remove_file(&packed)?;
     }
     // The log goes last: as long as it is there, the rest can be found.
     fs_err::remove_file(log)?;

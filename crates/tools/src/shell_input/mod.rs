@@ -62,7 +62,7 @@ impl Tool for ShellInput {
         let typed = tokio::select! {
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
             () = tokio::time::sleep(PATIENCE) => {
-                let text = format!("{} does not read: not all of it could be typed.", input.shell_id);
+                let text = format!("{} does not read: not all of it could be typed, and nothing more can be.", input.shell_id);
                 return Err(ToolError::Model(text));
             }
             typed = typing => typed,

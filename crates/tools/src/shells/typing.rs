@@ -66,12 +66,18 @@ impl Shells {
         }
         let deaf = || ShellError::Deaf(id.to_owned());
         let mut stdin = shell.stdin.lock().await;
-        let pipe = stdin.as_mut().ok_or_else(deaf)?;
-        shell.note(id, text, permit)?;
-        tokio::select! {
-            written = pipe.write_all(text.as_bytes()) => written.map_err(|_| deaf()),
-            () = shell.ended.cancelled() => Err(deaf()),
+        if stdin.is_none() {
+            return Err(deaf());
         }
+        shell.note(id, text, permit)?;
+        // If not all of it arrives, nobody knows any more what the command has read: it gets nothing else.
+        let mut pipe = stdin.take().ok_or_else(deaf)?;
+        tokio::select! {
+            written = pipe.write_all(text.as_bytes()) => written.map_err(|_| deaf())?,
+            () = shell.ended.cancelled() => return Err(deaf()),
+        }
+        *stdin = Some(pipe);
+        Ok(())
     }
 
     /// Lets a command find the end of its standard input.
