@@ -140,7 +140,8 @@ impl Tool for ReadMcpResource {
 fn access(server: &str, uri: &str) -> Vec<Access> {
     let file = url::Url::parse(uri).ok().filter(|url| url.scheme() == "file");
     // A server may look at nothing but the path, whichever machine is named before it.
-    let local = |mut url: url::Url| url.set_host(None).ok().and_then(|()| url.to_file_path().ok());
+    let local =
+        |mut url: url::Url| url.set_host(Some("localhost")).ok().and_then(|()| url.to_file_path().ok());
     let file = file.map(|url| local(url).unwrap_or_else(|| "/".into()));
     let file = file.map(|path| Access::Read(resolve_links(&path)));
     std::iter::once(Access::Server(plain(server))).chain(file).collect()

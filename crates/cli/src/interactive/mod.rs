@@ -55,6 +55,8 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
             }
             Err(error) => return Err(error),
         };
+        // The options say which session is the first; those that follow are chosen here.
+        (args.resume, args.continue_latest, args.fork_session) = (None, false, false);
         parts.setup.mode = mode.take().or(parts.setup.mode);
         let (left, id) = Box::pin(work(parts, start.take(), prompt.take(), &args, &env, &manner)).await?;
         start = match left {
