@@ -78,6 +78,12 @@ fn nothing_hides_behind_harmless_words() {
     check("sneaky", include_str!("corpus/sneaky.txt"));
 }
 
+// RULE-01
+#[test]
+fn what_the_shell_computes_runs_nothing() {
+    check("computed", include_str!("corpus/computed.txt"));
+}
+
 // PERM-02, PERM-03, PERM-04, PERM-21, PLAN-48
 #[test]
 fn modes_judge_changes_by_their_place() {

@@ -52,7 +52,6 @@ use Operands::{AtMost, None as NoOperands, Paths, PatternThenPaths, Places, Text
 
 const LOOKERS: &[Looker] = &[
     any(":", Text),
-    any("[", Text),
     any("arch", NoOperands),
     any("b2sum", Paths),
     any("base64", Paths),
@@ -124,7 +123,6 @@ const LOOKERS: &[Looker] = &[
     any("rev", Paths),
     except("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"], PatternThenPaths),
     any("seq", Text),
-    only("set", &["-e", "-u", "-x", "-o", "+e", "+x", "+u"], Text),
     any("sha1sum", Paths),
     any("sha256sum", Paths),
     any("sha512sum", Paths),
@@ -139,7 +137,6 @@ const LOOKERS: &[Looker] = &[
     any("strings", Paths),
     any("tac", Paths),
     any("tail", Paths),
-    except("test", &["-v"], Text),
     any("tr", Text),
     except("tree", &["-o", "-R"], Places),
     any("true", Text),
@@ -149,7 +146,6 @@ const LOOKERS: &[Looker] = &[
     any("unexpand", Paths),
     any("uniq", AtMost(1)),
     any("uptime", NoOperands),
-    any("wait", Text),
     any("wc", Paths),
     any("whereis", Text),
     any("which", Text),
@@ -165,8 +161,9 @@ const VERSIONED: &[&str] = &[
 
 /// Programs with their own kind of command line, known not to run the words they are given.
 const KNOWN: &[&str] = &[
-    "awk", "cargo", "cd", "chmod", "chown", "cp", "gh", "git", "install", "ln", "mkdir", "mv", "pushd",
-    "popd", "read", "rm", "rmdir", "sed", "tee", "touch", "truncate", "unlink", "find",
+    "[", "awk", "cargo", "cd", "chmod", "chown", "cp", "find", "gh", "git", "install", "ln", "mkdir", "mv",
+    "popd", "pushd", "read", "rm", "rmdir", "sed", "set", "tee", "test", "touch", "truncate", "unlink",
+    "wait",
 ];
 
 /// The entry of a program.

@@ -4,7 +4,9 @@
 //! for in the bare text.
 
 mod awk;
+mod condition;
 mod effects;
+mod expansion;
 mod git;
 mod lookers;
 mod ps;

@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use super::{Command, Kind, Word, awk, git, ps, sed};
+use super::{Command, Kind, Word, awk, condition, git, ps, sed};
 
 /// Actions and options of `find` that change or run something, or show what a file holds.
 const FIND_ACTIONS: &[&str] =
@@ -35,6 +35,12 @@ fn looks(words: &[Word]) -> bool {
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
         "exec" => rest.is_empty(),
         "read" => reads(rest),
+        "set" => sets(rest),
+        "test" => condition::looks(rest),
+        "[" => rest
+            .split_last()
+            .is_some_and(|(last, inner)| last.known() == Some("]") && condition::looks(inner)),
+        "wait" => rest.iter().all(|word| word.text == "$!" || word.known().is_some_and(is_awaited)),
         "docker" => docker_looks(rest),
         _ if asks_for_version(name, rest) => true,
         _ => looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest)),
@@ -52,16 +58,16 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
         };
     }
     let mut words = rest.iter();
-    let mut operand_seen = name == "test";
+    let mut operand_seen = false;
     while let Some(word) = words.next() {
-        if word.known() == Some("--") && name != "set" {
+        if word.known() == Some("--") {
             return operands != Operands::None || words.next().is_none();
         }
         if !is_option(word) {
             // What the shell puts in could be one of the options that do harm.
             let sneaks = !word.lead || word.splits;
             let odd_date = name == "date" && !word.text.starts_with('+');
-            let is_text = operands == Operands::Text && operand_seen && !(name == "test" && word.splits);
+            let is_text = operands == Operands::Text && operand_seen;
             if (sneaks && !is_text) || odd_date || operands == Operands::None {
                 return false;
             }
@@ -100,12 +106,36 @@ fn reads(rest: &[Word]) -> bool {
     while let Some(word) = words.next() {
         match word.known() {
             Some("-r" | "-s" | "-e" | "-rs") => {}
-            Some("-p" | "-d" | "-n" | "-t" | "-u") => drop(words.next()),
+            // What becomes several words would name further variables.
+            Some("-p" | "-d" | "-n" | "-t" | "-u") if words.next().is_some_and(Word::is_single) => {}
             Some(name) if is_own_name(name) => {}
             _ => return false,
         }
     }
     true
+}
+
+/// Options of the shell that change neither what words mean nor what programs are given.
+fn sets(rest: &[Word]) -> bool {
+    const NAMES: &[&str] = &["errexit", "nounset", "pipefail", "xtrace"];
+    let mut words = rest.iter().map(Word::known);
+    while let Some(word) = words.next() {
+        let Some(letters) = word.and_then(|word| word.strip_prefix(['-', '+'])) else { return false };
+        let named = letters.ends_with('o');
+        let plain = letters.strip_suffix('o').unwrap_or(letters);
+        if !plain.chars().all(|letter| "eux".contains(letter)) || plain.is_empty() && !named {
+            return false;
+        }
+        if named && !words.next().flatten().is_some_and(|name| NAMES.contains(&name)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a word of `wait` names a process or asks for one, and no variable.
+fn is_awaited(word: &str) -> bool {
+    matches!(word, "-n" | "-f") || !word.starts_with('-')
 }
 
 fn docker_looks(rest: &[Word]) -> bool {

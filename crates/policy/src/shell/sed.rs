@@ -85,24 +85,49 @@ fn after_substitution(text: &str) -> Option<&str> {
 
 /// What follows `parts` texts between delimiters, of which the first character is one.
 fn after_delimited(text: &str, parts: usize) -> Option<&str> {
-    let delimiter = text.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+    let delimiter = text.chars().next().filter(|c| c.is_ascii_punctuation() && !"\\[]".contains(*c))?;
     let mut left = parts;
-    let mut escaped = false;
-    // A bracket may hold a delimiter that does not count for everyone: too unclear.
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
+    let mut rest = text.get(1..)?;
+    loop {
+        let mut chars = rest.chars();
+        rest = match chars.next()? {
             '\n' => return None,
-            '[' if text[at..].split(']').next().is_some_and(|set| set.contains(delimiter)) => return None,
-            c if c == delimiter => {
-                left -= 1;
-                if left == 0 {
-                    return text.get(at + c.len_utf8()..);
-                }
+            '\\' => {
+                chars.next()?;
+                chars.as_str()
             }
-            _ => {}
+            '[' => after_bracket(chars.as_str(), delimiter)?,
+            c if c == delimiter && left == 1 => return Some(chars.as_str()),
+            c => {
+                left -= usize::from(c == delimiter);
+                chars.as_str()
+            }
+        };
+    }
+}
+
+/// What follows a set of characters, of which the bracket is gone. A set may hold a delimiter that does not count for
+/// everyone: too unclear, and so is a set that begins with its own end.
+fn after_bracket(text: &str, delimiter: char) -> Option<&str> {
+    let mut rest = text.strip_prefix('^').unwrap_or(text);
+    if rest.starts_with(']') {
+        return None;
+    }
+    loop {
+        let named = rest.strip_prefix('[').and_then(|class| Some((class, class.chars().next()?)));
+        if let Some((class, mark)) = named.filter(|(_, mark)| ":.=".contains(*mark)) {
+            let (name, after) = class.get(1..)?.split_once(&format!("{mark}]"))?;
+            name.chars().all(|c| c.is_ascii_alphanumeric()).then_some(())?;
+            rest = after;
+            continue;
+        }
+        let mut chars = rest.chars();
+        match chars.next()? {
+            ']' => return Some(chars.as_str()),
+            '\n' => return None,
+            '\\' if chars.as_str().starts_with(']') => return None,
+            c if c == delimiter => return None,
+            _ => rest = chars.as_str(),
         }
     }
-    None
 }

@@ -21,7 +21,7 @@ pub(crate) fn objection(source: &str, root: Node<'_>) -> Option<&'static str> {
     }
     let mut survey = Survey { source, substitutions: HashSet::new(), inert: Vec::new(), problem: None };
     survey.visit(root);
-    survey.problem.or_else(|| survey.unseen_substitution())
+    survey.problem.or_else(|| survey.unseen_substitution(root))
 }
 
 struct Survey<'a> {
@@ -63,7 +63,21 @@ impl Survey<'_> {
             "arithmetic_expansion" => {
                 self.substitutions.insert(range.start);
             }
+            "expansion" => {
+                self.substitutions.insert(range.start);
+            }
+            "raw_string" | "ansi_c_string" if is_in_quoted_expansion(node) => {
+                if text.contains(['$', '`', '"', '}', '\\', '\n']) {
+                    self.problem = Some("quotes inside a quoted expansion are not understood");
+                }
+            }
             "raw_string" | "ansi_c_string" => self.inert.push(range),
+            "regex" if is_below(node, "expansion") && text.contains(['\'', '"', '}', '\\', '\n']) => {
+                self.problem = Some("quotes inside an expansion are not understood");
+            }
+            "comment" if WORDS.iter().any(|kind| is_below(node, kind)) => {
+                self.problem = Some("a # inside a word is not understood");
+            }
             "comment" => {
                 let before = self.source.get(..range.start).unwrap_or_default().chars().next_back();
                 if before.is_some_and(|c| !c.is_whitespace() && !";&|()".contains(c)) {
@@ -72,7 +86,7 @@ impl Survey<'_> {
                 self.inert.push(range);
             }
             "heredoc_redirect" => self.heredoc(node),
-            "string" | "heredoc_body" | "concatenation" | "expansion" | "regex" | "heredoc_content" => {}
+            "string" | "heredoc_body" | "concatenation" | "regex" | "heredoc_content" => {}
             _ => self.gaps(node),
         }
     }
@@ -86,6 +100,9 @@ impl Survey<'_> {
             // The tree leaves out new lines after a here-document and escaped line ends.
             if !gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
                 self.problem = Some("it contains text that is not understood");
+            }
+            if gap.replace("\\\n", "").contains('\n') && LINES.contains(&node.kind()) {
+                self.problem = Some("a line ends inside a command");
             }
             // The tree takes an escaped line end for a blank; the shell joins what is around it.
             if !gap.is_empty()
@@ -138,10 +155,16 @@ impl Survey<'_> {
     }
 
     /// Every mark that starts a substitution must be one in the tree, too.
-    fn unseen_substitution(&self) -> Option<&'static str> {
+    fn unseen_substitution(&self, root: Node<'_>) -> Option<&'static str> {
         let bytes = self.source.as_bytes();
         for (at, &byte) in bytes.iter().enumerate() {
-            let opens = byte == b'`' || (byte == b'$' && bytes.get(at + 1) == Some(&b'('));
+            let next = bytes.get(at + 1).copied().unwrap_or_default();
+            let opens = match byte {
+                b'`' => true,
+                b'$' => b"({[".contains(&next),
+                b'<' | b'>' => next == b'(' && !is_text(root, at),
+                _ => false,
+            };
             if !opens || self.substitutions.contains(&at) {
                 continue;
             }
@@ -153,6 +176,46 @@ impl Survey<'_> {
         }
         None
     }
+}
+
+/// What is all one word to the shell, whatever the tree sees in it.
+const WORDS: &[&str] =
+    &["expansion", "string", "heredoc_body", "arithmetic_expansion", "test_command", "subscript"];
+
+/// What a new line ends.
+const LINES: &[&str] = &[
+    "command",
+    "declaration_command",
+    "file_redirect",
+    "herestring_redirect",
+    "unset_command",
+    "variable_assignment",
+    "variable_assignments",
+];
+
+/// What is around a node, up to the script that it belongs to.
+fn around(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    std::iter::successors(node.parent(), Node::parent)
+        .take_while(|outer| !matches!(outer.kind(), "command_substitution" | "process_substitution"))
+}
+
+fn is_below(node: Node<'_>, kind: &str) -> bool {
+    around(node).any(|outer| outer.kind() == kind)
+}
+
+/// Whether single quotes are no quotes there: between double quotes or in a here-document, inside of `${…}`.
+fn is_in_quoted_expansion(node: Node<'_>) -> bool {
+    let expansions = around(node).skip_while(|outer| outer.kind() != "expansion");
+    let mut beyond = expansions.skip(1);
+    beyond.any(|outer| matches!(outer.kind(), "string" | "heredoc_body"))
+}
+
+/// Whether a byte belongs to quoted text, where `<(` means nothing.
+fn is_text(root: Node<'_>, at: usize) -> bool {
+    let node = root.named_descendant_for_byte_range(at, at + 1);
+    node.is_some_and(|node| {
+        matches!(node.kind(), "string" | "string_content" | "heredoc_body" | "heredoc_content")
+    })
 }
 
 /// The delimiter of a here-document and whether it is quoted.

@@ -50,6 +50,11 @@ impl Word {
         self.is_literal().then_some(self.text.as_str())
     }
 
+    /// Whether it certainly stays one word.
+    pub(crate) fn is_single(&self) -> bool {
+        !self.splits && self.form != Form::Pattern
+    }
+
     /// Whether a program could take it for an option.
     pub(crate) fn may_be_option(&self) -> bool {
         !self.lead || self.splits || (self.text.len() > 1 && self.text.starts_with('-'))
@@ -63,18 +68,24 @@ pub(crate) struct Reader<'a> {
     unquoted: String,
     /// Where a brace opened, and whether something follows that makes it multiply the word.
     brace: Option<bool>,
+    /// Whether something in it is a pattern for file names.
+    globs: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Reads a node as a word. `None` if it holds something that is not understood.
     pub(crate) fn read(source: &'a str, node: Node<'_>) -> Option<Word> {
-        let mut reader = Self { source, word: Word::literal(""), unquoted: String::new(), brace: None };
+        let mut reader =
+            Self { source, word: Word::literal(""), unquoted: String::new(), brace: None, globs: false };
         reader.add(node)?;
         reader.finish_unquoted();
         if reader.brace == Some(true) {
             reader.word.form = reader.word.form.max(Form::Pattern);
             reader.word.lead &= !reader.word.text.starts_with('{');
         }
+        // What is put in can make a pattern fit several names.
+        let multiplies = reader.globs || reader.brace == Some(true);
+        reader.word.splits |= multiplies && reader.word.form == Form::Dynamic;
         Some(reader.word)
     }
 
@@ -95,6 +106,7 @@ impl<'a> Reader<'a> {
             "string" => self.string(node)?,
             "translated_string" | "command_name" | "concatenation" => self.children(node)?,
             "brace_expression" => self.bare(text),
+            "simple_expansion" if is_number(text) => self.number(text),
             "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
                 self.expansion(text, true);
             }
@@ -135,9 +147,10 @@ impl<'a> Reader<'a> {
             }
             self.quoted(&unescape_double(self.source.get(at..child.start_byte())?));
             match child.kind() {
+                "simple_expansion" if is_number(self.text(child)?) => self.number(self.text(child)?),
                 "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
                     let text = self.text(child)?;
-                    self.expansion(text, text == "$@" || text.starts_with("${") && text.contains("[@]"));
+                    self.expansion(text, text == "$@" || text.starts_with("${") && text.contains('@'));
                 }
                 _ => return None,
             }
@@ -153,6 +166,12 @@ impl<'a> Reader<'a> {
         self.word.text.push_str(text);
         self.word.form = Form::Dynamic;
         self.word.splits |= splits;
+    }
+
+    /// An expansion that is always one word of digits.
+    fn number(&mut self, text: &str) {
+        self.quoted(text);
+        self.word.form = Form::Dynamic;
     }
 
     fn quoted(&mut self, text: &str) {
@@ -193,9 +212,15 @@ impl<'a> Reader<'a> {
         if let Some(at) = unquoted.find(['*', '?', '[', '(']) {
             self.word.lead &= at > 0 || !self.word.text.is_empty();
             self.word.form = self.word.form.max(Form::Pattern);
+            self.globs = true;
         }
         self.word.text.push_str(&unquoted);
     }
+}
+
+/// Whether an expansion is a number: of arguments, of the last status, of the shell.
+fn is_number(text: &str) -> bool {
+    matches!(text, "$#" | "$?" | "$$")
 }
 
 /// Takes the backslashes away that count inside double quotes.

@@ -1,5 +1,6 @@
 //! From the syntax tree to a list of commands.
 
+mod conditions;
 mod names;
 mod redirects;
 mod run;
@@ -175,9 +176,10 @@ impl<'a> Walker<'a> {
         let mut values = Vec::new();
         for value in node.children_by_field_name("value", &mut cursor) {
             self.substitutions(value);
-            values.push(
-                Reader::read(self.source, value).unwrap_or_else(|| Word::put_in("", Form::Dynamic, true)),
-            );
+            let value = Reader::read(self.source, value);
+            let value = value.unwrap_or_else(|| Word::put_in("", Form::Dynamic, true));
+            self.look_into(&value);
+            values.push(value);
         }
         if let Some(variable) = node.child_by_field_name("variable") {
             let name = self.text(variable).to_owned();

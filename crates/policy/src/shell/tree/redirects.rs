@@ -17,7 +17,7 @@ impl Walker<'_> {
             match child.kind() {
                 "file_redirect" => self.redirect(child, &mut extra),
                 "heredoc_redirect" => self.heredoc(child, &mut extra),
-                "herestring_redirect" => self.substitutions(child),
+                "herestring_redirect" => self.herestring(child),
                 _ => body = Some(child),
             }
         }
@@ -39,6 +39,7 @@ impl Walker<'_> {
     /// The first word after the sign is the file; the tree takes further arguments for files, too.
     pub(super) fn redirect(&mut self, node: Node<'_>, extra: &mut Vec<Word>) {
         self.substitutions(node);
+        self.descriptor(node);
         let mut cursor = node.walk();
         let mut sign = None;
         let mut targets = Vec::new();
@@ -68,7 +69,27 @@ impl Walker<'_> {
         }
     }
 
+    pub(super) fn herestring(&mut self, node: Node<'_>) {
+        self.substitutions(node);
+        self.descriptor(node);
+    }
+
+    /// The word right before a redirect is perhaps a variable to the shell that gets its number: `{name}>file`.
+    fn descriptor(&mut self, node: Node<'_>) {
+        let end = node.start_byte();
+        let Some(start) = end.checked_sub(1).filter(|start| self.source.get(*start..end) == Some("}")) else {
+            return;
+        };
+        let root = std::iter::successors(Some(node), Node::parent).last().unwrap_or(node);
+        let brace = root.descendant_for_byte_range(start, end);
+        let owner = brace.filter(|brace| brace.kind() == "}").and_then(|brace| brace.parent());
+        if !owner.is_some_and(|owner| matches!(owner.kind(), "expansion" | "compound_statement")) {
+            self.opaque("a redirect sets a variable");
+        }
+    }
+
     pub(super) fn heredoc(&mut self, node: Node<'_>, extra: &mut Vec<Word>) {
+        self.descriptor(node);
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {

@@ -20,7 +20,7 @@ impl Walker<'_> {
             match child.kind() {
                 "variable_assignment" => assignments.extend(self.assignment(child)),
                 "file_redirect" => self.redirect(child, &mut late),
-                "herestring_redirect" => self.substitutions(child),
+                "herestring_redirect" => self.herestring(child),
                 "heredoc_redirect" => self.heredoc(child, &mut late),
                 _ => {
                     self.substitutions(child);

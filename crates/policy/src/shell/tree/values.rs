@@ -1,10 +1,10 @@
-//! Variables, tests, arithmetic, and all that is run to make a word.
+//! Variables, arithmetic, and all that is run to make a word.
 
 use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Word};
+use crate::shell::{Assignment, Form, Kind, Word, expansion};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {
@@ -37,14 +37,18 @@ impl Walker<'_> {
             self.opaque("an assignment is not understood");
             return None;
         };
-        // Some builtins look into the values of variables and run what they find there.
-        if value.is_literal() && (value.text.contains("$(") || value.text.contains('`')) {
-            self.opaque("a variable holds a command");
-        }
+        self.look_into(&value);
         if self.text(node).contains("+=") {
             value.form = Form::Dynamic;
         }
         Some(Assignment { name, value })
+    }
+
+    /// Some builtins look into the values of variables and run what they find there.
+    pub(super) fn look_into(&mut self, value: &Word) {
+        if value.is_literal() && (value.text.contains("$(") || value.text.contains('`')) {
+            self.opaque("a variable holds a command");
+        }
     }
 
     /// Remembers the values a variable may have.
@@ -81,18 +85,6 @@ impl Walker<'_> {
         self.push(text, Kind::Declare, words, assignments);
     }
 
-    pub(super) fn test(&mut self, node: Node<'_>) {
-        self.substitutions(node);
-        let compares = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v "];
-        let text = self.text(node);
-        let computes = text.starts_with("[[") && compares.iter().any(|operator| text.contains(operator));
-        if (computes && text.contains('$')) || text.contains("-v ") {
-            self.opaque("arithmetic on variables can run commands");
-        }
-        let text = text.to_owned();
-        self.push(text, Kind::Test, Vec::new(), Vec::new());
-    }
-
     /// Arithmetic follows variables into subscripts, and subscripts can hold commands.
     pub(super) fn arithmetic(&mut self, node: Node<'_>) {
         if self
@@ -119,18 +111,15 @@ impl Walker<'_> {
             "arithmetic_expansion" => return self.arithmetic(node),
             "subscript" => {
                 let index = node.child_by_field_name("index").map(|index| self.text(index));
-                if !index.is_some_and(|index| index == "@" || index == "*" || index.parse::<u32>().is_ok()) {
+                if !index.is_some_and(expansion::is_plain_subscript) {
                     self.opaque("subscripts can run commands");
                 }
             }
-            "expansion" => {
-                let text = self.text(node);
-                // Transformations can run commands, defaults can assign.
-                let transforms = text.contains('@') && !text.contains("[@]") && text != "${@}";
-                if transforms || text.contains('=') || text.starts_with("${!") {
-                    self.opaque("an expansion is not understood");
-                }
+            "expansion" if !expansion::is_plain(self.text(node)) => {
+                self.opaque("an expansion is not understood");
             }
+            // A subscript in front of an element is computed.
+            "array" if self.has_subscripts(node) => self.opaque("subscripts can run commands"),
             _ => {}
         }
         self.depth += 1;
@@ -139,5 +128,10 @@ impl Walker<'_> {
             self.substitutions(child);
         }
         self.depth -= 1;
+    }
+
+    fn has_subscripts(&self, array: Node<'_>) -> bool {
+        let mut cursor = array.walk();
+        array.named_children(&mut cursor).any(|element| self.text(element).starts_with('['))
     }
 }

@@ -1,0 +1,97 @@
+//! `[ … ]`, which is a command like any other, and `[[ … ]]`, which computes.
+
+use tree_sitter::Node;
+
+use super::Walker;
+use crate::shell::condition;
+use crate::shell::word::Reader;
+use crate::shell::{Kind, Word};
+
+/// Operators of `[[` whose operands are computed.
+const COMPUTES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
+impl Walker<'_> {
+    pub(super) fn test(&mut self, node: Node<'_>) {
+        self.substitutions(node);
+        let text = self.text(node);
+        let mut pieces = Vec::new();
+        self.pieces(node, &mut pieces);
+        let inner = pieces.get(1..pieces.len().saturating_sub(1)).unwrap_or_default();
+        let understood = if text.starts_with("[[") {
+            self.is_plain_expression(inner)
+        } else {
+            self.is_plain_command(inner)
+        };
+        if !understood {
+            self.opaque("a condition can run commands");
+        }
+        self.push(text.to_owned(), Kind::Test, Vec::new(), Vec::new());
+    }
+
+    /// Brackets, operators and operands one after the other: the tree does not nest them as the shell does.
+    fn pieces<'t>(&self, node: Node<'t>, found: &mut Vec<Node<'t>>) {
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "unary_expression" | "binary_expression" | "parenthesized_expression" => {
+                    self.pieces(child, found);
+                }
+                _ => found.push(child),
+            }
+        }
+    }
+
+    /// Whether `[` with these words between its brackets is one command that only looks. What the tree takes for a
+    /// comparison or a list is a redirect or a second command to the shell, and so is what follows a new line.
+    fn is_plain_command(&self, pieces: &[Node<'_>]) -> bool {
+        let is_word = |node: &Node<'_>| node.is_named() || matches!(node.kind(), "!" | "=" | "==" | "!=");
+        let on_one_line = pieces.windows(2).all(|pair| {
+            let gap = self.source.get(pair[0].end_byte()..pair[1].start_byte());
+            gap.is_some_and(|gap| !gap.is_empty() && !gap.contains('\n'))
+        });
+        let words: Option<Vec<Word>> = pieces.iter().map(|node| self.word(*node)).collect();
+        on_one_line && pieces.iter().all(is_word) && words.is_some_and(|words| condition::looks(&words))
+    }
+
+    fn word(&self, node: Node<'_>) -> Option<Word> {
+        match node.kind() {
+            "!" | "=" | "==" | "!=" | "test_operator" => Some(Word::literal(self.text(node))),
+            _ => Reader::read(self.source, node),
+        }
+    }
+
+    /// Whether `[[` with these pieces computes with numbers only.
+    fn is_plain_expression(&self, pieces: &[Node<'_>]) -> bool {
+        let text = |at: Option<usize>| at.and_then(|at| pieces.get(at)).map(|node| self.text(*node));
+        pieces.iter().enumerate().all(|(at, node)| match node.kind() {
+            "test_operator" | "word" if COMPUTES.contains(&self.text(*node)) => {
+                [at.checked_sub(1), Some(at + 1)].into_iter().all(|side| text(side).is_some_and(is_number))
+            }
+            "test_operator" | "word" if matches!(self.text(*node), "-v" | "-R") => {
+                text(Some(at + 1)).is_some_and(condition::is_name)
+            }
+            "regex" => !self.text(*node).contains(char::is_whitespace),
+            "test_operator"
+            | "word"
+            | "number"
+            | "string"
+            | "raw_string"
+            | "ansi_c_string"
+            | "simple_expansion"
+            | "expansion"
+            | "concatenation"
+            | "command_substitution"
+            | "arithmetic_expansion"
+            | "extglob_pattern" => true,
+            "!" | "=" | "==" | "!=" | "=~" | "<" | ">" | "&&" | "||" | "(" | ")" => true,
+            _ => false,
+        })
+    }
+}
+
+/// Whether a word of `[[` is certainly a number.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_decimal = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_decimal || matches!(text, "$#" | "$?" | "${#}" | "\"$#\"" | "\"$?\"")
+}
