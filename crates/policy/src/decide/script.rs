@@ -445,7 +445,7 @@ fn is_mv(command: &Command) -> bool {
     let Some((program, rest)) = command.words().split_first() else { return false };
     match program_name(program).and_then(|program| program.rsplit('/').next()) {
         Some("mv") => true,
-        Some("git") => shell::git_subcommand(rest, true).is_some_and(|(word, _)| word.known() == Some("mv")),
+        Some("git") => shell::possible_subcommands(rest).iter().any(|(word, _)| word.known() == Some("mv")),
         _ => false,
     }
 }

@@ -3,7 +3,10 @@
 use globset::GlobBuilder;
 
 use super::Reading;
-use crate::shell::{Command, Kind, Word, git_subcommand, is_known_program, possible_commands, program_name};
+use crate::shell::{
+    Command, Kind, Runs, Word, git_subcommand, harmless_assignment, possible_commands, possible_subcommands,
+    program_name, runs,
+};
 
 /// Whether a rule speaks of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +117,8 @@ fn covers_words(wanted: &Wanted<'_>, words: &[Word]) -> bool {
 pub(crate) fn touches(content: &str, command: &Command) -> Match {
     let wanted = Wanted::new(content);
     let layers = command.layers.iter().map(|layer| touches_words(&wanted, &layer.words));
-    layers.max().unwrap_or(Match::No)
+    let variables = command.variables_for_programs().map(|value| hides(&wanted, &value.text));
+    layers.chain(variables.map(|hides| if hides { Match::Yes } else { Match::No })).max().unwrap_or(Match::No)
 }
 
 fn touches_words(wanted: &Wanted<'_>, words: &[Word]) -> Match {
@@ -124,30 +128,43 @@ fn touches_words(wanted: &Wanted<'_>, words: &[Word]) -> Match {
     // A program whose name the shell puts together could be any.
     let found = found.unwrap_or(Match::No).max(if first.is_literal() { Match::No } else { Match::Perhaps });
     let name = program_name(first).map(|name| name.rsplit('/').next().unwrap_or(name));
-    if found == Match::Yes || name.is_some_and(is_known_program) {
+    let runs = name.map_or(Runs::Words, |name| runs(name, &words[1..]));
+    if found == Match::Yes || runs == Runs::Nothing {
         return found;
     }
-    // The program is not known: any of its words could be a command that it runs.
+    // Any of its words could be a command that it runs.
     let later = (1..words.len()).map(|at| compare_touching(wanted, &words[at..])).max().unwrap_or(Match::No);
-    let hidden = words.iter().filter(|word| word.text.contains(char::is_whitespace));
-    let hidden =
-        hidden.flat_map(|word| possible_commands(&word.text)).any(|words| wanted.matches_plain(&words));
+    let marks = |c: char| c.is_whitespace() || "=\"'`$(!".contains(c);
+    let hidden = words.iter().filter(|word| word.text.contains(marks)).any(|word| hides(wanted, &word.text));
     let later = if hidden { Match::Yes } else { later };
-    found.max(later)
+    let unseen = if runs == Runs::Unseen { Match::Perhaps } else { Match::No };
+    found.max(later).max(unseen)
 }
 
+/// Compares from the first word on, which may be written with its directory.
 fn compare_touching(wanted: &Wanted<'_>, words: &[Word]) -> Match {
     if wanted.has_wildcard() {
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         return if wanted.matches_plain(&texts) { Match::Yes } else { Match::No };
     }
-    wanted.compare(&words.iter().collect::<Vec<_>>())
+    // One word more than is wanted shows that there are more.
+    let words = &words[..words.len().min(wanted.words.len() + 1)];
+    let bare =
+        words.first().and_then(Word::known).and_then(|text| text.rsplit('/').next()).map(Word::literal);
+    let given: Vec<&Word> = bare.iter().chain(words.iter().skip(usize::from(bare.is_some()))).collect();
+    wanted.compare(&given)
+}
+
+/// Whether a text holds the command, be it with quotes and escapes inside of its words.
+fn hides(wanted: &Wanted<'_>, text: &str) -> bool {
+    let holds = |text: &str| possible_commands(text).iter().any(|words| wanted.matches_plain(words));
+    holds(text) || holds(&text.replace(['"', '\'', '\\'], ""))
 }
 
 /// Whether a deny or ask rule touches text that is not understood.
 pub(crate) fn touches_text(content: &str, text: &str) -> bool {
     let wanted = Wanted::new(content);
-    text.trim() == content || possible_commands(text).iter().any(|words| wanted.matches_plain(words))
+    text.trim() == content || hides(&wanted, text)
 }
 
 /// Whether a rule is exactly the whole text.
@@ -167,8 +184,11 @@ fn variants(words: &[Word], before: &[Word], reading: Reading) -> Vec<Vec<Word>>
     let named = Word::literal(name);
     all.push(std::iter::once(&named).chain(rest).cloned().collect());
     if name == "git" {
-        let found = git_subcommand(rest, reading == Reading::Touches);
-        all.extend(found.map(|(subcommand, rest)| {
+        let found = match reading {
+            Reading::Touches => possible_subcommands(rest),
+            Reading::Covers => git_subcommand(rest).into_iter().collect(),
+        };
+        all.extend(found.into_iter().map(|(subcommand, rest)| {
             let start = [named.clone(), subcommand.clone()];
             start.iter().chain(rest).cloned().collect()
         }));
@@ -177,6 +197,14 @@ fn variants(words: &[Word], before: &[Word], reading: Reading) -> Vec<Vec<Word>>
 }
 
 impl Command {
+    /// The values that programs are given and may run.
+    fn variables_for_programs(&self) -> impl Iterator<Item = &Word> {
+        let exports = self.words().first().is_some_and(|word| word.text == "export");
+        let given = self.kind == Kind::Run || self.kind == Kind::Declare && exports;
+        let assignments = self.assignments.iter().filter(move |_| given);
+        assignments.filter(|assignment| !harmless_assignment(assignment)).map(|assignment| &assignment.value)
+    }
+
     /// The assignments in front of the outermost layer, as words.
     fn assignments_before(&self, depth: usize) -> Vec<Word> {
         let words = self.assignments.iter().map(|assignment| Word {

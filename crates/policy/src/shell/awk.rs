@@ -28,6 +28,13 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     false
 }
 
+/// Whether a call of `awk` may run other programs.
+pub(crate) fn may_run(rest: &[Word]) -> bool {
+    rest.iter().any(|word| {
+        !word.is_literal() || ["|", "@", "system", "\\"].iter().any(|mark| word.text.contains(mark))
+    })
+}
+
 fn is_harmless(program: &str) -> bool {
     !HARMFUL.iter().any(|word| program.contains(word))
 }

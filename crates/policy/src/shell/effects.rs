@@ -1,6 +1,7 @@
 //! Which files a command touches, as far as its words tell.
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
+use super::runners::Runs;
 use super::{Command, Dirs, Form, Kind, Redirect, Word, git};
 
 /// What is done to a file.
@@ -56,6 +57,8 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
             let listed = listed.map(|word| touch(Deed::Read, word));
             places.map(|word| touch(Deed::Look, word)).chain(listed).collect()
         }
+        // What is given another name first could be anything.
+        "git" if git::runs(rest) == Runs::Unseen => mentions(rest, &command.dirs),
         "git" => git_touches(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
             searches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()

@@ -2,6 +2,7 @@
 
 use super::Word;
 use super::lookers::is_option;
+use super::runners::Runs;
 
 /// Subcommands that only look, whatever their operands.
 const LOOKERS: &[&str] = &[
@@ -156,28 +157,110 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
     }
 }
 
-/// The subcommand as a word, and what follows it. `any_options`: whatever options stand before it.
-pub(crate) fn git_subcommand(words: &[Word], any_options: bool) -> Option<(&Word, &[Word])> {
-    if !any_options {
-        let (_, rest) = subcommand(words)?;
-        let at = words.len().checked_sub(rest.len() + 1)?;
-        return Some((words.get(at)?, rest));
-    }
-    const VALUED: &[&str] = &[
-        "-C",
-        "-c",
-        "--git-dir",
-        "--work-tree",
-        "--namespace",
-        "--exec-path",
-        "--super-prefix",
-        "--config-env",
-    ];
+/// The subcommand as a word, and what follows it, if the options before it are harmless.
+pub(crate) fn git_subcommand(words: &[Word]) -> Option<(&Word, &[Word])> {
+    let (_, rest) = subcommand(words)?;
+    let at = words.len().checked_sub(rest.len() + 1)?;
+    Some((words.get(at)?, rest))
+}
+
+/// Options before the subcommand whose value stands in the next word.
+const VALUED: &[&str] = &[
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--shallow-file",
+    "--super-prefix",
+    "--work-tree",
+];
+
+/// Options before the subcommand without a value, or with one after `=`.
+const FLAGS: &[&str] = &[
+    "--bare",
+    "--exec-path",
+    "--glob-pathspecs",
+    "--icase-pathspecs",
+    "--literal-pathspecs",
+    "--no-advice",
+    "--no-lazy-fetch",
+    "--no-optional-locks",
+    "--no-pager",
+    "--no-replace-objects",
+    "--noglob-pathspecs",
+    "--paginate",
+    "-P",
+    "-p",
+];
+
+/// Every word that may be the subcommand, whatever options stand before it, and what follows it. After an option that is
+/// not known, the next word may be its value.
+pub(crate) fn possible_subcommands(words: &[Word]) -> Vec<(&Word, &[Word])> {
+    let mut found = Vec::new();
     let mut at = 0;
-    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
-        at += if VALUED.contains(&word.text.as_str()) { 2 } else { 1 };
+    let mut doubtful = false;
+    while let Some(word) = words.get(at) {
+        let text = word.text.as_str();
+        if !text.starts_with('-') {
+            found.push((word, &words[at + 1..]));
+            if !std::mem::take(&mut doubtful) {
+                break;
+            }
+        }
+        doubtful =
+            text.starts_with('-') && !text.contains('=') && !FLAGS.contains(&text) && !VALUED.contains(&text);
+        at += if VALUED.contains(&text) { 2 } else { 1 };
     }
-    Some((words.get(at)?, words.get(at + 1..)?))
+    found
+}
+
+/// Options that name a program for the other side.
+const FAR_PROGRAMS: &[&str] = &["--upload-pack", "--receive-pack", "--exec"];
+
+/// Subcommands whose words are names, messages and revisions.
+const WORDY: &[&str] = &[
+    "add",
+    "branch",
+    "checkout",
+    "cherry-pick",
+    "clean",
+    "commit",
+    "fetch",
+    "init",
+    "merge",
+    "mv",
+    "notes",
+    "pull",
+    "push",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "stash",
+    "switch",
+    "tag",
+];
+
+/// What a call of `git` makes of its words.
+pub(crate) fn runs(rest: &[Word]) -> Runs {
+    let Some((subcommand, after)) = possible_subcommands(rest).pop() else { return Runs::Words };
+    let before = &rest[..rest.len() - after.len() - 1];
+    let renames = |word: &Word| word.text.to_ascii_lowercase().starts_with("alias.");
+    if before.iter().any(|word| renames(word) || word.text.starts_with("--config-env"))
+        || subcommand.text == "config" && after.iter().any(renames)
+    {
+        return Runs::Unseen;
+    }
+    let is_set =
+        before.iter().any(|word| word.text.starts_with("-c") || word.text.starts_with("--exec-path"));
+    let names_program = |word: &Word| {
+        word.text.contains("::")
+            || word.text != "--" && FAR_PROGRAMS.iter().any(|option| is_option(&word.text, option))
+    };
+    let is_wordy = WORDY.contains(&subcommand.text.as_str()) && !after.iter().any(names_program);
+    if !is_set && (is_wordy || looks(rest)) { Runs::Nothing } else { Runs::Words }
 }
 
 fn is_harmful(word: &Word) -> bool {

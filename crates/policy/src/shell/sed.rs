@@ -1,6 +1,7 @@
 //! What `sed` can be asked without changing anything: scripts that neither write files nor run programs.
 
 use super::Word;
+use super::lookers::is_option;
 
 /// Whether a call of `sed` only looks. `rest`: the words after `sed`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
@@ -25,6 +26,20 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
         }
     }
     scripts > 0 || operands.first().and_then(|word| word.known()).is_some_and(is_harmless)
+}
+
+/// Whether a call of `sed` may run other programs, whatever it does to files.
+pub(crate) fn may_run(rest: &[Word]) -> bool {
+    let is_given =
+        |word: &Word| word.text.starts_with("--e") || word.text.starts_with('-') && word.text.ends_with('e');
+    let after =
+        rest.iter().skip(1).zip(rest).filter(|(_, option)| is_given(option)).map(|(script, _)| script);
+    let mut scripts: Vec<&Word> = after.collect();
+    if scripts.is_empty() {
+        scripts.extend(rest.iter().find(|word| !word.text.starts_with('-')));
+    }
+    scripts.iter().any(|script| !script.known().is_some_and(is_harmless))
+        || rest.iter().any(|word| word.text.starts_with("--expression=") || is_option(&word.text, "-f"))
 }
 
 /// Whether a script has only commands that print, select and substitute.
