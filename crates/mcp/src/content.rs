@@ -67,7 +67,7 @@ fn bounded(blocks: Vec<RawBlock>) -> Vec<RawBlock> {
 
 fn block(block: ContentBlock) -> Option<RawBlock> {
     match block {
-        ContentBlock::Text(text) if text.text.is_empty() => None,
+        ContentBlock::Text(text) if text.text.trim().is_empty() => None,
         ContentBlock::Text(text) => Some(RawBlock::text(&text.text)),
         ContentBlock::Image(image) => Some(binary(&image.data, Some(&image.mime_type), "an image")),
         ContentBlock::Audio(audio) => {
@@ -165,6 +165,8 @@ mod tests {
     fn structured_content_stands_in_for_missing_text() {
         assert_eq!(texts(&result(json!({"content": [], "structuredContent": {"n": 1}})).0), [r#"{"n":1}"#]);
         assert_eq!(texts(&result(json!({"content": []})).0), ["(no output)"]);
+        let blank = json!({"content": [{"type": "text", "text": " \n"}]});
+        assert_eq!(texts(&result(blank).0), ["(no output)"]);
     }
 
     #[test]

@@ -109,7 +109,6 @@ impl Conversation {
     /// are made harmless here, and nowhere later.
     pub fn push(&mut self, entry: &Entry) -> Vec<Repair> {
         match &entry.body {
-            Body::User(message) if message.is_hidden() => self.admit_all(entry.id, &message.content),
             Body::User(message) => self.user(entry.id, message),
             Body::Attachment(attachment) => self.attachment(entry.id, attachment),
             Body::Assistant(block) if block.api_error.is_none() => self.assistant(entry.id, block),
@@ -239,10 +238,14 @@ impl Conversation {
         messages.into_iter().flatten().collect()
     }
 
+    /// Hidden messages hold outside words too: commands, what these print, prompts of servers. What Tiller itself has to
+    /// remind of is an attachment.
     fn user(&mut self, entry: EntryId, message: &UserMessage) -> Vec<Repair> {
         let (blocks, forged): (Vec<RawBlock>, Vec<usize>) = message.content.iter().map(disarm).unzip();
         let mut mended = self.admit_all(entry, &blocks);
-        mended.extend(forgery(forged.into_iter().sum(), "a message of the user"));
+        let place =
+            if message.is_hidden() { "what the user has called for" } else { "a message of the user" };
+        mended.extend(forgery(forged.into_iter().sum(), place));
         mended
     }
 

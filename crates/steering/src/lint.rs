@@ -13,6 +13,8 @@ const MAX_IMAGES: usize = 100;
 const MAX_IMAGE_CHARS: usize = 5 * 1024 * 1024;
 /// Characters an id may have.
 const MAX_ID_CHARS: usize = 64;
+/// What stands in the result of a failed call that says nothing.
+const SILENT_FAILURE: &str = "The call failed without saying why.";
 
 /// What a conversation holds so far that further blocks count against.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,15 +31,18 @@ pub(crate) fn mend(block: &RawBlock, totals: &mut Totals) -> (RawBlock, Option<S
             Err(_) => (block.clone(), None),
         },
     };
-    if !block.json().contains("\"image\"") {
+    let is_result = block.kind() == "tool_result";
+    if !is_result && !block.json().contains("\"image\"") {
         return (block, surrogates);
     }
     let mut value = block.to_value();
-    let dropped = limit_images(&mut value, totals);
-    if dropped.is_empty() {
+    let mut mended = if is_result { mend_result(&mut value) } else { Vec::new() };
+    mended.extend(limit_images(&mut value, totals));
+    if mended.is_empty() {
         return (block, surrogates);
     }
-    (RawBlock::from_value(&value), Some(dropped.join("; ")))
+    mended.extend(surrogates);
+    (RawBlock::from_value(&value), Some(mended.join("; ")))
 }
 
 /// A block that came from outside in the user's role, with only what the provider accepts there. What it would
@@ -125,6 +130,39 @@ fn take<'a>(out: &mut String, text: &'a str, len: usize) -> &'a str {
     &text[end..]
 }
 
+/// Leaves in a result only what the provider takes there: no blank text, and in that of a failed call text alone.
+fn mend_result(result: &mut Value) -> Vec<String> {
+    let failed = result["is_error"] == true;
+    let mut mended = Vec::new();
+    if let Some(Value::Array(blocks)) = result.get_mut("content") {
+        let all = blocks.len();
+        blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
+        if blocks.len() < all {
+            mended.push("left blank text out of a result".to_owned());
+        }
+        for block in blocks.iter_mut().filter(|block| failed && block["type"] != "text") {
+            let kind = block["type"].as_str().unwrap_or("part").to_owned();
+            mended.push(format!("left {kind} out of the result of a failed call, which can only be text"));
+            let text = format!("[Here was {kind}, which cannot be part of the result of a failed call.]");
+            *block = json!({"type": "text", "text": text});
+        }
+    }
+    let is_empty = match result.get("content") {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => is_blank(text),
+        Some(content) => content.as_array().is_some_and(Vec::is_empty),
+    };
+    if failed && is_empty {
+        result["content"] = SILENT_FAILURE.into();
+        mended.push("put words into the result of a failed call that said nothing".to_owned());
+    }
+    mended
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 fn limit_images(value: &mut Value, totals: &mut Totals) -> Vec<String> {
     if value["type"] == "image" {
         return limit_image(value, totals).into_iter().collect();
@@ -184,6 +222,35 @@ mod tests {
         let (block, what) = mend(&image(&"a".repeat(MAX_IMAGE_CHARS + 1)), &mut Totals::default());
         assert!(block.json().len() < 1000 && what.is_some());
         assert!(mend(&image("aaaa"), &mut Totals::default()).1.is_none());
+    }
+
+    // LOG-05 LOOP-38
+    #[test]
+    fn results_hold_only_what_the_provider_takes() {
+        let image =
+            json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}});
+        let blank = json!({"type": "text", "text": " \n"});
+        let said = json!({"type": "text", "text": "no"});
+        let result = |content: Value, is_error: bool| {
+            let value =
+                json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": is_error});
+            let (block, what) = mend(&RawBlock::from_value(&value), &mut Totals::default());
+            (block.to_value()["content"].clone(), what)
+        };
+        let (content, what) = result(json!([blank, image, said]), false);
+        assert_eq!((content, what.is_some()), (json!([image, said]), true));
+        let (content, what) = result(json!([blank, image, said]), true);
+        let parts = content.as_array().unwrap();
+        assert!(parts.iter().all(|part| part["type"] == "text") && parts.len() == 2, "{content}");
+        assert!(content.to_string().contains("Here was image") && parts[1] == said, "{content}");
+        assert!(what.unwrap().contains("left image out"));
+        for nothing in [json!([blank]), json!([]), json!(""), json!(" "), Value::Null] {
+            let (content, what) = result(nothing.clone(), true);
+            assert_eq!((content, what.is_some()), (json!(SILENT_FAILURE), true), "{nothing}");
+        }
+        for fine in [json!("words"), json!([said])] {
+            assert_eq!(result(fine.clone(), true), (fine, None));
+        }
     }
 
     // LOG-05

@@ -67,7 +67,7 @@ pub use glob::{Glob, GlobInput};
 pub use grep::{Grep, GrepInput};
 pub use lenient::Integer;
 pub use notebook_edit::{NotebookEdit, NotebookEditInput};
-pub use read::{Read, ReadInput, image_block};
+pub use read::{Read, ReadInput, image_block, sendable_block};
 pub use secret::{Masked, Vault};
 pub use write::{Write, WriteInput};
 

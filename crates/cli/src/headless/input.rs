@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
+use tiller_protocol::block::RawBlock;
+use tiller_tools::sendable_block;
 use tokio::sync::mpsc;
 
 /// How long a run that has its prompt waits for somebody to write to its standard input.
@@ -25,7 +27,7 @@ impl Lines {
             for (number, line) in std::io::stdin().lock().lines().enumerate() {
                 let line = match line {
                     Ok(line) if line.trim().is_empty() => continue,
-                    Ok(line) => parse(&line, number + 1),
+                    Ok(line) => parse(&line, number + 1).map(with_sendable_images),
                     Err(error) => Err(format!("standard input could not be read: {error}")),
                 };
                 if sender.send(line).is_err() {
@@ -47,6 +49,16 @@ fn parse(line: &str, number: usize) -> Line {
         Ok(_) => Err(format!("line {number} of standard input is not a JSON object")),
         Err(error) => Err(format!("line {number} of standard input is not JSON: {error}")),
     }
+}
+
+/// A message whose images the provider takes: one that it refuses would be refused in every later request too. Decoding
+/// takes time, which this thread has.
+fn with_sendable_images(mut frame: Value) -> Value {
+    let content = frame.pointer_mut("/message/content").and_then(Value::as_array_mut);
+    for block in content.into_iter().flatten().filter(|block| block["type"] == "image") {
+        *block = sendable_block(RawBlock::from_value(block)).to_value();
+    }
+    frame
 }
 
 /// All of standard input as text; nothing if it is empty, or if a run with a prompt gets nothing for a while.

@@ -8,6 +8,9 @@ use crate::harness::{World, blocks_of, entries, eventually};
 /// The smallest picture there is: one transparent pixel.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+/// A picture with 8001 pixels in a row.
+const WIDE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAH0EAAAABAQAAAACU2s6JAAAAEUlEQVR42mNgGAWjYBQMfwAAA+oAAf4i1lEAAAAASUVORK5CYII=";
 
 fn kinds(frames: &[Value]) -> Vec<String> {
     let kind = |frame: &Value| {
@@ -243,6 +246,25 @@ fn pictures_reach_the_model_as_they_are() {
     assert_eq!(live.finish().code, 0);
     let request = world.server.messages()[0].body().clone();
     assert_eq!(blocks_of(&request, "image")[0]["source"], image["source"]);
+    world.server.assert_clean();
+}
+
+// LOG-05: what the provider would refuse is scaled, or told in words, before it is part of the conversation.
+#[test]
+fn pictures_that_the_provider_would_refuse_spoil_nothing() {
+    let world = World::new();
+    world.server.replies([Reply::text("a line"), Reply::text("still here")]);
+    let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
+    let content = json!([{"type": "text", "text": "what is this?"}, image(WIDE), image(&PIXEL[..40])]);
+    let mut live = world.talk(&[]);
+    live.send(&json!({"type": "user", "message": {"role": "user", "content": content}}));
+    live.turn();
+    live.say("and now?");
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    let request = world.server.messages()[1].body().clone();
+    assert_eq!(blocks_of(&request, "image").len(), 1);
+    assert!(request["messages"].to_string().contains("An image (image/png) was left out"), "{request:#}");
     world.server.assert_clean();
 }
 

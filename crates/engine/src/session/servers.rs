@@ -10,7 +10,6 @@ use tiller_protocol::command::Event;
 use tiller_protocol::mcp::{McpOrder, McpState, PREFIX};
 use tiller_steering::attachment::{McpTools, ServerNews, attach};
 use tiller_steering::prompt::ServerLine;
-use tiller_steering::reminder::neutralise;
 
 use super::invoke::Called;
 use super::{Role, Task};
@@ -146,12 +145,11 @@ impl Task {
         };
         let with = if arguments.is_empty() { String::new() } else { format!(" with: {arguments}") };
         let head = format!("The user has called for the prompt /{name}{with}\nIts server says:");
-        let harmless = |block: RawBlock| match block.as_text() {
-            Some(text) => RawBlock::text(&neutralise(&self.services.secrets.mask(&text)).text),
+        let masked = |block: RawBlock| match block.as_text() {
+            Some(text) => RawBlock::text(&self.services.secrets.mask(&text)),
             None => block,
         };
-        let said = said.into_iter().map(harmless);
-        Ok(Called::Words(std::iter::once(RawBlock::text(&head)).chain(said).collect()))
+        Ok(Called::Words(std::iter::once(RawBlock::text(&head)).chain(said).map(masked).collect()))
     }
 }
 

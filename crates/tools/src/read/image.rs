@@ -50,6 +50,26 @@ pub fn image_block(bytes: &[u8]) -> Option<RawBlock> {
     Some(fitted.block())
 }
 
+/// A block from outside as it may be sent: an image with its data is made to fit, and one that models cannot see becomes
+/// a text that says so. Whatever else it is stays as it is.
+#[must_use]
+pub fn sendable_block(block: RawBlock) -> RawBlock {
+    if block.kind() != "image" {
+        return block;
+    }
+    let value = block.to_value();
+    let Some(data) = value["source"]["data"].as_str().filter(|_| value["source"]["type"] == "base64") else {
+        return block;
+    };
+    let fitted = STANDARD.decode(data.trim()).ok().and_then(|bytes| image_block(&bytes));
+    fitted.unwrap_or_else(|| {
+        let media_type = value["source"]["media_type"].as_str().unwrap_or("of unknown kind");
+        RawBlock::text(&format!(
+            "[An image ({media_type}) was left out: its data is damaged or of no kind that models see.]"
+        ))
+    })
+}
+
 pub(super) fn show(source: &Source<'_>, bytes: &[u8], format: ImageFormat) -> Result<Done, ToolError> {
     let fitted = fit(bytes, format).map_err(|error| {
         ToolError::model(format!(

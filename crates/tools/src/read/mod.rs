@@ -6,7 +6,7 @@ mod notebook;
 mod pdf;
 mod text;
 
-pub use image::image_block;
+pub use image::{image_block, sendable_block};
 
 use std::io::{Read as _, Seek};
 use std::path::Path;
