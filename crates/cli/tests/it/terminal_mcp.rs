@@ -34,7 +34,7 @@ fn the_list_says_where_servers_stand_and_steers_them() {
     let program = begin(&world, &["--trust"]);
     until_listed(&program, "fake  ready");
     program.until_shown("broken  failed: it ended with exit code 4: cannot find my");
-    program.until_shown("18 tools, 1 prompt, 2 resources");
+    program.until_shown("19 tools, 1 prompt, 2 resources");
     program.type_in("2");
     program.until_shown("fake: ready");
     program.type_in("1");
