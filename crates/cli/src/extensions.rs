@@ -91,7 +91,12 @@ pub(crate) fn of_run(args: &Args, env: &Env) -> Extensions {
 
 /// What would extend a headless run that these files count for.
 pub(crate) fn found(sources: Sources, env: &Env) -> Extensions {
-    usable(Extensions::load(&Places::of(env), sources, ProjectTrust::Full, &[]))
+    found_under(ProjectTrust::Full, sources, env)
+}
+
+/// The same, if files of the project are followed so far.
+pub(crate) fn found_under(trust: ProjectTrust, sources: Sources, env: &Env) -> Extensions {
+    usable(Extensions::load(&Places::of(env), sources, trust, &[]))
 }
 
 /// Adds the hooks of plugins to those of settings; what is wrong with that is said.

@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tiller_config::McpDefinition;
 use tiller_mcp::{
-    CallMcpTool, Elicited, ListMcpResources, Patience, Principal, ReadMcpResource, Sampled, SamplingRequest,
-    SearchMcpTools, Servers, Surroundings, TokenStore,
+    CallMcpTool, Elicited, ListMcpResources, Patience, PolicyNow, Principal, ReadMcpResource, Sampled,
+    SamplingRequest, SearchMcpTools, Seen, Servers, Surroundings, TokenStore,
 };
 use tiller_model::{Request, Thinking};
 use tiller_policy::{Decision, Request as Asked, approve};
@@ -88,6 +88,7 @@ impl McpChoice {
             cwd: services.env.cwd.clone(),
             vars: Arc::clone(&services.env.vars),
             offline,
+            secrets: Arc::clone(&services.secrets),
             tokens: TokenStore::below(config_dir),
             principal: Arc::new(principal),
             patience: self.patience,
@@ -98,17 +99,28 @@ impl McpChoice {
 
 /// Adds the tools of servers, and those that find and call them. Tools that a rule denies are not there.
 pub(crate) fn with_servers(registry: Registry, servers: &Arc<Servers>, policy: Standpoint) -> Registry {
-    let is_denied = move |tool: &str| {
-        let request = Asked { tool: tool.to_owned(), access: Vec::new(), read_only: true };
-        matches!(approve(&request, &policy.now()), Decision::Deny(_))
+    let is_denied = {
+        let policy = policy.clone();
+        move |tool: &str| {
+            let request = Asked { tool: tool.to_owned(), access: Vec::new(), read_only: true };
+            matches!(approve(&request, &policy.now()), Decision::Deny(_))
+        }
     };
+    let policy: PolicyNow = Arc::new(move || policy.now());
     registry
-        .with(SearchMcpTools(Arc::clone(servers)))
+        .with(SearchMcpTools { servers: Arc::clone(servers), policy: Arc::clone(&policy) })
         .with(CallMcpTool)
-        .with(ListMcpResources(Arc::clone(servers)))
+        .with(ListMcpResources { servers: Arc::clone(servers), policy })
         .with(ReadMcpResource(Arc::clone(servers)))
         .with_source(Arc::clone(servers) as Arc<dyn ToolSource>)
         .limiting_source(move |tool| !is_denied(tool))
+}
+
+impl Services {
+    /// Servers as the model may know them: without those, and their tools, that a rule denies.
+    pub(crate) fn servers_seen(&self) -> Vec<Seen> {
+        self.mcp.as_ref().map(|servers| servers.seen_under(&self.policy.now().rules)).unwrap_or_default()
+    }
 }
 
 /// The session as servers see it.

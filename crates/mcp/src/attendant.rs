@@ -73,6 +73,7 @@ impl Attendant {
                     Some(order)
                 }
                 After::Break(why) => {
+                    let why = self.surroundings.secrets.mask(&why).into_owned();
                     tracing::warn!(server = self.definition.name, "{why}");
                     self.set(McpState::Failed { why });
                     breaks += 1;
@@ -159,7 +160,8 @@ impl Attendant {
         let definition = Arc::clone(&self.definition);
         let McpReach::Http { url, oauth, .. } = &definition.reach else { return true };
         let challenge = self.standing.challenge();
-        let begin = SignIn { url, oauth, challenge, tokens: &self.surroundings.tokens };
+        let Surroundings { tokens, offline, .. } = &*self.surroundings;
+        let begin = SignIn { url, oauth, challenge, tokens, offline: *offline };
         let outcome = tokio::select! {
             () = self.ended.cancelled() => return false,
             outcome = self.signed_in(begin) => outcome,
@@ -181,7 +183,7 @@ impl Attendant {
         self.surroundings.principal.tell(Notice {
             subtype: "mcp".to_owned(),
             level: Level::Warning,
-            content,
+            content: self.surroundings.secrets.mask(&content).into_owned(),
         });
     }
 
@@ -272,7 +274,8 @@ impl Attendant {
 
     /// Asks again what there is. A server that does not answer keeps the offer that it made.
     async fn refresh(&self, link: &Link) {
-        let asked = timeout(self.surroundings.patience.start, offer(&self.definition.name, link)).await;
+        let Surroundings { patience, secrets, .. } = &*self.surroundings;
+        let asked = timeout(patience.start, offer(&self.definition.name, link, secrets)).await;
         match asked {
             Ok(Ok(offer)) => self.make_ready(offer, link.clone()),
             Ok(Err(error)) => tracing::warn!(server = self.definition.name, "{error}"),

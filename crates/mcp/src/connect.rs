@@ -19,6 +19,7 @@ use crate::auth::Challenge;
 use crate::handler::{Board, Changed, Handler};
 use crate::link::Link;
 use crate::offer::offer;
+use crate::servers::Surroundings;
 use crate::stdio::{Process, Program};
 use crate::{auth, http};
 
@@ -80,6 +81,7 @@ impl Attendant {
                     env,
                     cwd: &self.surroundings.cwd,
                     vars: &self.surroundings.vars,
+                    secrets: &self.surroundings.secrets,
                 };
                 let (running, held) = self.start(program, Arc::clone(&handler)).await?;
                 (running, Some(held))
@@ -90,7 +92,9 @@ impl Attendant {
             }
         };
         let link = Link { peer: running.peer().clone(), handler, board };
-        let offer = offer(&self.definition.name, &link).await.map_err(|error| said(&error))?;
+        let offer = offer(&self.definition.name, &link, &self.surroundings.secrets)
+            .await
+            .map_err(|error| said(&error))?;
         for left_out in &offer.left_out {
             self.tell(format!("The MCP server {}: {left_out}.", self.definition.name));
         }
@@ -153,7 +157,8 @@ impl Attendant {
         let url = http::address(service.url, self.surroundings.offline).map_err(Broken::Failed)?;
         let config = http::config(&url, service.headers).map_err(Broken::Failed)?;
         let client = http::client().map_err(Broken::Failed)?;
-        let way = auth::way(service.url, service.oauth, &self.surroundings.tokens).await;
+        let Surroundings { tokens, offline, .. } = &*self.surroundings;
+        let way = auth::way(service.url, service.oauth, tokens, *offline).await;
         Ok(match way.map_err(|error| Broken::Failed(error.to_string()))? {
             Some(manager) => {
                 let client = AuthClient::new(client, manager);

@@ -37,4 +37,4 @@ pub use offer::{Offer, ToolOffer};
 pub use principal::{Elicited, Principal, Sampled, SamplingRequest};
 pub use resource::{ListMcpResources, ReadMcpResource, reading};
 pub use search::{SEARCH_TOOL, SearchMcpTools};
-pub use servers::{Patience, Seen, Servers, Surroundings};
+pub use servers::{Patience, PolicyNow, Seen, Servers, Surroundings, not_started};

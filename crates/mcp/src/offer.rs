@@ -6,6 +6,7 @@ use rmcp::model::{PaginatedRequestParams, Prompt, Resource, ServerPeerInfo, Tool
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 use tiller_protocol::mcp::{McpArgument, McpIdentity, McpPrompt, McpResource, McpTool};
+use tiller_tools::Vault;
 
 use crate::link::Link;
 use crate::name::{full, plain};
@@ -73,43 +74,52 @@ impl ToolOffer {
     }
 }
 
-/// Text of a stranger, cut to a number of characters.
-fn cut(text: &str, at_most: usize) -> String {
-    match text.char_indices().nth(at_most) {
-        Some((end, _)) => format!("{} [...]", &text[..end]),
-        None => text.to_owned(),
+/// What may be kept of a stranger's words: credentials are masked, and masked before anything is cut, because half a
+/// credential is not recognised.
+struct Words<'a>(&'a Vault);
+
+impl Words<'_> {
+    /// A text, cut to a number of characters.
+    fn cut(&self, text: &str, at_most: usize) -> String {
+        let text = self.0.mask(text);
+        match text.char_indices().nth(at_most) {
+            Some((end, _)) => format!("{} [...]", &text[..end]),
+            None => text.into_owned(),
+        }
+    }
+
+    /// One line.
+    fn line(&self, text: &str) -> String {
+        self.cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE)
     }
 }
 
-/// One line of a stranger.
-fn line(text: &str) -> String {
-    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE)
-}
-
 impl Offer {
-    pub(crate) fn introduced(info: Option<&ServerPeerInfo>) -> Self {
+    fn introduced(info: Option<&ServerPeerInfo>, words: &Words<'_>) -> Self {
         let Some(info) = info else { return Self::default() };
         let identity = info.server_info.as_ref();
         Self {
-            identity: identity.map(|one| McpIdentity { name: line(&one.name), version: line(&one.version) }),
+            identity: identity
+                .map(|one| McpIdentity { name: words.line(&one.name), version: words.line(&one.version) }),
             instructions: info
                 .instructions
                 .as_deref()
-                .map(|text| cut(text.trim(), INSTRUCTIONS))
+                .map(|text| words.cut(text.trim(), INSTRUCTIONS))
                 .filter(|text| !text.is_empty()),
             ..Self::default()
         }
     }
 
-    pub(crate) fn with_tools(mut self, server: &str, tools: Vec<Tool>) -> Self {
+    fn with_tools(mut self, server: &str, tools: Vec<Tool>, words: &Words<'_>) -> Self {
         let mut taken = BTreeSet::new();
         self.bounded(&tools, "tools");
-        self.tools = tools.into_iter().take(MANY).map(|tool| offered(server, tool, &mut taken)).collect();
+        let offered = |tool| offered(server, tool, &mut taken, words);
+        self.tools = tools.into_iter().take(MANY).map(offered).collect();
         self.tools.sort_by(|one, other| one.name.cmp(&other.name));
         self
     }
 
-    pub(crate) fn with_prompts(mut self, server: &str, prompts: Vec<Prompt>) -> Self {
+    fn with_prompts(mut self, server: &str, prompts: Vec<Prompt>, words: &Words<'_>) -> Self {
         let mut taken = BTreeSet::new();
         self.bounded(&prompts, "prompts");
         self.prompts = prompts
@@ -118,13 +128,13 @@ impl Offer {
             .map(|prompt| {
                 let arguments =
                     prompt.arguments.unwrap_or_default().into_iter().map(|argument| McpArgument {
-                        description: line(argument.description.as_deref().unwrap_or_default()),
+                        description: words.line(argument.description.as_deref().unwrap_or_default()),
                         required: argument.required.unwrap_or(false),
                         name: argument.name,
                     });
                 let known = McpPrompt {
                     name: full(server, &prompt.name, &mut taken),
-                    description: line(prompt.description.as_deref().unwrap_or_default()),
+                    description: words.line(prompt.description.as_deref().unwrap_or_default()),
                     arguments: arguments.collect(),
                 };
                 (prompt.name, known)
@@ -133,16 +143,17 @@ impl Offer {
         self
     }
 
-    pub(crate) fn with_resources(mut self, resources: Vec<Resource>) -> Self {
+    fn with_resources(mut self, resources: Vec<Resource>, words: &Words<'_>) -> Self {
         self.bounded(&resources, "resources");
         self.resources = resources
             .into_iter()
             .take(MANY)
             .map(|resource| McpResource {
-                name: line(resource.title.as_deref().unwrap_or(&resource.name)),
-                description: line(resource.description.as_deref().unwrap_or_default()),
-                uri: cut(&resource.uri, 2_000),
-                mime_type: resource.mime_type.as_deref().map(line),
+                name: words.line(resource.title.as_deref().unwrap_or(&resource.name)),
+                description: words.line(resource.description.as_deref().unwrap_or_default()),
+                // It has to be what the server knows; where it is told to the model it is masked.
+                uri: resource.uri.chars().take(2_000).collect(),
+                mime_type: resource.mime_type.as_deref().map(|kind| words.line(kind)),
             })
             .collect();
         self
@@ -156,26 +167,27 @@ impl Offer {
 }
 
 /// Asks a server what it offers.
-pub(crate) async fn offer(server: &str, link: &Link) -> Result<Offer, ServiceError> {
+pub(crate) async fn offer(server: &str, link: &Link, secrets: &Vault) -> Result<Offer, ServiceError> {
+    let words = Words(secrets);
     let info = link.peer.peer_info();
-    let mut offer = Offer::introduced(info.as_deref());
+    let mut offer = Offer::introduced(info.as_deref(), &words);
     let capabilities = info.map(|info| info.capabilities.clone()).unwrap_or_default();
     if capabilities.tools.is_some() {
         let page =
             |page| async { link.peer.list_tools(page).await.map(|found| (found.tools, found.next_cursor)) };
-        offer = offer.with_tools(server, pages(page).await?);
+        offer = offer.with_tools(server, pages(page).await?, &words);
     }
     if capabilities.prompts.is_some() {
         let page = |page| async {
             link.peer.list_prompts(page).await.map(|found| (found.prompts, found.next_cursor))
         };
-        offer = offer.with_prompts(server, pages(page).await?);
+        offer = offer.with_prompts(server, pages(page).await?, &words);
     }
     if capabilities.resources.is_some() {
         let page = |page| async {
             link.peer.list_resources(page).await.map(|found| (found.resources, found.next_cursor))
         };
-        offer = offer.with_resources(pages(page).await?);
+        offer = offer.with_resources(pages(page).await?, &words);
     }
     Ok(offer)
 }
@@ -198,12 +210,13 @@ where
     }
 }
 
-fn offered(server: &str, tool: Tool, taken: &mut BTreeSet<String>) -> ToolOffer {
-    let (schema, words) = acceptable(&tool.input_schema);
-    let description = tool.description.as_deref().unwrap_or_default();
-    let description = match words {
-        Some(words) => format!("{}\n{words}", cut(description, DESCRIPTION)),
-        None => cut(description, DESCRIPTION),
+fn offered(server: &str, tool: Tool, taken: &mut BTreeSet<String>, words: &Words<'_>) -> ToolOffer {
+    let (mut schema, remark) = acceptable(&tool.input_schema);
+    words.0.mask_value(&mut schema);
+    let description = words.cut(tool.description.as_deref().unwrap_or_default(), DESCRIPTION);
+    let description = match remark {
+        Some(remark) => format!("{description}\n{}", words.0.mask(&remark)),
+        None => description,
     };
     let hint =
         |get: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| tool.annotations.as_ref().and_then(get);

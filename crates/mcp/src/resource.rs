@@ -10,13 +10,18 @@ use tiller_protocol::mcp::McpState;
 use tiller_tools::{Description, Done, Tool, ToolCx, ToolError, View, resolve_links};
 
 use crate::name::plain;
-use crate::servers::Servers;
+use crate::servers::{PolicyNow, Servers};
 
 /// Resources that are listed.
 const MANY: usize = 300;
 
 /// Lists what servers have to read.
-pub struct ListMcpResources(pub Arc<Servers>);
+pub struct ListMcpResources {
+    /// Whose resources.
+    pub servers: Arc<Servers>,
+    /// What of them is not shown.
+    pub policy: PolicyNow,
+}
 
 /// Whose resources.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -50,7 +55,7 @@ impl Tool for ListMcpResources {
     }
 
     async fn run(&self, input: Self::Input, _: ToolCx) -> Result<Done, ToolError> {
-        let seen: Vec<_> = self.0.seen();
+        let seen = self.servers.seen_under(&(self.policy)().rules);
         if let Some(server) = &input.server
             && seen.iter().all(|seen| seen.name != *server)
         {

@@ -10,7 +10,7 @@ use tiller_protocol::mcp::McpState;
 use tiller_tools::{Description, Done, Integer, Tool, ToolCx, ToolError, View};
 
 use crate::offer::ToolOffer;
-use crate::servers::Servers;
+use crate::servers::{PolicyNow, Seen, Servers};
 
 /// The tool that finds others.
 pub const SEARCH_TOOL: &str = "SearchMcpTools";
@@ -22,7 +22,12 @@ const MOST: usize = 20;
 const NAMES: usize = 200;
 
 /// Finds tools of servers by what they are called and what they do.
-pub struct SearchMcpTools(pub Arc<Servers>);
+pub struct SearchMcpTools {
+    /// Whose tools.
+    pub servers: Arc<Servers>,
+    /// What of them is not shown.
+    pub policy: PolicyNow,
+}
 
 /// What is looked for.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -60,15 +65,16 @@ impl Tool for SearchMcpTools {
     }
 
     async fn run(&self, input: Self::Input, _: ToolCx) -> Result<Done, ToolError> {
-        let tools = self.tools(input.server.as_deref());
+        let seen = self.servers.seen_under(&(self.policy)().rules);
+        let tools = tools(&seen, input.server.as_deref());
         if input.query.trim().is_empty() {
-            return Ok(Done::text(&self.listed(&tools)));
+            return Ok(Done::text(&listed(&seen, &tools)));
         }
         let limit =
             input.limit.map_or(USUAL, |limit| usize::try_from(limit.0).unwrap_or(MOST)).clamp(1, MOST);
         let found = ranked(&tools, &input.query);
         if found.is_empty() {
-            let text = format!("No tool fits \"{}\". {}", input.query.trim(), self.listed(&tools));
+            let text = format!("No tool fits \"{}\". {}", input.query.trim(), listed(&seen, &tools));
             return Ok(Done::text(&text));
         }
         let shown: Vec<String> = found.iter().take(limit).map(|tool| described(tool)).collect();
@@ -79,25 +85,23 @@ impl Tool for SearchMcpTools {
     }
 }
 
-impl SearchMcpTools {
-    fn tools(&self, server: Option<&str>) -> Vec<ToolOffer> {
-        let seen = self.0.seen().into_iter().filter(|seen| server.is_none_or(|server| server == seen.name));
-        seen.flat_map(|seen| seen.offer.tools.clone()).collect()
-    }
+fn tools<'a>(seen: &'a [Seen], server: Option<&str>) -> Vec<&'a ToolOffer> {
+    let seen = seen.iter().filter(|seen| server.is_none_or(|server| server == seen.name));
+    seen.flat_map(|seen| &seen.offer.tools).collect()
+}
 
-    /// The names that there are, and the servers that have none to offer.
-    fn listed(&self, tools: &[ToolOffer]) -> String {
-        let names: Vec<&str> = tools.iter().take(NAMES).map(|tool| tool.name.as_str()).collect();
-        let more = tools.len().saturating_sub(NAMES);
-        let more = if more > 0 { format!("\n... and {more} more; search for them.") } else { String::new() };
-        let absent = self.0.seen().into_iter().filter(|seen| seen.state != McpState::Ready);
-        let absent: Vec<String> = absent
-            .map(|seen| format!("\nThe server {} is not ready: {}.", seen.name, seen.state.describe()))
-            .collect();
-        match names.is_empty() {
-            true => format!("There are no tools of MCP servers now.{}", absent.concat()),
-            false => format!("The tools are:\n{}{more}{}", names.join("\n"), absent.concat()),
-        }
+/// The names that there are, and the servers that have none to offer.
+fn listed(seen: &[Seen], tools: &[&ToolOffer]) -> String {
+    let names: Vec<&str> = tools.iter().take(NAMES).map(|tool| tool.name.as_str()).collect();
+    let more = tools.len().saturating_sub(NAMES);
+    let more = if more > 0 { format!("\n... and {more} more; search for them.") } else { String::new() };
+    let absent = seen.iter().filter(|seen| seen.state != McpState::Ready);
+    let absent: Vec<String> = absent
+        .map(|seen| format!("\nThe server {} is not ready: {}.", seen.name, seen.state.describe()))
+        .collect();
+    match names.is_empty() {
+        true => format!("There are no tools of MCP servers now.{}", absent.concat()),
+        false => format!("The tools are:\n{}{more}{}", names.join("\n"), absent.concat()),
     }
 }
 
@@ -106,14 +110,14 @@ fn described(tool: &ToolOffer) -> String {
 }
 
 /// The tools that fit, best first.
-fn ranked<'a>(tools: &'a [ToolOffer], query: &str) -> Vec<&'a ToolOffer> {
+fn ranked<'a>(tools: &[&'a ToolOffer], query: &str) -> Vec<&'a ToolOffer> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query
         .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .filter(|word| !word.is_empty())
         .collect();
-    let scored = tools.iter().map(|tool| (score(tool, &words), tool));
-    let mut fitting: Vec<(usize, &ToolOffer)> = scored.filter(|(score, _)| *score > 0).collect();
+    let scored = tools.iter().map(|tool| (score(tool, &words), *tool));
+    let mut fitting: Vec<(usize, &'a ToolOffer)> = scored.filter(|(score, _)| *score > 0).collect();
     fitting
         .sort_by(|(one, first), (other, second)| other.cmp(one).then_with(|| first.name.cmp(&second.name)));
     fitting.into_iter().map(|(_, tool)| tool).collect()
@@ -156,6 +160,7 @@ mod tests {
             tool("mcp__post__send_parcel", "Sends a parcel"),
             tool("mcp__db__query", "Asks the database; can send results by mail"),
         ];
+        let tools: Vec<&ToolOffer> = tools.iter().collect();
         let found =
             |query: &str| ranked(&tools, query).iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>();
         assert_eq!(found("send mail")[0], "mcp__mail__send");

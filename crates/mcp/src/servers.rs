@@ -9,8 +9,10 @@ use futures::future::join_all;
 use rmcp::model::GetPromptRequestParams;
 use serde_json::{Map, Value};
 use tiller_config::McpDefinition;
+use tiller_policy::{Context, Rules};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::mcp::{McpOrder, McpServer, McpState};
+use tiller_tools::Vault;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -21,6 +23,7 @@ use crate::auth::{Challenge, Standing, TokenStore};
 use crate::connect::short;
 use crate::content;
 use crate::link::{CallError, Link, Terms};
+use crate::name::plain;
 use crate::offer::{Offer, ToolOffer};
 use crate::principal::Principal;
 
@@ -32,6 +35,8 @@ pub struct Surroundings {
     pub vars: Arc<BTreeMap<String, String>>,
     /// Whether only this machine may be contacted.
     pub offline: bool,
+    /// Masks credentials in what servers say of themselves.
+    pub secrets: Arc<Vault>,
     /// What services gave the user to be known by.
     pub tokens: TokenStore,
     /// Whom servers turn to.
@@ -101,6 +106,12 @@ impl Status {
     }
 }
 
+/// A server that is not started, for front ends.
+#[must_use]
+pub fn not_started(definition: &McpDefinition) -> McpServer {
+    Status::default().shown(definition)
+}
+
 /// A server at one moment.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -113,6 +124,9 @@ pub struct Seen {
     /// Whether its tools are always told to the model.
     pub always_load: bool,
 }
+
+/// Tells what decides at the moment of asking.
+pub type PolicyNow = Arc<dyn Fn() -> Arc<Context> + Send + Sync>;
 
 /// The servers of a session. They start at once, beside everything else, and end with this.
 pub struct Servers {
@@ -170,6 +184,20 @@ impl Servers {
             }
         };
         self.attended.iter().map(seen).collect()
+    }
+
+    /// The same, without the servers and tools that a rule denies.
+    #[must_use]
+    pub fn seen_under(&self, rules: &Rules) -> Vec<Seen> {
+        let mut seen = self.seen();
+        seen.retain(|one| !rules.denies_server(&plain(&one.name)));
+        for one in &mut seen {
+            if one.offer.tools.iter().any(|tool| rules.denies_tool(&tool.name)) {
+                let offer = Arc::make_mut(&mut one.offer);
+                offer.tools.retain(|tool| !rules.denies_tool(&tool.name));
+            }
+        }
+        seen
     }
 
     /// The same for front ends.
@@ -230,8 +258,9 @@ impl Servers {
     /// A text for the model: why there is none.
     pub(crate) async fn link(&self, server: &str) -> Result<Link, String> {
         let Some(attended) = self.attended.get(server) else {
-            let known = self.attended.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            return Err(format!("There is no MCP server named {server}. The servers are: {known}."));
+            return Err(format!(
+                "There is no MCP server named {server}. `ListMcpResourcesTool` lists what there is to read."
+            ));
         };
         let mut status = attended.status.clone();
         let deadline = Instant::now() + self.patience.start;

@@ -16,6 +16,7 @@ use tiller_sandbox::{
     Child, Confinement, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, is_credential,
     spawn_confined,
 };
+use tiller_tools::Vault;
 use tokio::io::{AsyncWrite, DuplexStream, duplex};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -39,6 +40,8 @@ pub(crate) struct Program<'a> {
     pub(crate) env: &'a BTreeMap<String, String>,
     pub(crate) cwd: &'a Path,
     pub(crate) vars: &'a BTreeMap<String, String>,
+    /// Masks credentials in what it complains about.
+    pub(crate) secrets: &'a Arc<Vault>,
 }
 
 /// A running server.
@@ -74,7 +77,8 @@ impl Process {
         let input = child.take_stdin().ok_or("it has no standard input")?;
         let (output, theirs) = duplex(BUFFER);
         let (stop, stopped) = oneshot::channel();
-        let complaint = Complaint { server: program.server.to_owned(), kept: Arc::default() };
+        let (server, secrets) = (program.server.to_owned(), Arc::clone(program.secrets));
+        let complaint = Complaint { server, secrets, kept: Arc::default() };
         let flood = Arc::new(Mutex::new(false));
         let gate =
             Gate { to: theirs, line: 0, lines: 0, since: Instant::now(), is_flood: Arc::clone(&flood) };
@@ -165,6 +169,7 @@ impl AsyncWrite for Gate {
 #[derive(Clone)]
 struct Complaint {
     server: String,
+    secrets: Arc<Vault>,
     kept: Arc<Mutex<VecDeque<u8>>>,
 }
 
@@ -172,7 +177,9 @@ impl Complaint {
     /// The reason with what the server itself said about it.
     fn behind(&self, reason: String) -> String {
         let mut bytes = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(bytes.make_contiguous()).into_owned();
+        let text = String::from_utf8_lossy(bytes.make_contiguous());
+        // Before anything is cut: half a credential is not recognised.
+        let text = self.secrets.mask(&text);
         let said = text.lines().map(str::trim).rfind(|line| !line.is_empty());
         match said {
             Some(line) => format!("{reason}: {}", line.chars().take(300).collect::<String>()),

@@ -9,6 +9,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+/// The variables that let Tiller in at the model. Nothing that Tiller starts gets them by itself.
+pub const MODEL_CREDENTIALS: [&str; 2] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
+
 /// Tells the time.
 pub trait Clock: Send + Sync {
     /// The present moment.

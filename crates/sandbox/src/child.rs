@@ -125,8 +125,9 @@ impl Child {
             ended = supervisor.watch(stop) => ended,
             never = output.drain(&mut stdout, &mut stderr) => match never {},
         };
-        supervisor.hand_over(held, successor).await;
+        let aside = supervisor.hand_over(held, successor).await;
         output.drain_rest(&stdout, &stderr);
+        output.tell(&aside);
         exit.dir = last_dir(&dir);
         (exit, stopped)
     }
@@ -232,9 +233,10 @@ impl Supervisor {
 
     /// Settles what was held while the command ran, and has its successor started. Layers are given back only when
     /// nothing is left that has them mounted.
-    async fn hand_over(self, mut held: Held, successor: Option<Arc<Order>>) {
+    /// Says what was set aside.
+    async fn hand_over(self, mut held: Held, successor: Option<Arc<Order>>) -> Vec<(PathBuf, PathBuf)> {
         let lease = held.layers.take();
-        drop(held);
+        let aside = held.settle();
         let Self { mut status, control, .. } = self;
         drop(control);
         match successor.filter(|order| ready::is_wanted(order, lease.as_ref())) {
@@ -244,13 +246,14 @@ impl Supervisor {
                 (Some(lease), Err(_)) => lease.abandon(),
             },
             None => {
-                let Some(lease) = lease else { return };
+                let Some(lease) = lease else { return aside };
                 let gone = async { while next_report(&mut status).await.is_some() {} };
                 if tokio::time::timeout(PATIENCE, gone).await.is_err() {
                     lease.abandon();
                 }
             }
         }
+        aside
     }
 
     /// Does the work of a supervisor that was killed by the command, or because the command had stopped it.
@@ -361,6 +364,18 @@ impl Output {
         while let Ok(length @ 1..) = from.read(&mut chunk).await {
             lock(to).append(&chunk[..length]);
             self.0.grown.notify_one();
+        }
+    }
+
+    /// Says behind all that the command has said what it must not make and where that is now.
+    fn tell(&self, aside: &[(PathBuf, PathBuf)]) {
+        for (path, now) in aside {
+            let name = now.file_name().unwrap_or_default().to_string_lossy();
+            let said = format!(
+                "[a command must not make {}: what was made there was renamed to {name}]\n",
+                path.display()
+            );
+            lock(&self.0.stderr).append(said.as_bytes());
         }
     }
 

@@ -59,6 +59,7 @@ use crate::ready::Ready;
 
 pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
+pub use confine::kept::vouch_for;
 pub use confine::record::{is_placeholder, sweep};
 pub use confinement::{Confinement, Level, Network, Profile, gaps};
 pub use error::SandboxError;

@@ -1,5 +1,7 @@
 //! Which variables of the environment a command does not get.
 
+use tiller_protocol::env::MODEL_CREDENTIALS;
+
 use crate::confinement::{Confinement, Profile};
 
 /// A name, or the part of it that gives it away.
@@ -13,7 +15,7 @@ enum Name {
 use Name::{Ends, Is, LeadsTo};
 
 /// Credentials for the model: no command ever gets them.
-const OF_THE_MODEL: &[Name] = &[Is("ANTHROPIC_API_KEY"), Is("ANTHROPIC_AUTH_TOKEN")];
+const OF_THE_MODEL: [Name; 2] = [Is(MODEL_CREDENTIALS[0]), Is(MODEL_CREDENTIALS[1])];
 
 /// Credentials for anything else, and the ways to agents that hold some.
 const OF_THE_USER: &[Name] = &[
@@ -62,7 +64,7 @@ pub fn is_credential(name: &str) -> bool {
 
 /// Whether a command under this confinement gets this variable.
 pub(crate) fn passes(name: &str, confinement: &Confinement) -> bool {
-    if is_in(OF_THE_MODEL, name) {
+    if is_in(&OF_THE_MODEL, name) {
         return false;
     }
     confinement.profile == Profile::Full

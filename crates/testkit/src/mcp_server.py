@@ -1,7 +1,9 @@
 """A server of the Model Context Protocol that behaves as its arguments say, also badly.
 
 mcp_server.py [hang|flood|die|garbage|mute|endless|line] [--tools N [--area NAME]] [--instructions TEXT]
-              [--marker X] [--late FILE] [--started FILE]
+              [--marker X] [--late FILE] [--started FILE] [--leak TEXT]
+
+With --leak the text stands in everything that the server says of itself.
 """
 import json
 import os
@@ -43,12 +45,15 @@ def text(words, error=False):
 
 
 def tool(name, description, hints=None, schema=None):
-    found = {"name": name, "description": description,
-             "inputSchema": schema or {"type": "object", "properties": {"text": {"type": "string"}}}}
+    field = {"type": "string", "description": "Anything" + LEAK}
+    found = {"name": name, "description": description + LEAK,
+             "inputSchema": schema or {"type": "object", "properties": {"text": field}}}
     if hints:
         found["annotations"] = hints
     return found
 
+
+LEAK = " " + option("--leak") if "--leak" in args else ""
 
 PIXEL = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
          "AABJRU5ErkJggg==")
@@ -102,7 +107,9 @@ def call(key, name, given, token):
         result = text("slowly done")
     elif name == "picture":
         result = {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"},
-                              {"type": "text", "text": "a picture"}], "structuredContent": {"answer": 42}}
+                              {"type": "text", "text": "a picture"}],
+                  "structuredContent": {"answer": 42, "data": "data" + LEAK, "signature": "signed" + LEAK,
+                                        "source": {"type": "base64", "data": LEAK}}}
     elif name == "broken_picture":
         result = {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"},
                               {"type": "text", "text": " \n"}], "isError": True}
@@ -162,10 +169,10 @@ def answer(message):
         wait = option("--late")
         while wait and not os.path.exists(wait):
             time.sleep(0.02)
-        result = {"protocolVersion": params.get("protocolVersion"), "serverInfo": {"name": "fake", "version": "1.2"},
+        result = {"protocolVersion": params.get("protocolVersion"), "serverInfo": {"name": "fake", "version": "1.2" + LEAK},
                   "capabilities": {"tools": {"listChanged": True}, "prompts": {}, "resources": {}},
-                  "instructions": option("--instructions")}
-        if result["instructions"] is None:
+                  "instructions": (option("--instructions") or "") + LEAK}
+        if not result["instructions"]:
             del result["instructions"]
     elif method == "tools/list":
         result = {"tools": TOOLS + more_tools}
@@ -174,14 +181,14 @@ def answer(message):
             page = int(params.get("cursor") or 0)
             result = {"tools": [tool("t%d" % (page * 100 + n), "One of many") for n in range(100)], "nextCursor": str(page + 1)}
     elif method == "prompts/list":
-        result = {"prompts": [{"name": "greet", "description": "Greets somebody", "arguments": [
+        result = {"prompts": [{"name": "greet", "description": "Greets somebody" + LEAK, "arguments": [
             {"name": "who", "required": True}, {"name": "how"}]}]}
     elif method == "prompts/get":
         given = params.get("arguments", {})
         words = "Greet %s %s." % (given.get("who"), given.get("how", "warmly"))
         result = {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
     elif method == "resources/list":
-        result = {"resources": [{"uri": "note://one", "name": "one", "mimeType": "text/plain"},
+        result = {"resources": [{"uri": "note://one", "name": "one" + LEAK, "mimeType": "text/plain"},
                                 {"uri": "file:///etc/hostname", "name": "host"}]}
     elif method == "resources/read":
         uri = params.get("uri")
@@ -203,7 +210,7 @@ def main():
     if option("--started"):
         open(option("--started"), "w").close()
     if mode == "die":
-        sys.stderr.write("cannot find my configuration\n")
+        sys.stderr.write("cannot find my configuration%s\n" % LEAK)
         sys.exit(4)
     if mode == "flood":
         while True:

@@ -2,12 +2,13 @@
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
-use tiller_config::{McpScope, Places, add_mcp_server, remove_mcp_server};
+use tiller_config::{CommandLine, McpScope, Places, SettingsError, add_mcp_server, remove_mcp_server};
 use tiller_protocol::env::Env;
 
 use super::Scope;
 use crate::exit::Exit;
 use crate::text::print;
+use crate::trust;
 
 /// A server to add.
 #[derive(Debug, clap::Args)]
@@ -104,7 +105,7 @@ impl Remove {
         let everywhere = [McpScope::Local, McpScope::Project, McpScope::User];
         let scopes = self.scope.map_or(everywhere.to_vec(), |scope| vec![scope.into()]);
         for scope in scopes {
-            if let Some(file) = remove_mcp_server(&places, scope, &self.name)? {
+            if let Some(file) = trusting(env, || remove_mcp_server(&places, scope, &self.name))? {
                 print(&format!("{} was taken out of {}", self.name, file.display()))?;
                 return Ok(Exit::Success);
             }
@@ -114,9 +115,21 @@ impl Remove {
 }
 
 fn written(env: &Env, scope: Scope, name: &str, server: &Value) -> anyhow::Result<Exit> {
-    let file = add_mcp_server(&Places::of(env), scope.into(), name, server)?;
+    let file = trusting(env, || add_mcp_server(&Places::of(env), scope.into(), name, server))?;
     print(&format!("{name} stands in {} now", file.display()))?;
     Ok(Exit::Success)
+}
+
+/// Changes files as the user wants it: a project of which everything was trusted stays so.
+fn trusting<T>(env: &Env, change: impl FnOnce() -> Result<T, SettingsError>) -> anyhow::Result<T> {
+    let request = CommandLine::default();
+    // Settings that cannot be read are a matter of their own.
+    let was_trusted = matches!(trust::question(&env.cwd, &request, env), Ok(None));
+    let done = change()?;
+    if was_trusted {
+        trust::record(&request, env)?;
+    }
+    Ok(done)
 }
 
 fn pairs(texts: &[String], separator: &str) -> anyhow::Result<Map<String, Value>> {

@@ -10,11 +10,15 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tiller_config::{McpDefinition, McpReach, config_dir};
 use tiller_engine::McpChoice;
-use tiller_mcp::{Elicited, Principal, Sampled, SamplingRequest, Servers, Surroundings, TokenStore};
+use tiller_mcp::{
+    Elicited, Principal, Sampled, SamplingRequest, Servers, Surroundings, TokenStore, not_started,
+};
 use tiller_protocol::entry::Notice;
 use tiller_protocol::env::Env;
 use tiller_protocol::mcp::{ElicitationAsk, McpServer, McpState};
+use tiller_tools::Vault;
 
+use super::{Known, UNTRUSTED};
 use crate::complain;
 use crate::exit::Exit;
 use crate::text::{hanging, print};
@@ -22,7 +26,7 @@ use crate::text::{hanging, print};
 /// Prints the servers.
 #[derive(Debug, clap::Args)]
 pub(super) struct List {
-    /// Start each of them to see whether it works
+    /// Start each of them to see whether it works; those of a project only if you trust it
     #[arg(long)]
     check: bool,
 
@@ -44,15 +48,18 @@ pub(super) struct Get {
 
 impl List {
     pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
-        let definitions = super::all(env)?.definitions;
-        let states = if self.check { states(&definitions, env)? } else { BTreeMap::new() };
+        let known = Known::here(env)?;
+        let definitions = &known.definitions;
+        let startable: Vec<_> = definitions.iter().filter_map(|one| known.startable(one).cloned()).collect();
+        let states = if self.check { states(&startable, env)? } else { BTreeMap::new() };
         if self.json {
             let rows: Vec<_> = definitions
                 .iter()
                 .map(|one| {
                     let state = states.get(&one.name).map(|server| &server.state);
                     json!({"name": one.name, "scope": one.scope, "transport": one.reach.transport(),
-                        "address": one.shown, "origin": one.origin.to_string(), "state": state})
+                        "address": one.shown, "origin": one.origin.to_string(), "state": state,
+                        "trusted": known.startable(one).is_some()})
                 })
                 .collect();
             print(&serde_json::to_string_pretty(&rows)?)?;
@@ -62,9 +69,13 @@ impl List {
             print("There are no MCP servers here; `tiller mcp add` adds one.")?;
         }
         let width = definitions.iter().map(|one| one.name.len()).max().unwrap_or(0);
-        for one in &definitions {
-            let state = states.get(&one.name).map(|server| format!("\n{}", server.state.describe()));
-            let text = format!("{}\n{}{}", one.shown, one.origin, state.unwrap_or_default());
+        for one in definitions {
+            let state = match states.get(&one.name) {
+                Some(server) => format!("\n{}", server.state.describe()),
+                None if self.check => format!("\n{UNTRUSTED}"),
+                None => String::new(),
+            };
+            let text = format!("{}\n{}{state}", one.shown, one.origin);
             print(&hanging(&format!("{:width$}  {:12}  ", one.name, one.scope.to_string()), &text))?;
         }
         Ok(Exit::Success)
@@ -73,24 +84,23 @@ impl List {
 
 impl Get {
     pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
-        let definition = find(&self.name, env)?;
-        let server = states(std::slice::from_ref(&definition), env)?.remove(&self.name);
+        let known = Known::here(env)?;
+        let definition = known.find(&self.name)?;
+        let server = match known.startable(definition) {
+            Some(definition) => states(std::slice::from_ref(definition), env)?.remove(&self.name),
+            None => {
+                complain(&format!("{}: {UNTRUSTED}", self.name));
+                Some(not_started(definition))
+            }
+        };
         let server = server.context("the server was not seen")?;
         if self.json {
             print(&serde_json::to_string_pretty(&server)?)?;
         } else {
-            print(&to_text(&server, &definition))?;
+            print(&to_text(&server, definition))?;
         }
         Ok(if server.state == McpState::Ready { Exit::Success } else { Exit::Failure })
     }
-}
-
-/// The server of this name.
-pub(super) fn find(name: &str, env: &Env) -> anyhow::Result<McpDefinition> {
-    let found = super::all(env)?.definitions.into_iter().find(|one| one.name == name);
-    found.with_context(|| {
-        format!("there is no server named {name} here; `tiller mcp list` prints those that there are")
-    })
 }
 
 fn to_text(server: &McpServer, definition: &McpDefinition) -> String {
@@ -130,6 +140,7 @@ fn states(definitions: &[McpDefinition], env: &Env) -> anyhow::Result<BTreeMap<S
             cwd: env.cwd.clone(),
             vars: Arc::clone(&env.vars),
             offline: env.flag("TILLER_OFFLINE"),
+            secrets: Arc::new(Vault::new(env)),
             tokens: TokenStore::below(&config_dir(env)),
             principal: Arc::new(Nobody { cwd: env.cwd.clone() }),
             patience: choice.patience,

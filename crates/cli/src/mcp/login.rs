@@ -5,7 +5,7 @@ use tiller_config::{McpReach, config_dir};
 use tiller_mcp::{TokenStore, sign_in};
 use tiller_protocol::env::Env;
 
-use super::list::find;
+use super::{Known, UNTRUSTED};
 use crate::browser;
 use crate::exit::Exit;
 use crate::text::print;
@@ -30,11 +30,16 @@ pub(super) struct Logout {
 
 impl Login {
     pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
-        let McpReach::Http { url, oauth, .. } = find(&self.name, env)?.reach else {
+        let known = Known::here(env)?;
+        let Some(definition) = known.startable(known.find(&self.name)?) else {
+            bail!("{}: {UNTRUSTED}", self.name);
+        };
+        let McpReach::Http { url, oauth, .. } = &definition.reach else {
             bail!("{} is a program; there is nothing to sign in to", self.name);
         };
         crate::runtime()?.block_on(async {
-            let login = sign_in(&url, &oauth, &TokenStore::below(&config_dir(env))).await?;
+            let tokens = TokenStore::below(&config_dir(env));
+            let login = sign_in(url, oauth, &tokens, env.flag("TILLER_OFFLINE")).await?;
             print(&format!("Sign in here:\n{}", login.url()))?;
             if !self.no_browser {
                 browser::open(env, login.url());
@@ -48,10 +53,11 @@ impl Login {
 
 impl Logout {
     pub(super) fn run(self, env: &Env) -> anyhow::Result<Exit> {
-        let McpReach::Http { url, .. } = find(&self.name, env)?.reach else {
+        let known = Known::here(env)?;
+        let McpReach::Http { url, .. } = &known.find(&self.name)?.reach else {
             bail!("{} is a program; there is nothing to sign out of", self.name);
         };
-        let was_known = TokenStore::below(&config_dir(env)).forget(&url)?;
+        let was_known = TokenStore::below(&config_dir(env)).forget(url)?;
         let said = if was_known { "You are signed out of" } else { "You were not signed in to" };
         print(&format!("{said} {}.", self.name))?;
         Ok(Exit::Success)

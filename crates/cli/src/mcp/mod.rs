@@ -5,14 +5,18 @@ mod list;
 mod login;
 mod serve;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
-use tiller_config::{McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust, Resolved, Sources};
+use tiller_config::{
+    CommandLine, McpDefinition, McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust, Resolved,
+    Sources,
+};
 use tiller_engine::McpChoice;
 use tiller_protocol::env::Env;
 
 use crate::args::{self, Args};
 use crate::exit::Exit;
-use crate::{complain, extensions, settings};
+use crate::{complain, extensions, settings, trust};
 
 const AFTER_HELP: &str = "\
 Servers stand in ~/.tiller/mcp.json (scopes user and local) and in .mcp.json of the project (scope project).
@@ -37,7 +41,7 @@ enum Action {
     AddJson(add::AddJson),
     /// Print the servers that count here
     List(list::List),
-    /// Print one server; starts it to see whether it works
+    /// Print one server; starts it to see whether it works, if the project that brings it is trusted
     Get(list::Get),
     /// Take a server out
     Remove(add::Remove),
@@ -111,20 +115,64 @@ pub(crate) fn choice(
     Ok(McpChoice::new(told(servers).definitions, &env))
 }
 
-/// All servers, for commands beside sessions.
-fn all(env: &Env) -> anyhow::Result<McpServers> {
-    let settings = Resolved::load(&Places::of(env), &Default::default(), env, ProjectTrust::Full)?;
-    configured(&settings, Sources::default(), env)
-}
-
 /// The servers that a headless run would have.
 pub(crate) fn configured(settings: &Resolved, sources: Sources, env: &Env) -> anyhow::Result<McpServers> {
-    let plugins = extensions::found(sources, env).plugins.all;
+    Ok(told(under(ProjectTrust::Full, settings, sources, env)?))
+}
+
+/// The servers of a project that is followed so far.
+fn under(
+    trust: ProjectTrust,
+    settings: &Resolved,
+    sources: Sources,
+    env: &Env,
+) -> anyhow::Result<McpServers> {
+    let plugins = extensions::found_under(trust, sources, env).plugins.all;
     let env = settings::variables(settings, env);
     let request =
         McpRequest { sources, disabled: &disabled(settings), plugins: &plugins, ..McpRequest::default() };
-    Ok(told(McpServers::load(&Places::of(&env), &request, &env, ProjectTrust::Full)?))
+    Ok(McpServers::load(&Places::of(&env), &request, &env, trust)?)
 }
+
+/// The servers of a directory, for commands beside sessions.
+struct Known {
+    definitions: Vec<McpDefinition>,
+    /// Those that may be started or contacted. Whoever only looks around in a directory has not chosen it for a run: what
+    /// its files name has to be trusted first.
+    startable: Vec<McpDefinition>,
+}
+
+impl Known {
+    fn here(env: &Env) -> anyhow::Result<Self> {
+        let request = CommandLine::default();
+        let load = |trust| {
+            let settings = Resolved::load(&Places::of(env), &request, env, trust)?;
+            under(trust, &settings, request.sources, env)
+        };
+        let definitions = told(load(ProjectTrust::Full)?).definitions;
+        let startable = match trust::question(&env.cwd, &request, env)? {
+            None => definitions.clone(),
+            Some(_) => load(ProjectTrust::Restricted)?.definitions,
+        };
+        Ok(Self { definitions, startable })
+    }
+
+    /// The server of this name.
+    fn find(&self, name: &str) -> anyhow::Result<&McpDefinition> {
+        let found = self.definitions.iter().find(|one| one.name == name);
+        found.with_context(|| {
+            format!("there is no server named {name} here; `tiller mcp list` prints those that there are")
+        })
+    }
+
+    /// The same server as it is started; none if that needs the user's trust.
+    fn startable(&self, one: &McpDefinition) -> Option<&McpDefinition> {
+        self.startable.iter().find(|other| other.name == one.name && other.origin == one.origin)
+    }
+}
+
+/// What is said of a server that needs the user's trust.
+const UNTRUSTED: &str = "not started: this project is not trusted; `tiller trust --show` says what it would run, `tiller trust` trusts it";
 
 fn disabled(settings: &Resolved) -> Vec<String> {
     settings.disabled_mcpjson_servers.iter().map(|name| name.value.clone()).collect()

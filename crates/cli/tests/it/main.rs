@@ -53,6 +53,7 @@ mod permissions_command;
 mod placeholders;
 mod plan_hostile;
 mod plan_mode;
+mod planted;
 mod replay;
 mod requests;
 mod resume;

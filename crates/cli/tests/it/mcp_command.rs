@@ -1,7 +1,7 @@
 //! `tiller mcp`: servers added, looked at and taken out; and Tiller as a server itself.
 
 use serde_json::{Value, json};
-use tiller_testkit::{Reply, mcp_server};
+use tiller_testkit::{McpService, Reply, mcp_server};
 
 use crate::harness::{World, result_text};
 use crate::mcp::go;
@@ -45,6 +45,76 @@ fn servers_are_added_listed_tried_and_taken_out() {
     }
     assert!(world.run(&["mcp", "list"]).ok().stdout.contains("There are no MCP servers here"));
     world.server.assert_clean();
+}
+
+// Whoever only looks around in a directory has not chosen it for a run.
+#[test]
+fn servers_of_a_project_are_not_started_before_it_is_trusted() {
+    let script = mcp_server().display().to_string();
+    let server = |mark: &str| json!({"command": "python3", "args": ["-I", "-S", script, "--started", mark]});
+    let servers = json!({"mcpServers": {"theirs": server("started-theirs"),
+        "service": {"url": "http://127.0.0.1:9/mcp"}}});
+    let world = World::new()
+        .file(".mcp.json", &servers.to_string())
+        .file(".tiller/settings.json", r#"{"env": {"MARK": "started-by-their-word"}}"#);
+    let mine = server("${MARK:-started-mine}").to_string();
+    world.run(&["mcp", "add-json", "--scope", "user", "mine", &mine]).ok();
+
+    let checked = world.run(&["mcp", "list", "--check"]).ok().stdout;
+    assert_eq!(checked.matches("this project is not trusted").count(), 2, "{checked}");
+    assert!(checked.contains("`tiller trust") && checked.contains("ready"), "{checked}");
+    let rows: Vec<Value> =
+        serde_json::from_str(&world.run(&["mcp", "list", "--check", "--json"]).ok().stdout).unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    assert_eq!((&row("theirs")["state"], &row("theirs")["trusted"]), (&Value::Null, &json!(false)));
+    assert_eq!((&row("mine")["state"]["state"], &row("mine")["trusted"]), (&json!("ready"), &json!(true)));
+    let got = world.run(&["mcp", "get", "theirs"]);
+    assert!(got.code() == 1 && got.stdout.contains("theirs: not started"), "{got:?}");
+    assert!(got.stderr.contains("this project is not trusted"), "{got:?}");
+    let refused = world.run(&["mcp", "login", "service", "--no-browser"]);
+    assert!(refused.code() == 1 && refused.stderr.contains("this project is not trusted"), "{refused:?}");
+    let exists = |name: &str| world.path(name).exists();
+    assert!(exists("started-mine") && !exists("started-by-their-word") && !exists("started-theirs"));
+
+    world.run(&["trust"]).ok();
+    assert!(world.run(&["mcp", "get", "theirs"]).ok().stdout.contains("theirs: ready"));
+    assert!(exists("started-theirs"));
+    world.run(&["mcp", "add", "--scope", "project", "ours", "true"]).ok();
+    assert!(
+        world.run(&["mcp", "get", "theirs"]).ok().stdout.contains("ready"),
+        "what the user adds is trusted"
+    );
+    let changed = servers.to_string().replace("started-theirs", "started-again");
+    world.write(".mcp.json", &changed);
+    assert_eq!(world.run(&["mcp", "get", "theirs"]).code(), 1, "what has changed is not");
+    assert!(!exists("started-again"));
+    world.run(&["mcp", "add", "--scope", "project", "ours", "true"]).ok();
+    assert_eq!(world.run(&["mcp", "get", "theirs"]).code(), 1, "adding one trusts no other");
+}
+
+// NET-02
+#[test]
+fn nobody_signs_in_offline() {
+    let service = McpService::start();
+    let servers = json!({"mcpServers": {"tracker": {"type": "http", "url": service.url()}}}).to_string();
+    let world = World::new();
+    world.run(&["mcp", "add", "--scope", "user", "tracker", &service.url()]).ok();
+    let mut offline = world.command(&["mcp", "login", "tracker", "--no-browser"]);
+    let refused = offline.env("TILLER_OFFLINE", "1").output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && said.contains("offline"), "{said}");
+    assert!(refused.stdout.is_empty(), "{:?}", refused.stdout);
+
+    let mut live = world.talk(&["--offline", "--strict-mcp-config", "--mcp-config", &servers]);
+    let request = json!({"subtype": "mcp_authenticate", "serverName": "tracker"});
+    live.send(&json!({"type": "control_request", "request_id": "r", "request": request}));
+    let is_refusal = |frame: &Value| {
+        frame["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("tracker failed") && text.contains("offline"))
+    };
+    live.until(is_refusal);
+    assert_eq!(live.finish().code, 0);
 }
 
 #[test]

@@ -102,7 +102,9 @@ fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
     let died = result_text(messages[1].body(), "a");
     assert!(died.contains("broke during mcp__fake__die"), "{died}");
     let again = result_text(messages[2].body(), "b");
-    assert!(again.contains("echo: again") || again.contains("cannot be used"), "{again}");
+    // The break may be noticed only by this call.
+    let is_told = ["echo: again", "cannot be used", "broke during"].iter().any(|said| again.contains(said));
+    assert!(is_told, "{again}");
     assert_eq!(live.finish().code, 0);
 }
 
@@ -253,6 +255,77 @@ fn a_denied_server_gives_nothing() {
     }
     let said = last_result(&world, "c");
     assert!(said.contains("not allowed") && !said.contains("the text of"), "{said}");
+}
+
+// What a rule denies is not even named to the model.
+#[test]
+fn a_denied_server_is_nowhere_to_be_found() {
+    let world = World::new();
+    configure(&world, &[("hushed", &[]), ("hushed-too", &["die"]), ("good", &[])]);
+    let calls = [
+        ("SearchMcpTools", json!({"query": ""})),
+        ("SearchMcpTools", json!({"query": "echo write text", "limit": 20})),
+        ("ListMcpResourcesTool", json!({})),
+        ("ListMcpResourcesTool", json!({"server": "nobody"})),
+        ("ReadMcpResourceTool", json!({"server": "nobody", "uri": "note://one"})),
+    ];
+    let ids: Vec<String> = (0..calls.len()).map(|number| format!("call{number}")).collect();
+    let all = ids.iter().zip(&calls);
+    world.server.replies([
+        all.fold(Reply::new(), |reply, (id, (tool, input))| reply.tool_with_id(id, tool, input.clone())),
+        Reply::text("done"),
+    ]);
+    let rules = "mcp__hushed,mcp__hushed-too__*,mcp__good__write";
+    let args = ["-p", "go", "--disallowedTools", rules, "--permission-mode", "bypassPermissions"];
+    let output = world.command(&args).env("TILLER_MCP_WAIT_MS", "60000").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    for request in world.server.messages() {
+        let body = request.body().to_string();
+        assert!(!body.contains("hushed") && !body.contains("mcp__good__write"), "{body}");
+    }
+    let first = world.server.messages().remove(0).body()["system"].to_string();
+    assert!(first.contains("good"), "{first}");
+    for (id, shown) in ids.iter().zip(["mcp__good__echo", "mcp__good__echo", "note://one", "good"]) {
+        assert!(last_result(&world, id).contains(shown), "{}", last_result(&world, id));
+    }
+}
+
+const TOKEN: &str = concat!("gh", "p_q7Rz2Kf9Lm4Xw8Tb3Vn6Yc1Hd5Gj0PsAeUiO");
+
+// SECR-01: in results of every form, and in all that a server says of itself.
+#[test]
+fn credentials_in_the_words_of_servers_are_masked() {
+    let world = World::new();
+    configure(&world, &[("dead", &["die", "--leak", TOKEN]), ("loose", &["--leak", TOKEN])]);
+    let calls = [
+        ("a", "mcp__loose__picture", json!({})),
+        ("b", "SearchMcpTools", json!({"query": ""})),
+        ("c", "SearchMcpTools", json!({"query": "echo"})),
+        ("d", "ListMcpResourcesTool", json!({})),
+    ];
+    let all =
+        calls.iter().fold(Reply::new(), |all, (id, tool, input)| all.tool_with_id(id, tool, input.clone()));
+    world.server.replies([all, Reply::text("done")]);
+    let frames = go(&world, "go");
+    let log = world.log();
+    for told in world.server.messages().iter().map(|request| request.body()).chain(&frames).chain(&log) {
+        assert!(!told.to_string().contains(TOKEN), "{told}");
+    }
+    let first = world.server.messages().remove(0);
+    let masked = |part: &str| first.body()[part].to_string().matches("[secret:github-token:").count();
+    assert!(masked("system") >= 1 && masked("tools") >= 20, "{}", first.body());
+    for (call, words) in
+        [("b", "cannot find my configuration [secret:"), ("c", "again [secret:"), ("d", "one [secret:")]
+    {
+        assert!(last_result(&world, call).contains(words), "{}", last_result(&world, call));
+    }
+    let structured =
+        frames.iter().find_map(|frame| frame["tool_use_result"].get("structuredContent")).unwrap();
+    for part in ["/data", "/signature", "/source/data"] {
+        assert!(structured.pointer(part).unwrap().as_str().unwrap().contains("[secret:"), "{structured}");
+    }
+    let picture = &world.server.messages().pop().unwrap().body().to_string();
+    assert!(picture.contains("iVBORw0KGgo"), "an image is an image");
 }
 
 // UNDO-01: also of what a server has done, whatever it says of its tool.

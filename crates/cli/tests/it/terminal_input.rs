@@ -81,9 +81,7 @@ fn answers_that_come_in_pieces_are_not_typed() {
     ] {
         program.type_in(&text[text.len() - 1..]);
         program.until_shown(&format!("› {text}"));
-        program.type_in(begin);
-        // Long enough for the two to be read one after the other.
-        std::thread::sleep(std::time::Duration::from_millis(60));
+        program.type_apart(begin);
         program.type_in(rest);
     }
     program.type_in("d");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tiller_protocol::env::Env;
 
-use super::expand::expand;
+use super::expand::Expander;
 use super::{McpDefinition, McpGrant, McpOAuth, McpReach, McpScope};
 use crate::origin::Origin;
 
@@ -37,15 +37,14 @@ pub(super) fn definition(
     env: &Env,
     problems: &mut Vec<String>,
 ) -> Option<McpDefinition> {
-    let decoder = Decoder { env, unset: Vec::new(), problems: Vec::new() };
+    let decoder = Decoder { variables: Expander::new(env, origin.is_of_project()), problems: Vec::new() };
     let (definition, said) = decoder.decode(name, value, scope, origin);
     problems.extend(said);
     definition
 }
 
 struct Decoder<'a> {
-    env: &'a Env,
-    unset: Vec<String>,
+    variables: Expander<'a>,
     problems: Vec<String>,
 }
 
@@ -63,10 +62,7 @@ impl Decoder<'_> {
             Some(fields) if fields.get("disabled") == Some(&Value::Bool(true)) => None,
             Some(fields) => self.fields(name, fields, scope, origin),
         };
-        for name in &self.unset {
-            let text = format!("the variable {name} is not set; ${{{name}}} stays as it is written");
-            self.problems.push(text);
-        }
+        self.problems.extend(self.variables.problems());
         (definition, self.problems)
     }
 
@@ -190,7 +186,7 @@ impl Decoder<'_> {
     }
 
     fn expanded(&mut self, text: &str) -> String {
-        expand(text, self.env, &mut self.unset)
+        self.variables.expand(text)
     }
 
     fn unusable<T>(&mut self, why: &str) -> Option<T> {

@@ -46,7 +46,6 @@ impl Task {
 
     /// Servers as the system prompt names them.
     pub(super) fn server_lines(&self) -> Vec<ServerLine> {
-        let Some(servers) = &self.services.mcp else { return Vec::new() };
         let line = |seen: Seen| {
             let tools = seen.offer.tools.len();
             let note = match seen.state {
@@ -60,7 +59,7 @@ impl Task {
             };
             ServerLine { name: seen.name, note, instructions: seen.offer.instructions.clone() }
         };
-        servers.seen().into_iter().map(line).collect()
+        self.services.servers_seen().into_iter().map(line).collect()
     }
 
     /// The same, as far as it does not change by itself.
@@ -71,7 +70,7 @@ impl Task {
 
     /// What there is to be known of servers now.
     pub(super) fn servers_now(&self) -> KnownServers {
-        let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
+        let seen = self.services.servers_seen();
         seen.iter().map(|seen| (seen.name.clone(), known(seen))).collect()
     }
 
@@ -85,7 +84,7 @@ impl Task {
             .filter(|name| name.starts_with(PREFIX))
             .map(str::to_owned)
             .collect();
-        let seen = self.services.mcp.as_ref().map(|servers| servers.seen()).unwrap_or_default();
+        let seen = self.services.servers_seen();
         let mut told = KnownServers::new();
         for one in seen {
             let own = known(&one).unwrap_or_default();
@@ -98,15 +97,16 @@ impl Task {
     /// Tells the model what has changed about servers: `tools` stays what it is, so this stands at the end.
     pub(super) fn tell_of_servers(&mut self) -> Result<(), StoreError> {
         let is_main = matches!(self.role, Role::Main { .. });
-        let Some(servers) = self.services.mcp.clone().filter(|_| is_main && self.epoch.is_some()) else {
+        if !is_main || self.epoch.is_none() {
             return Ok(());
-        };
+        }
         // Without the tool that finds others, none of this would be of use.
         if !self.services.registry.names().contains(&SEARCH_TOOL) {
             return Ok(());
         }
+        let seen = self.services.servers_seen();
         let news: Vec<ServerNews> =
-            servers.seen().iter().filter_map(|seen| news(seen, self.known_servers.get(&seen.name))).collect();
+            seen.iter().filter_map(|seen| news(seen, self.known_servers.get(&seen.name))).collect();
         if news.is_empty() {
             return Ok(());
         }

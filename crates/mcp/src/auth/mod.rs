@@ -32,6 +32,11 @@ pub enum SignInError {
     /// The service does not do it, or refuses.
     #[error("{0}")]
     Service(String),
+    /// Nobody is to be contacted.
+    #[error(
+        "signing in needs the network, which this run does without (offline); sign in without --offline first"
+    )]
+    Offline,
     /// No port for the answer.
     #[error(
         "no port of this machine could be used for the answer: {0}; name another one as oauth.callbackPort"
@@ -55,6 +60,8 @@ pub(crate) struct SignIn<'a> {
     /// What the service said when it refused.
     pub(crate) challenge: Option<&'a Challenge>,
     pub(crate) tokens: &'a TokenStore,
+    /// Whether only this machine may be contacted.
+    pub(crate) offline: bool,
 }
 
 /// A sign-in that waits for the user.
@@ -68,12 +75,21 @@ pub struct Login {
 ///
 /// # Errors
 /// When the service offers no way to sign in, or no port is free.
-pub async fn sign_in(url: &str, oauth: &McpOAuth, tokens: &TokenStore) -> Result<Login, SignInError> {
-    SignIn { url, oauth, challenge: None, tokens }.begin().await
+pub async fn sign_in(
+    url: &str,
+    oauth: &McpOAuth,
+    tokens: &TokenStore,
+    offline: bool,
+) -> Result<Login, SignInError> {
+    SignIn { url, oauth, challenge: None, tokens, offline }.begin().await
 }
 
 impl SignIn<'_> {
     pub(crate) async fn begin(self) -> Result<Login, SignInError> {
+        // The service names others to which the user is sent, and the user's browser is not ours to hold back.
+        if self.offline {
+            return Err(SignInError::Offline);
+        }
         let port = self.oauth.callback_port.unwrap_or(0);
         let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(SignInError::Port)?;
         let port = listener.local_addr().map_err(SignInError::Port)?.port();
@@ -154,11 +170,13 @@ pub(crate) async fn way(
     url: &str,
     oauth: &McpOAuth,
     tokens: &TokenStore,
+    offline: bool,
 ) -> Result<Option<AuthorizationManager>, SignInError> {
     if oauth.grant == McpGrant::ClientCredentials {
-        return without_user(url, oauth).await.map(Some);
+        return if offline { Err(SignInError::Offline) } else { without_user(url, oauth).await.map(Some) };
     }
-    if !tokens.has(url) {
+    // Who has given the tokens would be asked whether they are still good.
+    if offline || !tokens.has(url) {
         return Ok(None);
     }
     let known = known(url, oauth, tokens).await;

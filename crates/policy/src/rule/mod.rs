@@ -165,6 +165,18 @@ impl Rules {
         }
     }
 
+    /// Whether all that a tool does is denied.
+    #[must_use]
+    pub fn denies_tool(&self, tool: &str) -> bool {
+        self.deny.iter().any(|rule| rule.is_whole_tool(tool))
+    }
+
+    /// Whether all that an MCP server offers is denied.
+    #[must_use]
+    pub fn denies_server(&self, server: &str) -> bool {
+        self.deny.iter().any(|rule| rule.names_server(server))
+    }
+
     /// Whether something that a tool offers by name is denied, such as a skill: that name alone, or the whole tool.
     #[must_use]
     pub fn denies_named(&self, tool: &str, name: &str) -> bool {

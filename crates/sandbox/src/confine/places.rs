@@ -12,7 +12,8 @@ use crate::confinement::Confinement;
 
 /// Directories of settings. They would rule outside of the confinement later.
 const SETTINGS: &[&str] = &[".tiller", ".claude"];
-/// Files at which the same is true, and which are protected if they exist.
+/// Files at which the same is true. Nothing stands in for one that is missing, because git would show it as the user's: what
+/// a command makes there is set aside at its end.
 const FILES: &[&str] = &[".mcp.json"];
 
 /// The paths of a confinement, resolved.
@@ -71,7 +72,7 @@ impl Places {
             .cloned()
             .chain(of_git.iter().map(|place| place.path.clone()))
             .chain(closed.iter().cloned())
-            .chain(roots.iter().flat_map(|root| existing_files(root)))
+            .chain(roots.iter().flat_map(|root| files(root)))
             .chain(confinement.protected.iter().filter_map(|path| place_of(path, &roots)))
             .chain(home_among_temporary);
         Self {
@@ -120,11 +121,11 @@ fn missing_on_the_way(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Files directly in a working directory that decide what is run.
-fn existing_files(root: &Path) -> Vec<PathBuf> {
+fn files(root: &Path) -> Vec<PathBuf> {
     let names = FILES.iter().map(|name| root.join(name));
     // As a file it leads to the repository, as a directory it is written to.
     let repository = Some(root.join(".git")).filter(|mark| mark.is_file());
-    names.filter(|path| path.exists()).chain(repository).collect()
+    names.chain(repository).collect()
 }
 
 /// Sockets that variables lead to which are passed on by name.

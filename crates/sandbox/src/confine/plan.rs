@@ -45,8 +45,8 @@ impl Plan {
 /// What is held while a command runs, and settled when it has ended.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// This one and the next do what they do when they are dropped.
-    _names: Kept,
+    names: Kept,
+    /// They do what they do when they are dropped.
     _placeholders: Placeholders,
     pub(crate) layers: Option<Lease>,
 }
@@ -61,7 +61,12 @@ impl Held {
             Some(lease) if lease.is_below(dir) => Some(lease),
             _ => Lease::take(dir).ok(),
         });
-        Self { _names: names, _placeholders: placeholders, layers }
+        Self { names, _placeholders: placeholders, layers }
+    }
+
+    /// Settles it. Says what the command has made that it must not make, and where that is now.
+    pub(crate) fn settle(mut self) -> Vec<(PathBuf, PathBuf)> {
+        self.names.settle()
     }
 }
 

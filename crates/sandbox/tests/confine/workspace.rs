@@ -158,6 +158,33 @@ async fn what_does_not_exist_yet_cannot_be_planted() {
     }
 }
 
+/// Ways to leave servers behind that a later run would start, and to keep them from being set aside.
+const PLANT_SERVERS: &[&str] = &[
+    "echo evil > .mcp.json",
+    "echo evil > dir/evil; mv dir/evil .mcp.json",
+    "echo evil > dir/evil; ln dir/evil .mcp.json",
+    "echo evil > dir/evil; ln -s dir/evil .mcp.json",
+    "mkdir -p .mcp.json.refused/full; echo evil > .mcp.json",
+    "echo evil > .mcp.json; chmod 555 .",
+    "mkdir .mcp.json",
+];
+
+// KERN-01
+#[tokio::test]
+async fn no_command_leaves_servers_behind_that_a_later_run_would_start() {
+    for level in levels() {
+        for plant in PLANT_SERVERS {
+            let victim = Victim::new();
+            let (_, shown) = victim.run(plant, &victim.confinement(Profile::Workspace, level)).await;
+            tidy_up();
+            assert!(victim.path("project/.mcp.json").symlink_metadata().is_err(), "{level:?} {plant}");
+            // With Landlock alone it is not even made.
+            let is_told = shown.contains(".mcp.json: what was made there was renamed to .mcp.json.refused");
+            assert_eq!(is_told, level == Level::Namespaces, "{level:?} {plant}: {shown}");
+        }
+    }
+}
+
 /// What git would follow to settings of the command's own making, and directories that are closed although there are none.
 const PLANT: &str = "mkdir -p dir/evil; cp -r .git/. dir/evil; \
     echo ../dir/evil > .git/commondir; rm -f .git/commondir; echo ../dir/evil > dir/new; mv dir/new .git/commondir; \

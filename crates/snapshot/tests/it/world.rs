@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 use tiller_protocol::env::{Clock, Env, Ids};
 use tiller_protocol::id::SnapshotId;
 use tiller_snapshot::{Limits, Store};
 
-struct Now;
+/// The clock by which files get their times, and as much ahead of it as is said.
+struct Ahead(SignedDuration);
 
-impl Clock for Now {
+impl Clock for Ahead {
     #[expect(clippy::disallowed_methods, reason = "files get their times from the real clock")]
     fn now(&self) -> Timestamp {
-        Timestamp::now()
+        Timestamp::now() + self.0
     }
 }
 
@@ -37,8 +38,12 @@ impl Ids for Counter {
 }
 
 pub(crate) fn env() -> Env {
+    env_ahead(SignedDuration::ZERO)
+}
+
+fn env_ahead(ahead: SignedDuration) -> Env {
     Env {
-        clock: Arc::new(Now),
+        clock: Arc::new(Ahead(ahead)),
         ids: Arc::new(Counter(AtomicU64::new(1))),
         vars: Arc::default(),
         home: PathBuf::from("/"),
@@ -62,6 +67,13 @@ impl World {
         fs_err::create_dir(dir.path().join("project")).unwrap();
         let store = Store::open(&dir.path().join("store"), &[], limits, &env()).unwrap();
         Self { dir, store }
+    }
+
+    /// The same with a store that looks an hour later: files that were written a moment ago are not trusted to stay.
+    pub(crate) fn an_hour_later(mut self) -> Self {
+        let env = env_ahead(SignedDuration::from_hours(1));
+        self.store = Store::open(&self.store_dir(), &[], Limits::default(), &env).unwrap();
+        self
     }
 
     /// The same with a store that is told what changes.

@@ -72,6 +72,23 @@ impl Program {
         keyboard.flush().expect("the program reads");
     }
 
+    /// Types and waits until the program has read as much: what is typed next does not come together with it.
+    #[track_caller]
+    pub fn type_apart(&self, keys: &str) {
+        let before = self.bytes_read();
+        self.type_in(keys);
+        let enough = before + keys.len() as u64;
+        self.until("the program has read what was typed", |_| self.bytes_read() >= enough);
+    }
+
+    /// Bytes that the program has read so far, from wherever.
+    fn bytes_read(&self) -> u64 {
+        let pid = self.pid().expect("the program runs");
+        let counts = fs_err::read_to_string(format!("/proc/{pid}/io")).expect("the program runs");
+        let read = counts.lines().find_map(|line| line.strip_prefix("rchar: "));
+        read.and_then(|count| count.parse().ok()).expect("what it has read is counted")
+    }
+
     /// Pastes, in brackets as terminals do.
     pub fn paste(&self, text: &str) {
         self.type_in(&format!("\x1b[200~{text}\x1b[201~"));

@@ -21,9 +21,6 @@ use crate::cx::{
 use crate::registry::PreparedCall;
 use crate::tool::{Done, ToolError};
 
-/// Fields that hold encoded bytes, in which nothing is recognised and nothing may be changed.
-const ENCODED: &[&str] = &["data", "signature"];
-
 /// A call whose results, errors and progress are masked.
 pub(crate) struct Concealing(pub(crate) Box<dyn PreparedCall>);
 
@@ -76,7 +73,7 @@ struct ConcealingHost {
 
 impl Host for ConcealingHost {
     fn progress(&self, mut data: Value) {
-        self.secrets.conceal_value(&mut data);
+        self.secrets.mask_value(&mut data);
         self.host.progress(data);
     }
 
@@ -131,7 +128,7 @@ impl Vault {
         for block in &mut done.content {
             self.conceal_block(block);
         }
-        self.conceal_value(&mut done.detail);
+        self.mask_value(&mut done.detail);
         if self.is_empty() {
             return done;
         }
@@ -157,24 +154,27 @@ impl Vault {
             return;
         }
         let mut value = block.to_value();
-        if self.conceal_value(&mut value) > 0 {
+        // The bytes of an image or a document: nothing is recognised in them, and nothing may be changed.
+        let is_encoded = value["source"]["type"] == "base64";
+        let bytes = value.pointer_mut("/source/data").filter(|_| is_encoded).map(Value::take);
+        if self.mask_value(&mut value) > 0 {
+            if let Some(bytes) = bytes {
+                value["source"]["data"] = bytes;
+            }
             *block = RawBlock::from_value(&value);
         }
     }
 
     /// Masks every text in a value. Says in how many there was something to mask.
-    fn conceal_value(&self, value: &mut Value) -> usize {
+    pub fn mask_value(&self, value: &mut Value) -> usize {
         match value {
             Value::String(text) => {
                 let Cow::Owned(masked) = self.mask(text) else { return 0 };
                 *text = masked;
                 1
             }
-            Value::Array(items) => items.iter_mut().map(|item| self.conceal_value(item)).sum(),
-            Value::Object(fields) => {
-                let readable = fields.iter_mut().filter(|(name, _)| !ENCODED.contains(&name.as_str()));
-                readable.map(|(_, field)| self.conceal_value(field)).sum()
-            }
+            Value::Array(items) => items.iter_mut().map(|item| self.mask_value(item)).sum(),
+            Value::Object(fields) => fields.values_mut().map(|field| self.mask_value(field)).sum(),
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }

@@ -14,6 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use tiller_protocol::effect::Fingerprint;
+use tiller_sandbox::vouch_for;
 
 use crate::cx::ToolCx;
 use crate::workspace::open::{Parents, open, open_parent, regular};
@@ -70,6 +71,8 @@ pub(crate) fn replace(
     temporary.file.write_all(bytes)?;
     temporary.file.sync_all()?;
     check_unchanged(path, before)?;
+    // Told before it is there: a command that ends just now must not take it for its own work.
+    vouch_for(path, bytes);
     temporary.put_in_place(name, before)?;
     let metadata = temporary.file.metadata()?;
     Ok(Replaced { mtime_ms: metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000, remarks })

@@ -72,6 +72,29 @@ async fn a_background_command_can_be_typed_into() {
     assert!(nothing.failed && nothing.text.contains("nothing to type"), "{}", nothing.text);
 }
 
+// CUST-03: what was typed only in part must not become another command by what is typed next.
+#[tokio::test]
+async fn typing_that_did_not_arrive_whole_ends_typing() {
+    let mut bench = Bench::new();
+    let mut changes = bench.shells.changes();
+    start(&mut bench, "while [ ! -e go ]; do sleep 0.02; done; wc -c").await;
+    // More than a pipe holds.
+    let long = json!({"shell_id": "bash_1", "text": "x".repeat(100_000)});
+    let mut typing = bench.start("ShellInput", &long).unwrap();
+    while bench.shells.typed()["bash_1"].command.is_empty() {
+        assert!(futures::poll!(&mut typing).is_pending());
+        tokio::task::yield_now().await;
+    }
+    drop(typing);
+    let again = bench.call("ShellInput", json!({"shell_id": "bash_1", "text": "y\n"})).await;
+    assert!(again.failed && again.text == "bash_1 does not read its input.", "{}", again.text);
+    fs_err::write(bench.path().join("go"), "").unwrap();
+    assert_eq!(next_end(&mut changes).await.state, ShellState::Ended(Status::Code(0)));
+    let printed = bench.call("BashOutput", json!({"bash_id": "bash_1"})).await;
+    let arrived: usize = printed.detail["stdout"].as_str().unwrap().trim().parse().unwrap();
+    assert!(arrived < 100_000, "{arrived}");
+}
+
 // CUST-03
 #[tokio::test]
 async fn output_can_be_filtered() {
