@@ -136,7 +136,7 @@ impl Attendant {
                 if let McpReach::Http { url, .. } = &self.definition.reach
                     && let Err(error) = self.surroundings.tokens.forget(url)
                 {
-                    self.tell(format!("signing out of {} failed: {error}", self.definition.name));
+                    self.tell(&format!("signing out of {} failed: {error}", self.definition.name));
                 }
                 true
             }
@@ -168,7 +168,7 @@ impl Attendant {
         };
         match outcome {
             Ok(()) => self.standing.sign_in(),
-            Err(why) => self.tell(format!("signing in to {} failed: {why}", definition.name)),
+            Err(why) => self.tell(&format!("signing in to {} failed: {why}", definition.name)),
         }
         true
     }
@@ -179,11 +179,11 @@ impl Attendant {
         login.finish().await.map_err(|error| error.to_string())
     }
 
-    pub(crate) fn tell(&self, content: String) {
+    pub(crate) fn tell(&self, content: &str) {
         self.surroundings.principal.tell(Notice {
             subtype: "mcp".to_owned(),
             level: Level::Warning,
-            content: self.surroundings.secrets.mask(&content).into_owned(),
+            content: self.surroundings.secrets.mask(content).into_owned(),
         });
     }
 

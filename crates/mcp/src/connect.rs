@@ -96,7 +96,7 @@ impl Attendant {
             .await
             .map_err(|error| said(&error))?;
         for left_out in &offer.left_out {
-            self.tell(format!("The MCP server {}: {left_out}.", self.definition.name));
+            self.tell(&format!("The MCP server {}: {left_out}.", self.definition.name));
         }
         self.make_ready(offer, link.clone());
         Ok(Connection { running, link, changed, process })
