@@ -56,9 +56,18 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         print(&serde_json::to_string_pretty(&Listing { agents: &agents.definitions, problems })?)?;
     } else {
         agents.problems.iter().for_each(|problem| complain(&format!("warning: {problem}")));
-        agents.definitions.iter().try_for_each(|agent| print(&described(agent)))?;
+        print(&listed(&agents.definitions))?;
     }
     Ok(Exit::Success)
+}
+
+/// The agents of a session that was started with these arguments: those of its files, options and plugins.
+pub(crate) fn of_session(typed: &args::Args, env: &Env) -> anyhow::Result<String> {
+    Ok(listed(&extensions::of_session(typed, env)?.agents.definitions))
+}
+
+fn listed(agents: &[AgentDefinition]) -> String {
+    agents.iter().map(described).collect::<Vec<_>>().join("\n")
 }
 
 fn described(agent: &AgentDefinition) -> String {

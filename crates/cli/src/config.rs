@@ -7,7 +7,7 @@ use tiller_protocol::env::Env;
 
 use crate::exit::Exit;
 use crate::text::print;
-use crate::{args, complain};
+use crate::{args, complain, scope};
 
 /// Look at settings and change them.
 #[derive(Debug, Parser)]
@@ -87,6 +87,15 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         Action::Schema => print(&serde_json::to_string_pretty(tiller_config::schema())?)?,
     }
     Ok(Exit::Success)
+}
+
+/// The settings of a session that was started with these arguments, or one of them.
+pub(crate) fn of_session(key: Option<&str>, typed: &args::Args, env: &Env) -> anyhow::Result<String> {
+    let settings = scope::of_session(typed, env)?;
+    match key {
+        Some(key) => Ok(shown(&settings.get(key)?)),
+        None => list(&settings, false, false),
+    }
 }
 
 fn load(env: &Env) -> anyhow::Result<Resolved> {

@@ -71,11 +71,17 @@ impl Offered {
 
 /// What extends a run, with the agents of `--agents` and the plugins of `--plugin-dir`. What is wrong is said.
 pub(crate) fn load(args: &Args, env: &Env) -> anyhow::Result<Extensions> {
+    let extensions = of_session(args, env)?;
+    tell(&extensions);
+    Ok(extensions)
+}
+
+/// The same, if what is wrong was said before.
+pub(crate) fn of_session(args: &Args, env: &Env) -> anyhow::Result<Extensions> {
     let mut extensions = of_run(args, env);
     if let Some(given) = &args.agents {
         extensions.agents.add_given(&serde_json::from_str(given).context("--agents is not JSON")?);
     }
-    tell(&extensions);
     Ok(extensions)
 }
 

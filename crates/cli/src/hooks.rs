@@ -12,9 +12,9 @@ use tiller_model::{Catalog, Model, anthropic};
 use tiller_protocol::env::Env;
 
 use crate::exit::Exit;
-use crate::scope::Scope;
+use crate::scope::{self, Scope};
 use crate::text::{hanging, print};
-use crate::{args, settings};
+use crate::{args, extensions, settings};
 
 const AFTER_HELP: &str = "\
 Exit codes of `tiller hooks test`:
@@ -89,14 +89,24 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     match hooks.action {
         Action::List { json, scope } => {
             let hooks = list_hooks(&scope.load(env)?.hooks);
-            match json {
-                true => print(&serde_json::to_string_pretty(&hooks)?)?,
-                false if hooks.is_empty() => print("there are no hooks")?,
-                false => hooks.iter().try_for_each(|hook| print(&described(hook)))?,
-            }
+            print(&if json { serde_json::to_string_pretty(&hooks)? } else { listed(&hooks) })?;
             Ok(Exit::Success)
         }
         Action::Test(test) => crate::runtime()?.block_on(test.run(env)),
+    }
+}
+
+/// The hooks that count in a session that was started with these arguments: those of its files, options and plugins.
+pub(crate) fn of_session(typed: &args::Args, env: &Env) -> anyhow::Result<String> {
+    let mut settings = scope::of_session(typed, env)?;
+    settings.add_hooks_of(&extensions::of_run(typed, env).plugins.all);
+    Ok(listed(&list_hooks(&settings.hooks)))
+}
+
+fn listed(hooks: &[ListedHook]) -> String {
+    match hooks {
+        [] => "there are no hooks".to_owned(),
+        hooks => hooks.iter().map(described).collect::<Vec<_>>().join("\n"),
     }
 }
 

@@ -6,7 +6,14 @@ use clap::Args;
 use tiller_config::{CommandLine, Permissions, Places, ProjectTrust, Resolved, Settings, Sources};
 use tiller_protocol::env::Env;
 
-use crate::{complain, extensions};
+use crate::{complain, extensions, settings};
+
+/// The settings that count in a session that was started with these arguments, in a project that is trusted as far as it
+/// is there. What is wrong with them was said when the session began.
+pub(crate) fn of_session(typed: &crate::args::Args, env: &Env) -> anyhow::Result<Resolved> {
+    let trust = typed.at_terminal.unwrap_or(ProjectTrust::Full);
+    Ok(Resolved::load(&Places::of(env), &settings::request(typed)?, env, trust)?)
+}
 
 /// The options that say so. They mean what they mean for a session.
 #[derive(Clone, Debug, Default, Args)]

@@ -10,14 +10,14 @@ mod surroundings;
 
 use clap::Parser;
 use serde_json::json;
-use tiller_config::{Places, ProjectTrust, Resolved};
+use tiller_config::{CommandLine, Places, ProjectTrust, Resolved};
 use tiller_protocol::env::Env;
 
-use crate::args;
 use crate::exit::Exit;
 use crate::scope::Scope;
 use crate::text::print;
-use finding::Grade;
+use crate::{args, settings};
+use finding::{Finding, Grade};
 
 const AFTER_HELP: &str = "\
 Nothing is contacted and nothing is changed. The exit code is 1 if something fails; a warning is no
@@ -51,13 +51,24 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     if doctor.network { doctor.destinations(env) } else { doctor.examine(env) }
 }
 
+/// How a session stands that was started with these arguments.
+pub(crate) fn of_session(typed: &args::Args, env: &Env) -> anyhow::Result<String> {
+    let trust = typed.at_terminal.unwrap_or(ProjectTrust::Full);
+    Ok(finding::to_text(&findings(&settings::request(typed)?, trust, env)))
+}
+
+fn findings(request: &CommandLine, trust: ProjectTrust, env: &Env) -> Vec<Finding> {
+    let settings = Resolved::load(&Places::of(env), request, env, trust);
+    let mut findings = confinement::examine();
+    findings.extend(project::examine(env, request, settings.as_ref()));
+    findings.extend(model::examine(env, settings.as_ref().ok()));
+    findings.extend(surroundings::examine(env));
+    findings
+}
+
 impl Doctor {
     fn examine(&self, env: &Env) -> anyhow::Result<Exit> {
-        let settings = Resolved::load(&Places::of(env), &self.scope.request(), env, ProjectTrust::Full);
-        let mut findings = confinement::examine();
-        findings.extend(project::examine(env, &self.scope.request(), settings.as_ref()));
-        findings.extend(model::examine(env, settings.as_ref().ok()));
-        findings.extend(surroundings::examine(env));
+        let findings = findings(&self.scope.request(), ProjectTrust::Full, env);
         let failed = findings.iter().any(|finding| finding.grade == Grade::Fail);
         if self.json {
             print(&json!({"confinement": confinement::facts(), "findings": findings}).to_string())?;

@@ -21,13 +21,10 @@ use super::choices::{self, INSTRUCTIONS};
 use super::look::Chosen;
 use super::{editor, files, history, images, shell};
 use crate::args::Args;
-use crate::{browser, permissions};
+use crate::{agents, browser, config, doctor, hooks, permissions};
 
 /// How long the command of the status line may take.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
-
-/// The words that ask for the rules that count.
-const PERMISSIONS: [&str; 2] = ["permissions", "list"];
 
 /// What the front end asks, done with real files and processes.
 pub(super) struct World {
@@ -105,12 +102,7 @@ impl Host for World {
             let reply = match (request, status_line) {
                 (Request::Shell(command), _) => Some(shell::run(&command, &env, &stop).await),
                 (Request::StatusLine(facts), Some(command)) => status(&command, &facts, &env).await,
-                (Request::Report { title, words }, _) if words == PERMISSIONS => {
-                    Some(match permissions::of_session(&args, &env) {
-                        Ok(text) => Reply::Report { title, text },
-                        Err(error) => told(Level::Warning, format!("{error:#}")),
-                    })
-                }
+                (Request::Report { title, words }, _) => Some(report(title, words, args, &env).await),
                 (request, _) => answer(request, &env, session).await,
             };
             if let Some(reply) = reply {
@@ -158,10 +150,6 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
             Some(path) => Reply::Clipboard(path),
             None => told(Level::Info, "The clipboard has no image that could be read.".to_owned()),
         }),
-        Request::Report { title, words } => Some(match printed(&words, env).await {
-            Ok(text) => Reply::Report { title, text },
-            Err((level, problem)) => told(level, problem),
-        }),
         Request::Run { words, done } => Some(match printed(&words, env).await {
             Ok(_) => told(Level::Info, done),
             Err((level, problem)) => told(level, problem),
@@ -178,8 +166,38 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
         Request::Styles
         | Request::Style(_)
         | Request::StatusLine(_)
+        | Request::Report { .. }
         | Request::Shell(_)
         | Request::StopShell => None,
+    }
+}
+
+/// What is told about this session, or what another command of the program prints.
+async fn report(title: &'static str, words: Vec<String>, args: Arc<Args>, env: &Env) -> Reply {
+    let (asked, here) = (words.clone(), env.clone());
+    let own = tokio::task::spawn_blocking(move || of_session(&asked, &args, &here)).await;
+    match own {
+        Ok(Some(Ok(text))) => Reply::Report { title, text },
+        Ok(Some(Err(error))) => told(Level::Warning, format!("{error:#}")),
+        Err(error) => told(Level::Error, error.to_string()),
+        Ok(None) => match printed(&words, env).await {
+            Ok(text) => Reply::Report { title, text },
+            Err((level, problem)) => told(level, problem),
+        },
+    }
+}
+
+/// What counts in this session is made of its own options, and of how far its project is trusted.
+fn of_session(words: &[String], args: &Args, env: &Env) -> Option<anyhow::Result<String>> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["permissions", "list"] => Some(permissions::of_session(args, env)),
+        ["hooks", "list"] => Some(hooks::of_session(args, env)),
+        ["agents", "list"] => Some(agents::of_session(args, env)),
+        ["config", "list"] => Some(config::of_session(None, args, env)),
+        ["config", "get", key] => Some(config::of_session(Some(key), args, env)),
+        ["doctor"] => Some(doctor::of_session(args, env)),
+        _ => None,
     }
 }
 
@@ -229,10 +247,7 @@ fn note(text: &str, dir: &Path) -> Reply {
 async fn printed(words: &[String], env: &Env) -> Result<String, (Level, String)> {
     let program =
         std::env::current_exe().map_err(|_| (Level::Error, "the program does not find itself".to_owned()))?;
-    // Its output is read here; what the terminal is like, it can only find out by its input.
-    let is_about_terminal = words.first().is_some_and(|word| word == "doctor");
-    let stdin = if is_about_terminal { Stdio::inherit() } else { Stdio::null() };
-    let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(stdin).output().await;
+    let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::null()).output().await;
     let output = output.map_err(|error| {
         (Level::Error, format!("tiller {} could not be started: {error}", words.join(" ")))
     })?;

@@ -2,25 +2,36 @@
 
 use std::sync::Arc;
 
-use tiller_config::{Places, ProjectTrust, Resolved};
+use tiller_config::{ProjectTrust, ResolvedTerminal as Terminal};
 use tiller_protocol::env::Env;
 use tiller_tui::app::Options;
-use tiller_tui::keys::Keymap;
+use tiller_tui::keys::{KeyError, Keymap};
 use tiller_tui::screen::Wrapping;
 use tiller_tui::theme::Palette;
 use tiller_tui::{Manner, Surface};
 
 use crate::args::Args;
-use crate::{complain, settings};
+use crate::{complain, scope};
 
-/// How questions are shown before there are settings.
+/// How questions are shown before there is a session. The project has no say in it yet, and what is wrong with settings
+/// is told when the session is set up.
 pub(super) fn manner(args: &Args, env: &Env) -> Manner {
-    Manner {
-        surface: surface(args, env),
-        palette: palette(env),
-        follows_background: env.var("NO_COLOR").is_none(),
-        keys: Arc::new(Keymap::default()),
-    }
+    let args = Args { at_terminal: Some(ProjectTrust::Restricted), ..args.clone() };
+    let terminal = scope::of_session(&args, env).map(|settings| settings.terminal).ok();
+    let (palette, follows_background) = colours(terminal.as_ref(), env);
+    let keys = terminal.and_then(|terminal| keys(&terminal).ok()).unwrap_or_default();
+    Manner { surface: surface(&args, env), palette, follows_background, keys: Arc::new(keys) }
+}
+
+fn keys(terminal: &Terminal) -> Result<Keymap, Vec<KeyError>> {
+    Keymap::with(terminal.keys.iter().map(|(key, action)| (key.as_str(), action.value.as_str())))
+}
+
+/// The colours, and whether they follow the terminal's background.
+fn colours(terminal: Option<&Terminal>, env: &Env) -> (Palette, bool) {
+    let no_color = env.var("NO_COLOR").is_some();
+    let named = terminal.and_then(|terminal| Palette::named(terminal.theme.value?.name()));
+    (named.filter(|_| !no_color).unwrap_or_else(|| palette(env)), !no_color && named.is_none())
 }
 
 /// What the user has chosen in settings that the program sees to.
@@ -32,21 +43,17 @@ pub(super) struct Chosen {
 }
 
 /// What the user has chosen in settings. Keys that are not understood are left out, with a warning.
-pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result<(Options, Chosen)> {
-    // What is wrong with the settings was said when the session was set up.
-    let trust = args.at_terminal.unwrap_or(ProjectTrust::Restricted);
-    let settings = Resolved::load(&Places::of(env), &settings::request(args)?, env, trust)?;
+pub(super) fn options(args: &Args, env: &Env) -> anyhow::Result<(Options, Chosen)> {
+    let settings = scope::of_session(args, env)?;
     let terminal = settings.terminal;
-    let chosen = terminal.theme.value.and_then(|theme| Palette::named(theme.name()));
-    let no_color = env.var("NO_COLOR").is_some();
-    let bindings = terminal.keys.iter().map(|(key, action)| (key.as_str(), action.value.as_str()));
-    let keys = Keymap::with(bindings).unwrap_or_else(|errors| {
+    let (palette, follows_background) = colours(Some(&terminal), env);
+    let keys = keys(&terminal).unwrap_or_else(|errors| {
         errors.iter().for_each(|error| complain(&format!("warning: terminal.keys: {error}")));
         Keymap::default()
     });
     let options = Options {
-        palette: chosen.filter(|_| !no_color).unwrap_or(manner.palette),
-        follows_background: manner.follows_background && chosen.is_none(),
+        palette,
+        follows_background,
         vim: terminal.vim.value,
         keys: Arc::new(keys),
         status_command: terminal.status_line.value.is_some(),
@@ -56,7 +63,7 @@ pub(super) fn options(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result
     Ok((options, chosen))
 }
 
-fn surface(args: &Args, env: &Env) -> Surface {
+pub(super) fn surface(args: &Args, env: &Env) -> Surface {
     let is_dumb = env.var("TERM").is_none_or(|term| term == "dumb");
     if args.plain || is_dumb { Surface::Plain } else { Surface::Live(wrapping(env)) }
 }

@@ -122,7 +122,7 @@ pub(crate) async fn demonstrate(setup: Setup, stage: Stage, env: &Env) -> anyhow
 /// Whether somebody sits at a terminal on which a session can be drawn.
 pub(crate) fn can_draw(env: &Env) -> bool {
     let args = Args::parse_from(["tiller"]);
-    is_possible(&args) && look::manner(&args, env).surface != tiller_tui::Surface::Plain
+    is_possible(&args) && look::surface(&args, env) != tiller_tui::Surface::Plain
 }
 
 async fn present(
@@ -136,7 +136,7 @@ async fn present(
     let catalog = Catalog::shipped()?;
     let window = catalog.info(&stage.model).context_window;
     let models = choices::models(&catalog, &setup.names, &stage.model);
-    let (options, chosen) = look::options(args, env, manner)?;
+    let (options, chosen) = look::options(args, env)?;
     let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(args, env.clone(), session.id, chosen));
     let info = Info {

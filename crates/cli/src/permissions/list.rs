@@ -2,13 +2,13 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tiller_config::{Places, ProjectTrust, Resolved};
+use tiller_config::Resolved;
 use tiller_policy::{Behavior, Rule, Rules};
 use tiller_protocol::env::Env;
 
 use super::told::place;
 use crate::exit::Exit;
-use crate::scope::Scope;
+use crate::scope::{self, Scope};
 use crate::{settings, text};
 
 /// Print the rules that count, with the file each comes from
@@ -40,8 +40,7 @@ impl List {
 
 /// The rules that count in a session that was started with these arguments: those of its files and of its options.
 pub(crate) fn of_session(typed: &crate::args::Args, env: &Env) -> anyhow::Result<String> {
-    let trust = typed.at_terminal.unwrap_or(ProjectTrust::Full);
-    let settings = Resolved::load(&Places::of(env), &settings::request(typed)?, env, trust)?;
+    let settings = scope::of_session(typed, env)?;
     let (rules, _) = settings::understood(&settings)?;
     Ok(as_text(&settings, &rules))
 }

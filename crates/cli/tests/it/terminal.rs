@@ -13,6 +13,7 @@ pub(crate) const ESC: &str = "\x1b";
 const SHIFT_TAB: &str = "\x1b[Z";
 const CTRL_B: &str = "\x02";
 const CTRL_C: &str = "\x03";
+const CTRL_BACKSLASH: &str = "\x1c";
 const CTRL_G: &str = "\x07";
 
 /// What is shown when input is awaited.
@@ -273,6 +274,40 @@ fn the_input_goes_through_the_users_editor() {
     leave(program);
 }
 
+/// An editor by lines: it says so if it is interrupted, and goes on until it is told to quit.
+const LINE_EDITOR: &str = r#"#!/bin/sh
+trap 'echo not interrupted' INT
+trap 'echo not aborted' QUIT
+echo editing
+for turn in 1 2 3 4 5 6 7 8; do
+    if read -r line && [ "$line" = q ]; then
+        echo 'from the editor' > "$1"
+        exit 0
+    fi
+done
+exit 1
+"#;
+
+// What is pressed while an editor has the terminal is meant for the editor.
+#[test]
+fn ctrl_c_in_the_editor_does_not_end_the_session() {
+    let world = World::new().program("edit.sh", LINE_EDITOR);
+    let mut command = world.command(&[]);
+    command.env("TERM", "xterm-256color").env("EDITOR", world.path("edit.sh"));
+    let program = Program::start(&command, 80, 30, LongRows::Wrap);
+    program.until_shown(READY);
+    program.type_in(CTRL_G);
+    program.until_shown("editing");
+    program.type_in(CTRL_C);
+    program.until_shown("not interrupted");
+    program.type_in(CTRL_BACKSLASH);
+    program.until_shown("not aborted");
+    program.type_in("q\r");
+    program.until_shown("› from the editor");
+    program.type_in(CTRL_C);
+    leave(program);
+}
+
 #[test]
 fn a_session_is_chosen_and_continued() {
     let world = World::new();
@@ -335,6 +370,18 @@ fn without_a_key_it_says_what_to_do() {
     program.until_shown("./test.sh fails.");
     program.type_in("/exit\r");
     assert_eq!(program.wait(), 0);
+}
+
+#[test]
+fn the_users_keys_count_before_there_is_a_session() {
+    let world = World::new().file(".tiller/settings.json", r#"{"env": {"LD_PRELOAD": "x"}}"#);
+    fs_err::create_dir_all(world.config_dir()).unwrap();
+    let keys = r#"{"terminal": {"keys": {"x": "cancel"}}}"#;
+    fs_err::write(world.config_dir().join("settings.json"), keys).unwrap();
+    let mut program = open(&world, &[], 80, 30);
+    program.until_shown("Do you trust");
+    program.type_in("x");
+    assert_eq!(program.wait(), 0, "{}", program.text());
 }
 
 #[test]

@@ -128,6 +128,52 @@ fn the_rules_of_options_are_listed() {
     leave(program);
 }
 
+const GUARD: &str = r#"{"PreToolUse": [{"hooks": [{"type": "command", "command": "NAME"}]}]}"#;
+
+fn hooks_named(name: &str) -> String {
+    format!(r#"{{"hooks": {}}}"#, GUARD.replace("NAME", name))
+}
+
+const SCOUT: &str = "---\nname: NAME\ndescription: Looks around\n---\nLook.\n";
+
+// A hostile project: what it brings along is not told as if it counted, if it is not trusted.
+#[test]
+fn views_leave_out_what_an_untrusted_project_says() {
+    let world = World::new()
+        .file(".tiller/settings.json", &hooks_named("project-guard"))
+        .file(".tiller/agents/spy.md", &SCOUT.replace("NAME", "spy"));
+    let program = open(&world, &[], 80, 60);
+    program.until_shown("Do you trust");
+    program.type_in("2");
+    program.until_shown(READY);
+    look_at(&program, "/hooks", &["── Hooks", "there are no hooks"]);
+    look_at(&program, "/doctor", &["── Doctor", "hooks", "none"]);
+    say(&program, "/agents");
+    program.until_shown("Explore");
+    assert!(!program.text().contains("spy"), "{}", program.text());
+    program.type_in(ESC);
+    program.until_shown(READY);
+    leave(program);
+}
+
+#[test]
+fn views_tell_what_the_options_of_the_session_say() {
+    let world = World::new()
+        .file("plugin/.claude-plugin/plugin.json", r#"{"name": "extra"}"#)
+        .file("plugin/hooks/hooks.json", &hooks_named("plugin-guard"))
+        .file("plugin/agents/helper.md", &SCOUT.replace("NAME", "helper"));
+    let settings = format!(r#"{{"sandbox": {{"network": "deny"}}, {}"#, &hooks_named("option-guard")[1..]);
+    let agents = r#"{"scout": {"description": "Looks around", "prompt": "Look."}}"#;
+    let args = ["--settings", settings.as_str(), "--agents", agents, "--plugin-dir", "plugin"];
+    let program = open(&world, &args, 80, 60);
+    program.until_shown(READY);
+    look_at(&program, "/hooks", &["── Hooks", "option-guard", "plugin-guard"]);
+    look_at(&program, "/agents", &["scout", "helper"]);
+    look_at(&program, "/config sandbox.network", &["── Setting ", "deny"]);
+    look_at(&program, "/doctor", &["── Doctor", "1, at PreToolUse"]);
+    leave(program);
+}
+
 // A hostile model: in delegate mode it tries to write by itself.
 #[test]
 fn in_delegate_mode_the_agent_changes_nothing_itself() {

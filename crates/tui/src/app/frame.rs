@@ -201,14 +201,21 @@ impl App {
 
     /// What stands in the input as long as nothing is written, in as many words as there is room for.
     fn input_hint(&self) -> String {
+        let [steer, queue] = [Action::Submit, Action::Queue].map(|action| self.keys.name(action));
         let hints = match &self.suggestion {
-            _ if self.live.turn.is_some() => ["Enter steers, Tab queues", "Tab queues"],
-            Some(suggestion) => return format!("{} (Tab takes it)", visible_line(suggestion)),
-            None => ["What shall be done? /help lists commands", "What shall be done?"],
+            _ if self.live.turn.is_some() && queue.is_empty() => vec![format!("{steer} steers")],
+            _ if self.live.turn.is_some() => {
+                vec![format!("{steer} steers, {queue} queues"), format!("{queue} queues")]
+            }
+            Some(suggestion) if queue.is_empty() => vec![visible_line(suggestion)],
+            Some(suggestion) => return format!("{} ({queue} takes it)", visible_line(suggestion)),
+            None => {
+                ["What shall be done? /help lists commands", "What shall be done?"].map(str::to_owned).into()
+            }
         };
         let room = usize::from(self.look.size.width).saturating_sub(HINT_MARGIN);
-        let fits = hints.iter().find(|hint| width(hint) <= room);
-        (*fits.unwrap_or(&"What now? /help")).to_owned()
+        let fits = hints.into_iter().find(|hint| width(hint) <= room);
+        fits.unwrap_or_else(|| "What now? /help".to_owned())
     }
 
     /// The line around the input; in plan mode it says so.

@@ -1,6 +1,6 @@
 //! Keys and what they lead to.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, UserInput};
 use tiller_protocol::entry::{Delivery, Level};
@@ -42,7 +42,7 @@ impl App {
         if recalls && let Some(effects) = self.recall_queued() {
             return effects;
         }
-        let takes = matches!(key.code, KeyCode::Tab | KeyCode::Right) && key.modifiers.is_empty();
+        let takes = matches!(self.keys.action(Context::Input, &key), Some(Action::Queue | Action::Right));
         if takes
             && self.input.is_empty()
             && let Some(text) = self.suggestion.take()
@@ -170,7 +170,7 @@ impl App {
             return self.quit(Exit::Quit);
         }
         self.quit_asked_at = Some(self.now);
-        self.remark("press Ctrl+C again to leave");
+        self.remark(format!("press {} again to leave", self.keys.name(Action::Clear)));
         Vec::new()
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Editor {
     goal: Option<usize>,
     columns: u16,
     keys: Arc<Keymap>,
+    /// How many keys it has taken.
+    strokes: u64,
 }
 
 impl Editor {
@@ -51,6 +53,7 @@ impl Editor {
             goal: None,
             columns: COLUMNS,
             keys,
+            strokes: 0,
         }
     }
 
@@ -100,20 +103,24 @@ impl Editor {
 
     /// Takes a key: types it, or does what it is bound to.
     pub(crate) fn handle(&mut self, key: &KeyEvent) -> Edited {
+        if let Some(letter) = Chord::pressed(key).and_then(|chord| chord.typed()) {
+            self.type_letter(letter);
+            return Edited::Yes;
+        }
         match self.keys.action(Context::Input, key) {
             Some(action) if self.apply(action) => Edited::Yes,
             Some(action) => Edited::Other(action),
-            None => match Chord::pressed(key).and_then(|chord| chord.typed()) {
-                Some(letter) => {
-                    self.type_letter(letter);
-                    Edited::Yes
-                }
-                None => Edited::No,
-            },
+            None => Edited::No,
         }
     }
 
+    /// How many keys were typed or edited something.
+    pub(super) fn strokes(&self) -> u64 {
+        self.strokes
+    }
+
     fn type_letter(&mut self, letter: char) {
+        self.strokes += 1;
         self.rest();
         self.buffer.insert(&cleaned(letter.encode_utf8(&mut [0; 4])), Stroke::Type);
     }
@@ -167,7 +174,9 @@ impl Editor {
 
     /// Does what a text field can do; says whether that was so.
     pub(super) fn apply(&mut self, action: Action) -> bool {
-        self.go(action) || self.delete(action) || self.cut(action) || self.insert(action)
+        let is_done = self.go(action) || self.delete(action) || self.cut(action) || self.insert(action);
+        self.strokes += u64::from(is_done);
+        is_done
     }
 
     fn go(&mut self, action: Action) -> bool {

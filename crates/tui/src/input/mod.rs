@@ -217,12 +217,38 @@ impl Input {
             }
             Vim::Means(action) => self.act(action),
             Vim::Repeats(keys) => {
-                keys.into_iter().for_each(|key| {
-                    self.handle(key);
-                });
+                keys.iter().for_each(|key| self.repeat(key));
+                self.changed();
                 Outcome::Handled
             }
-            Vim::Passed => self.handle_plain(&key, escaped),
+            Vim::Passed => {
+                let before = self.editor.strokes();
+                let outcome = self.handle_plain(&key, escaped);
+                if self.editor.strokes() != before {
+                    self.record(&key);
+                }
+                outcome
+            }
+        }
+    }
+
+    /// Makes a part of a change again. It edits the text and does nothing else: what begins a line is text here.
+    fn repeat(&mut self, key: &KeyEvent) {
+        if self.vim_action(key) != Vim::Passed {
+            return;
+        }
+        let edited = match self.editor.handle(key) {
+            Edited::Other(Action::Submit) if self.continues_line() => self.editor.apply(Action::Newline),
+            edited => edited == Edited::Yes,
+        };
+        if edited {
+            self.record(key);
+        }
+    }
+
+    fn record(&mut self, key: &KeyEvent) {
+        if let Some(vim) = &mut self.vim {
+            vim.inserted(key);
         }
     }
 
@@ -234,13 +260,16 @@ impl Input {
         if self.editor.keys().action(Context::Global, key) == Some(Action::Interrupt) {
             return self.escape(escaped);
         }
-        let typed = Chord::pressed(key).and_then(|chord| chord.typed());
-        if let Some(letter) = typed.filter(|_| self.is_empty())
-            && let Some(outcome) = self.begin(letter)
-        {
-            return outcome;
+        let action = self.editor.keys().action(Context::Input, key);
+        if action == Some(Action::ShortHelp) && self.is_empty() {
+            return Outcome::Help;
         }
-        match self.editor.keys().action(Context::Input, key) {
+        let typed = Chord::pressed(key).and_then(|chord| chord.typed());
+        if let Some(purpose) = typed.filter(|_| self.is_empty()).and_then(Purpose::begun_by) {
+            self.purpose = purpose;
+            return Outcome::Handled;
+        }
+        match action.filter(|_| typed.is_none()) {
             Some(action) => self.act(action),
             None => match self.editor.handle(key) {
                 Edited::No | Edited::Other(_) => Outcome::Ignored,
@@ -259,15 +288,6 @@ impl Input {
         }
         self.escaped = !again;
         if again { Outcome::EscapeTwice } else { Outcome::Escape }
-    }
-
-    /// The first letter may say what the line is meant as.
-    fn begin(&mut self, letter: char) -> Option<Outcome> {
-        if letter == '?' {
-            return Some(Outcome::Help);
-        }
-        self.purpose = Purpose::begun_by(letter)?;
-        Some(Outcome::Handled)
     }
 
     fn act(&mut self, action: Action) -> Outcome {

@@ -395,6 +395,28 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
 }
 
 /// Vim's keys, so that letters are commands half of the time.
+#[test]
+fn a_repeated_change_never_sends_clears_or_opens() {
+    let mut input = empty();
+    input.set_vim(true);
+    press(&mut input, "esc i");
+    write(&mut input, "first");
+    assert!(matches!(press(&mut input, "enter"), Outcome::Submit(_)));
+    write(&mut input, "second");
+    press(&mut input, "esc .");
+    assert_eq!(input.text(), "seconfirstd", "what was typed is typed again, and nothing is sent");
+    assert_eq!(input.vim_mode(), Some(VimMode::Normal));
+    press(&mut input, "d d i x");
+    assert!(matches!(press(&mut input, "ctrl+g"), Outcome::EditExternally(_)));
+    assert_eq!(press(&mut input, "esc ."), Outcome::Handled);
+    assert_eq!(input.text(), "xx");
+    // What would begin a shell line is text in a change.
+    press(&mut input, "A ! esc");
+    assert!(matches!(press(&mut input, "enter"), Outcome::Submit(sent) if sent.text == "xx!"));
+    press(&mut input, "esc .");
+    assert_eq!((input.text().as_str(), input.purpose()), ("!", Purpose::Prompt));
+}
+
 fn any_vim_key() -> impl Strategy<Value = KeyEvent> {
     let letters: Vec<char> = "hjklwbeWBE0^$gGfFtT;,dcyxXsSDCYrpPuiaIAoO23\"(漢é ".chars().collect();
     let typed = prop::sample::select(letters)

@@ -29,6 +29,17 @@ impl Context {
     }
 }
 
+impl Context {
+    /// The places in which a key means one thing only: at the input, both it and what counts everywhere are asked.
+    pub(super) fn shared(self) -> &'static [Self] {
+        match self {
+            Self::Input | Self::Global => &[Self::Input, Self::Global],
+            Self::Menu => &[Self::Menu],
+            Self::Dialog => &[Self::Dialog],
+        }
+    }
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -98,6 +109,7 @@ actions! {
         ExternalEditor "external-editor" ["ctrl+g"] "Write on in $EDITOR";
         PasteImage "paste-image" ["ctrl+v"] "Attach the image of the clipboard";
         Unfold "unfold" ["alt+p"] "Show a folded paste in full";
+        ShortHelp "short-help" ["?"] "This help, if the input is empty";
     }
     Menu {
         MenuNext "menu-next" ["down", "ctrl+n"] "Next entry";

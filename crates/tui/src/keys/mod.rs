@@ -115,19 +115,24 @@ impl Keymap {
             return Ok(());
         }
         let row = find(name)?;
-        if row.context != Context::Dialog && chord.typed().is_some() {
+        let may_be_typed = row.context == Context::Dialog || row.action == Action::ShortHelp;
+        if !may_be_typed && chord.typed().is_some() {
             return Err(KeyError::Typed { key: chord.to_string(), action: row.name });
         }
-        match chosen.insert((row.context, chord), row.action) {
-            Some(before) if before != row.action => {
-                Err(KeyError::Conflict { key: chord.to_string(), first: before.row().name, second: row.name })
-            }
-            _ => {
-                self.unbind(row.context, chord);
-                self.bind(row.action, chord);
-                Ok(())
+        let shared = row.context.shared();
+        for place in shared {
+            if let Some(before) = chosen.insert((*place, chord), row.action).filter(|own| *own != row.action)
+            {
+                let (first, second) = (before.row().name, row.name);
+                return Err(KeyError::Conflict { key: chord.to_string(), first, second });
             }
         }
+        // Who says again what counts anyway takes nothing away.
+        if self.bindings.get(&(row.context, chord)) != Some(&row.action) {
+            shared.iter().for_each(|place| self.unbind(*place, chord));
+            self.bind(row.action, chord);
+        }
+        Ok(())
     }
 
     fn bind(&mut self, action: Action, chord: Chord) {
@@ -158,6 +163,16 @@ impl Keymap {
     #[must_use]
     pub fn hint(&self, action: Action) -> String {
         self.keys(action).first().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// The same as a word in a sentence, e.g. `Ctrl+C`.
+    #[must_use]
+    pub fn name(&self, action: Action) -> String {
+        let capital = |part: &str| match part.split_at_checked(1) {
+            Some((first, rest)) => format!("{}{rest}", first.to_ascii_uppercase()),
+            None => part.to_owned(),
+        };
+        self.hint(action).split('+').map(capital).collect::<Vec<_>>().join("+")
     }
 }
 

@@ -57,7 +57,22 @@ fn mistakes_are_told_all_at_once_with_what_to_do() {
 fn one_key_cannot_mean_two_things_in_one_place() {
     let told = complaints(&[("ctrl+x", "undo"), ("control+x", "redo")]);
     assert_eq!(told, ["ctrl+x is bound to \"undo\" and to \"redo\" at the same time; remove one of them"]);
-    assert!(complaints(&[("ctrl+x", "undo"), ("ctrl+x", "background")]).is_empty());
+    let told = complaints(&[("ctrl+x", "undo"), ("control+x", "background")]);
+    assert_eq!(told.len(), 1, "what counts everywhere counts at the input: {told:?}");
+    assert!(complaints(&[("ctrl+x", "undo"), ("control+x", "page-down")]).is_empty());
+}
+
+#[test]
+fn a_key_that_was_chosen_means_nothing_else_at_the_input() {
+    let map = Keymap::with([("ctrl+k", "background"), ("ctrl+t", "undo")]).unwrap();
+    assert_eq!(map.action(Context::Input, &ctrl('k')), None);
+    assert_eq!(map.action(Context::Global, &ctrl('k')), Some(Action::Background));
+    assert_eq!(map.action(Context::Global, &ctrl('t')), None);
+    let lines = help_lines(&map, 100, &crate::theme::Theme::new(crate::theme::Palette::Plain));
+    let of = |key: &str| lines.iter().filter(|line| line.to_string().contains(key)).count();
+    assert_eq!((of("ctrl+k"), of("ctrl+t")), (1, 1), "help shows what counts");
+    let same = Keymap::with([("ctrl+d", "delete-forward")]).unwrap();
+    assert_eq!(same.keys(Action::Exit).len(), 1, "saying again what counts takes nothing away");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Blocks: paragraphs, headings, lists, quotes, code, tables.
 
+use std::ops::Range;
+
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::Highlighter;
 use super::inline::Inline;
+use super::outline::{Lead, is_after_blank};
 use super::table::Table;
 use crate::text::{line_width, wrap};
 use crate::theme::Theme;
@@ -16,6 +19,15 @@ struct Margin {
     first: Option<Span<'static>>,
     /// Before all others.
     rest: Span<'static>,
+    /// Nothing was written behind it yet.
+    is_fresh: bool,
+}
+
+impl Margin {
+    fn before_row(&mut self) -> Span<'static> {
+        self.is_fresh = false;
+        self.first.take().unwrap_or_else(|| self.rest.clone())
+    }
 }
 
 /// Code as it comes in.
@@ -28,6 +40,15 @@ struct Code {
 pub(super) struct Writer<'a> {
     columns: u16,
     theme: &'a Theme,
+    source: &'a str,
+    /// What is read for its meaning only, up to here.
+    read_again: usize,
+    /// What is written now was written before.
+    is_muted: bool,
+    /// Whether the first row goes on with something, and whether a gap is due then.
+    goes_on: Option<bool>,
+    /// The number of the first item, if the list began before.
+    number: Option<u64>,
     rows: Vec<Line<'static>>,
     margins: Vec<Margin>,
     /// The next number of each list around, or none for lists with bullets.
@@ -38,13 +59,31 @@ pub(super) struct Writer<'a> {
     table: Option<Table>,
     /// A blank row is due before the next block.
     gap_due: bool,
+    /// The first item of a list is next.
+    begins_list: bool,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(columns: u16, theme: &'a Theme) -> Self {
+        Self::reading("", None, None, columns, theme)
+    }
+
+    /// A writer of a source. What leads it in is only read.
+    pub(super) fn reading(
+        source: &'a str,
+        lead: Option<&Lead>,
+        number: Option<u64>,
+        columns: u16,
+        theme: &'a Theme,
+    ) -> Self {
         Self {
             columns,
             theme,
+            source,
+            read_again: lead.map_or(0, |lead| lead.source.len()),
+            is_muted: false,
+            goes_on: lead.map(|lead| lead.gap),
+            number,
             rows: Vec::new(),
             margins: Vec::new(),
             lists: Vec::new(),
@@ -53,10 +92,16 @@ impl<'a> Writer<'a> {
             code: None,
             table: None,
             gap_due: false,
+            begins_list: false,
         }
     }
 
-    pub(super) fn event(&mut self, event: Event<'_>) {
+    pub(super) fn event(&mut self, event: Event<'_>, range: &Range<usize>) {
+        self.is_muted = match event {
+            Event::Start(_) => range.start < self.read_again,
+            _ => range.end <= self.read_again,
+        };
+        self.keep_gap(&event, range.start);
         if let (Some(code), Event::Text(text)) = (&mut self.code, &event) {
             code.text.push_str(text);
             return;
@@ -68,8 +113,22 @@ impl<'a> Writer<'a> {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Rule => self.rule(),
-            Event::Html(html) => self.block(&[Line::styled(html.trim_end().to_owned(), self.theme.dim)], 0),
+            Event::Html(html) => {
+                self.block(&[Line::styled(html.trim_end().to_owned(), self.theme.dim)], 0);
+                self.gap_due = false;
+            }
             _ => {}
+        }
+    }
+
+    /// What belongs to an item is as far apart as it was written: whether a list is loose is known at its end only.
+    fn keep_gap(&mut self, event: &Event<'_>, start: usize) {
+        // The gap before a list is that before its first item.
+        let begins_list =
+            std::mem::replace(&mut self.begins_list, matches!(event, Event::Start(Tag::List(_))));
+        let is_inside = begins_list || self.code.is_some() || self.table.is_some() || !self.inline.is_empty();
+        if !self.lists.is_empty() && !is_inside && !matches!(event, Event::End(_)) {
+            self.gap_due = is_after_blank(self.source, start);
         }
     }
 
@@ -79,6 +138,10 @@ impl<'a> Writer<'a> {
     }
 
     fn start(&mut self, tag: Tag<'_>) {
+        // Text of an item needs no paragraph around it.
+        if !matches!(tag, Tag::TableHead | Tag::TableRow | Tag::TableCell) {
+            self.flush();
+        }
         match tag {
             Tag::Heading { level, .. } => self.heading = Some(level),
             Tag::CodeBlock(kind) => {
@@ -90,18 +153,13 @@ impl<'a> Writer<'a> {
                 self.code = Some(Code { highlighter, text: String::new() });
             }
             Tag::List(first) => {
-                self.flush();
-                if !self.lists.is_empty() {
-                    self.gap_due = false;
-                }
-                self.lists.push(first);
+                self.lists.push(first.map(|first| self.number.take().unwrap_or(first)));
             }
             Tag::Item => self.item(),
             Tag::BlockQuote(_) => {
-                self.flush();
                 let bar = Span::styled("│ ", self.theme.dim);
                 self.space();
-                self.margins.push(Margin { first: None, rest: bar });
+                self.margins.push(Margin { first: None, rest: bar, is_fresh: true });
             }
             Tag::Table(alignments) => self.table = Some(Table::new(alignments)),
             _ => {}
@@ -120,11 +178,10 @@ impl<'a> Writer<'a> {
                 self.gap_due = true;
             }
             TagEnd::CodeBlock => self.end_code(),
+            TagEnd::HtmlBlock => self.gap_due = true,
             TagEnd::Item => {
                 self.flush();
-                self.margins.pop();
-                // Items with several paragraphs have the gap between them already.
-                self.gap_due = false;
+                self.end_item();
             }
             TagEnd::List(_) => {
                 self.lists.pop();
@@ -142,8 +199,10 @@ impl<'a> Writer<'a> {
                 }
             }
             TagEnd::TableRow | TagEnd::TableHead => {
+                let is_muted = self.is_muted;
                 if let Some(table) = &mut self.table {
                     table.end_row();
+                    table.hide_head(is_muted);
                 }
             }
             TagEnd::Table => {
@@ -157,7 +216,6 @@ impl<'a> Writer<'a> {
     }
 
     fn item(&mut self) {
-        self.flush();
         let mark = match self.lists.last_mut() {
             Some(Some(number)) => {
                 *number += 1;
@@ -168,7 +226,16 @@ impl<'a> Writer<'a> {
         let rest = Span::raw(" ".repeat(crate::text::width(&mark)));
         let first = Some(Span::styled(mark, self.theme.dim));
         self.space();
-        self.margins.push(Margin { first, rest });
+        self.margins.push(Margin { first, rest, is_fresh: true });
+    }
+
+    fn end_item(&mut self) {
+        let is_empty = self.margins.last().is_some_and(|margin| margin.first.is_some());
+        if is_empty {
+            self.put(&Line::default(), 0);
+        }
+        self.margins.pop();
+        self.gap_due = false;
     }
 
     fn end_code(&mut self) {
@@ -178,7 +245,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn code_rows(&mut self, lines: &[Line<'static>]) {
-        self.margins.push(Margin { first: None, rest: Span::raw("  ") });
+        self.margins.push(Margin { first: None, rest: Span::raw("  "), is_fresh: false });
         let hang = 2;
         self.block(lines, hang);
         self.margins.pop();
@@ -216,13 +283,23 @@ impl<'a> Writer<'a> {
     /// A block of lines that is followed by a gap.
     fn block(&mut self, lines: &[Line<'static>], hang: u16) {
         self.flush();
-        self.space();
+        if !lines.is_empty() {
+            self.space();
+        }
         lines.iter().for_each(|line| self.put(line, hang));
         self.gap_due = true;
     }
 
     fn space(&mut self) {
-        if std::mem::take(&mut self.gap_due) && !self.rows.is_empty() {
+        let is_due = std::mem::take(&mut self.gap_due);
+        if self.is_muted {
+            return;
+        }
+        let is_due = match self.goes_on.take() {
+            Some(is_due) => is_due,
+            None => is_due && !self.rows.is_empty() && !self.margins.iter().any(|margin| margin.is_fresh),
+        };
+        if is_due {
             let margin = self.margins.iter().map(|margin| margin.rest.clone());
             let row = Line::from(margin.collect::<Vec<_>>());
             let is_blank = row.to_string().trim().is_empty();
@@ -232,14 +309,12 @@ impl<'a> Writer<'a> {
 
     fn put(&mut self, line: &Line<'_>, hang: u16) {
         for row in wrap(line, self.room(), hang) {
-            let mut spans: Vec<Span<'static>> = self
-                .margins
-                .iter_mut()
-                .map(|margin| margin.first.take().unwrap_or_else(|| margin.rest.clone()))
-                .collect();
+            let mut spans: Vec<Span<'static>> = self.margins.iter_mut().map(Margin::before_row).collect();
             debug_assert!(line_width(&row) <= usize::from(self.room()).max(2));
             spans.extend(row.spans);
-            self.rows.push(Line::from(spans));
+            if !self.is_muted {
+                self.rows.push(Line::from(spans));
+            }
         }
     }
 }

@@ -99,6 +99,11 @@ impl Inline {
         }
     }
 
+    /// Whether nothing came in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// What came in, if anything did.
     pub(super) fn take(&mut self) -> Vec<Line<'static>> {
         std::mem::take(&mut self.lines)

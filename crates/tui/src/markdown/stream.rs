@@ -1,33 +1,38 @@
 //! Markdown that is still being written: what is complete is given out once, the rest is shown as far as it goes.
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use ratatui::text::Line;
 
 use super::block::Writer;
-use super::{Highlighter, options, render};
-use crate::text::clean;
+use super::outline::{Block, Kind, Lead, cut, is_after_blank, top_level};
+use super::{Highlighter, cleaned, render_part};
 use crate::theme::Theme;
 
 /// A block that is longer is given out although it may go on: it could not be drawn anew for each frame.
 const LONGEST_PENDING: usize = 8 * 1024;
-/// What was given out is forgotten when it has become this long.
-const FORGOTTEN: usize = 32 * 1024;
+/// What was written is known again as far back as this.
+const KNOWN: usize = 32 * 1024;
 
 /// A text as it is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    /// Its end; what is before it was given out.
+    /// Whole lines that were not given out, cleaned.
     text: String,
-    /// Bytes before that end.
-    forgotten: usize,
-    /// Bytes of the end that were given out.
-    given: usize,
+    /// The line that is being written.
+    line: String,
+    /// Bytes that were written.
+    written: usize,
+    /// The last of them.
+    known: String,
+    /// Something of the text was given out.
+    has_given: bool,
+    /// There were rows in it.
+    has_rows: bool,
     /// What was given out last is the beginning of a block that goes on.
-    in_block: bool,
+    lead: Option<Lead>,
     /// The code block in which what was given out ends.
     fence: Option<Fence>,
-    /// What was given out last was a part of a list, and no gap is due before its next item.
-    in_list: bool,
+    /// What was given out last was an item of this list.
+    list: Option<List>,
 }
 
 /// An open code block.
@@ -36,242 +41,291 @@ struct Fence {
     highlighter: Highlighter,
     /// What ends it.
     mark: String,
+    /// Blanks before the mark, which do not belong to the code.
+    indent: usize,
+    /// A blank row is due before the first line.
+    gap_due: bool,
 }
 
-/// A block at the top level, as far as it has come.
-struct Block {
-    start: usize,
-    kind: Kind,
+impl Fence {
+    /// The fence that a line opens.
+    fn opened_by(line: &str, language: &str, theme: &Theme) -> Self {
+        let fence = line.trim_start();
+        let mark = fence.chars().take_while(|c| fence.starts_with(*c)).collect();
+        let highlighter = Highlighter::of_language(language, theme);
+        Self { highlighter, mark, indent: line.len() - fence.len(), gap_due: true }
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        let mark = line.trim();
+        let is_indented = line.len() - line.trim_start().len() > 3;
+        !is_indented && mark.len() >= self.mark.len() && self.has_only_marks(mark)
+    }
+
+    fn has_only_marks(&self, text: &str) -> bool {
+        text.chars().all(|c| self.mark.starts_with(c))
+    }
+
+    /// A line without the blanks that the fence has as well.
+    fn content<'a>(&self, line: &'a str) -> &'a str {
+        let blanks = line.len() - line.trim_start_matches(' ').len();
+        &line[blanks.min(self.indent)..]
+    }
 }
 
-enum Kind {
-    Code {
-        language: String,
-    },
-    Item,
-    /// Complete at the latest when a blank line follows.
-    Plain,
-    /// Complete when something else follows.
-    Other,
+/// A list of which items were given out.
+#[derive(Clone, Debug)]
+struct List {
+    mark: char,
+    next: Option<u64>,
+    /// Whether a blank line follows the last item.
+    is_loose: bool,
+}
+
+/// How wide, in which colours.
+#[derive(Clone, Copy)]
+struct Sheet<'a> {
+    columns: u16,
+    theme: &'a Theme,
 }
 
 impl Stream {
     /// Adds what was written.
     pub(crate) fn push(&mut self, text: &str) {
-        self.text.push_str(text);
+        self.written += text.len();
+        self.known.push_str(text);
+        if self.known.len() > 2 * KNOWN {
+            let far = self.known.floor_char_boundary(self.known.len() - KNOWN);
+            self.known.drain(..far);
+        }
+        self.line.push_str(text);
+        if let Some(end) = self.line.rfind('\n') {
+            let rest = self.line.split_off(end + 1);
+            self.text.push_str(&cleaned(&self.line));
+            self.line = rest;
+        }
+        if self.line.len() > LONGEST_PENDING {
+            self.text.push_str(&cleaned(&self.line));
+            self.line.clear();
+        }
     }
 
     /// What a whole text has beyond what was written; nothing if it is another text.
     pub(crate) fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
-        whole.get(self.forgotten..)?.strip_prefix(self.text.as_str())
-    }
-
-    /// Lets go of what nobody asks for again.
-    fn forget(&mut self) {
-        if self.given > FORGOTTEN {
-            self.text.drain(..self.given);
-            self.forgotten += self.given;
-            self.given = 0;
-        }
+        let (same, rest) = whole.split_at_checked(self.written)?;
+        same.ends_with(&self.known).then_some(rest)
     }
 
     /// Rows of blocks that are complete and were not given out yet.
     pub(crate) fn complete(&mut self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
-        loop {
-            let before = (self.given, self.fence.is_some());
-            match self.fence.take() {
-                Some(fence) => self.code_lines(fence, columns, theme, &mut rows),
-                None => self.blocks(columns, theme, &mut rows),
-            }
-            if before == (self.given, self.fence.is_some()) && !self.cut(columns, theme, &mut rows) {
-                self.forget();
-                return rows;
-            }
-        }
+        self.give_out(false, Sheet { columns, theme }, &mut rows);
+        rows
     }
 
     /// Rows of what is not complete.
     pub(crate) fn pending(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-        let rest = &self.text[self.given..];
-        match &self.fence {
-            Some(fence) => {
-                let mut highlighter = fence.highlighter.clone();
-                let lines: Vec<_> = rest.lines().map(|line| highlighter.line(line, theme)).collect();
-                code(&lines, columns, theme)
-            }
-            None => render(rest, columns, theme),
-        }
+        let rest = format!("{}{}", self.text, cleaned(&self.line));
+        let Some(fence) = &self.fence else {
+            let source = self.source_of(&rest);
+            let number = top_level(&source).first().and_then(|block| self.number(block));
+            return render_part(&source, self.lead.as_ref(), number, columns, theme);
+        };
+        let mut highlighter = fence.highlighter.clone();
+        // What may become the end of the code is not shown as a part of it.
+        let code_lines = rest.lines().filter(|line| line.is_empty() || !fence.has_only_marks(line.trim()));
+        let lines: Vec<_> = code_lines.map(|line| highlighter.line(fence.content(line), theme)).collect();
+        code(&lines, Sheet { columns, theme })
     }
 
     /// The same below what was given out, with the gap that belongs between.
     pub(crate) fn pending_below(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let pending = self.pending(columns, theme);
-        let mut rows = Vec::new();
-        if !pending.is_empty() {
-            self.gap(&mut rows, !is_item(&self.text[self.given..]));
-        }
-        rows.extend(pending);
-        rows
+        let is_apart = match &self.fence {
+            Some(fence) => fence.gap_due && self.has_rows,
+            None => {
+                let source = self.source_of(&format!("{}{}", self.text, cleaned(&self.line)));
+                self.lead.is_none() && top_level(&source).first().is_some_and(|block| self.is_apart(block))
+            }
+        };
+        let gap = (is_apart && !pending.is_empty()).then(Line::default);
+        gap.into_iter().chain(pending).collect()
     }
 
     /// Nothing more will be written: the rest.
     pub(crate) fn finish(&mut self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-        let mut rows = self.complete(columns, theme);
-        let pending = self.pending(columns, theme);
-        let rest = &self.text[self.given..];
-        if !pending.is_empty() {
-            self.gap(&mut rows, !is_item(rest));
+        self.text.push_str(&cleaned(&std::mem::take(&mut self.line)));
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
         }
-        rows.extend(pending);
-        self.given = self.text.len();
+        let mut rows = Vec::new();
+        self.give_out(true, Sheet { columns, theme }, &mut rows);
+        self.text.clear();
         self.fence = None;
         rows
     }
 
     /// Whether anything was given out.
     pub(crate) fn has_begun(&self) -> bool {
-        self.forgotten + self.given > 0
+        self.has_given
     }
 
-    fn blocks(&mut self, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
+    fn give_out(&mut self, is_last: bool, sheet: Sheet<'_>, rows: &mut Vec<Line<'static>>) {
+        loop {
+            let before = (self.text.len(), self.fence.is_some());
+            match self.fence.take() {
+                Some(fence) => self.code_lines(fence, sheet, rows),
+                None => self.blocks(is_last, sheet, rows),
+            }
+            let is_stuck = before == (self.text.len(), self.fence.is_some());
+            if is_stuck && !self.cut(sheet, rows) {
+                return;
+            }
+        }
+    }
+
+    /// What was not given out as it is read: after what has to be read again.
+    fn source_of(&self, rest: &str) -> String {
+        format!("{}{rest}", self.lead.as_ref().map_or("", |lead| lead.source.as_str()))
+    }
+
+    fn blocks(&mut self, is_last: bool, sheet: Sheet<'_>, rows: &mut Vec<Line<'static>>) {
         // A line that is not complete may still turn out to belong to the block before.
-        let rest = &self.text[self.given..];
-        let rest = &rest[..rest.rfind('\n').map_or(0, |end| end + 1)];
-        let blocks = top_level(rest);
+        let lines = &self.text[..self.text.rfind('\n').map_or(0, |end| end + 1)];
+        let source = self.source_of(lines);
+        let read_again = source.len() - lines.len();
+        let blocks = top_level(&source);
         let Some((last, before)) = blocks.split_last() else { return };
-        let is_closed = matches!(last.kind, Kind::Plain) && rest.ends_with("\n\n");
-        let complete = if is_closed { &blocks } else { before };
-        let mut given = 0;
+        let opened = opened(last, &source, sheet.theme);
+        let is_closed = is_last || (matches!(last.kind, Kind::Plain) && source.ends_with("\n\n"));
+        let complete = if is_closed && opened.is_none() { &blocks } else { before };
+        let mut given = read_again;
         for (at, block) in complete.iter().enumerate() {
-            let end = blocks.get(at + 1).map_or(rest.len(), |next| next.start);
-            let is_item = matches!(block.kind, Kind::Item);
-            let source = &rest[block.start..end];
-            self.gap_before(rows, is_item);
-            self.in_block = false;
-            rows.extend(render(source, columns, theme));
-            // Loose items keep the gap that their source has.
-            self.in_list = is_item && !source.ends_with("\n\n");
+            let end = blocks.get(at + 1).map_or(source.len(), |next| next.start);
+            let begin = if at == 0 { 0 } else { block.start };
+            self.put(block, &source[begin..end], sheet, rows);
+            self.lead = None;
+            self.list = self.list_after(block, is_after_blank(&source, end));
             given = end;
         }
-        if let Kind::Code { language } = &last.kind
-            && let Some((line, _)) = rest[last.start..].split_once('\n')
-        {
-            let fence = line.trim_start();
-            let mark: String = fence.chars().take_while(|c| fence.starts_with(*c)).collect();
-            let highlighter = Highlighter::of_language(language, theme);
-            given = last.start + line.len() + 1;
-            self.gap_before(rows, false);
-            self.in_block = false;
-            self.in_list = false;
-            self.fence = Some(Fence { highlighter, mark });
+        if let Some((fence, begin)) = opened {
+            self.lead = None;
+            self.list = None;
+            self.fence = Some(fence);
+            given = begin;
         }
-        self.given += given;
+        self.take(given - read_again);
+    }
+
+    /// Gives out a block, or a part of it.
+    fn put(&mut self, block: &Block, source: &str, sheet: Sheet<'_>, rows: &mut Vec<Line<'static>>) {
+        let lead = self.lead.as_ref();
+        let own = render_part(source, lead, self.number(block), sheet.columns, sheet.theme);
+        if own.is_empty() {
+            return;
+        }
+        rows.extend((lead.is_none() && self.is_apart(block)).then(Line::default));
+        rows.extend(own);
+        self.has_rows = true;
     }
 
     /// Gives out the beginning of a block that has become too long; says whether it was.
-    fn cut(&mut self, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) -> bool {
-        let rest = &self.text[self.given..];
-        if rest.len() <= LONGEST_PENDING {
+    fn cut(&mut self, sheet: Sheet<'_>, rows: &mut Vec<Line<'static>>) -> bool {
+        if self.text.len() <= LONGEST_PENDING {
             return false;
         }
-        let beginning = rest.floor_char_boundary(LONGEST_PENDING);
-        let end = rest[..beginning].rfind(['\n', ' ']).map_or(beginning, |end| end + 1);
-        match &mut self.fence {
-            Some(fence) => {
-                rows.extend(code(&[fence.highlighter.line(rest[..end].trim_end(), theme)], columns, theme));
-            }
-            None => {
-                self.gap(rows, !is_item(rest));
-                rows.extend(render(&rest[..end], columns, theme));
-            }
+        if let Some(mut fence) = self.fence.take() {
+            let beginning = &self.text[..self.text.floor_char_boundary(LONGEST_PENDING)];
+            let end = beginning.rfind(' ').map_or(beginning.len(), |space| space + 1);
+            let line = fence.highlighter.line(fence.content(self.text[..end].trim_end()), sheet.theme);
+            self.put_code(&mut fence, &[line], sheet, rows);
+            self.fence = Some(fence);
+            self.take(end);
+            return true;
         }
-        self.given += end;
-        self.in_block = true;
+        let source = self.source_of(&self.text);
+        let read_again = source.len() - self.text.len();
+        let cut = cut(&source, read_again, source.floor_char_boundary(read_again + LONGEST_PENDING));
+        if let Some(block) = top_level(&source).first() {
+            self.put(block, &source[..cut.at], sheet, rows);
+        }
+        self.lead = Some(cut.lead);
+        self.take(cut.at - read_again);
         true
     }
 
-    fn code_lines(&mut self, mut fence: Fence, columns: u16, theme: &Theme, rows: &mut Vec<Line<'static>>) {
-        let rest = &self.text[self.given..];
+    fn code_lines(&mut self, mut fence: Fence, sheet: Sheet<'_>, rows: &mut Vec<Line<'static>>) {
         let mut lines = Vec::new();
         let mut given = 0;
-        let mut closed = false;
-        for line in rest.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+        let mut is_closed = false;
+        for line in self.text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             given += line.len();
-            if line.trim().starts_with(&fence.mark) && line.trim().trim_start_matches(&fence.mark).is_empty()
-            {
-                closed = true;
+            let line = line.trim_end_matches('\n');
+            is_closed = fence.is_closed_by(line);
+            if is_closed {
                 break;
             }
-            lines.push(fence.highlighter.line(line.trim_end_matches(['\n', '\r']), theme));
+            lines.push(fence.highlighter.line(fence.content(line), sheet.theme));
         }
-        rows.extend(code(&lines, columns, theme));
-        self.given += given;
-        self.fence = (!closed).then_some(fence);
+        self.put_code(&mut fence, &lines, sheet, rows);
+        self.take(given);
+        self.fence = (!is_closed).then_some(fence);
     }
 
-    fn gap_before(&self, rows: &mut Vec<Line<'static>>, is_item: bool) {
-        self.gap(rows, !is_item);
+    fn put_code(
+        &mut self,
+        fence: &mut Fence,
+        lines: &[Line<'static>],
+        sheet: Sheet<'_>,
+        rows: &mut Vec<Line<'static>>,
+    ) {
+        if lines.is_empty() {
+            return;
+        }
+        rows.extend((std::mem::take(&mut fence.gap_due) && self.has_rows).then(Line::default));
+        rows.extend(code(lines, sheet));
+        self.has_rows = true;
     }
 
-    /// A blank row between blocks, unless an item follows an item.
-    fn gap(&self, rows: &mut Vec<Line<'static>>, leaves_list: bool) {
-        let begun = self.has_begun() || !rows.is_empty();
-        if begun && !self.in_block && self.fence.is_none() && (leaves_list || !self.in_list) {
-            rows.push(Line::default());
+    /// Lets go of what was given out.
+    fn take(&mut self, bytes: usize) {
+        self.text.drain(..bytes);
+        self.has_given |= bytes > 0;
+    }
+
+    /// Whether a blank row belongs before a block: always, but for items of one list as it was written.
+    fn is_apart(&self, block: &Block) -> bool {
+        let is_apart = match (&block.kind, &self.list) {
+            (Kind::Item { mark, .. }, Some(list)) if list.mark == *mark => list.is_loose,
+            _ => true,
+        };
+        self.has_rows && is_apart
+    }
+
+    /// The number of an item. The list may have begun long before.
+    fn number(&self, block: &Block) -> Option<u64> {
+        match (&block.kind, &self.list) {
+            (Kind::Item { mark, .. }, Some(list)) if list.mark == *mark => list.next,
+            (Kind::Item { number, .. }, _) => *number,
+            _ => None,
         }
+    }
+
+    fn list_after(&self, block: &Block, is_loose: bool) -> Option<List> {
+        let Kind::Item { mark, .. } = block.kind else { return None };
+        Some(List { mark, next: self.number(block).map(|number| number + 1), is_loose })
     }
 }
 
-fn is_item(source: &str) -> bool {
-    top_level(source).first().is_some_and(|block| matches!(block.kind, Kind::Item))
+/// The code block in which a text ends, and where its first line begins.
+fn opened(last: &Block, source: &str, theme: &Theme) -> Option<(Fence, usize)> {
+    let Kind::Code { language } = &last.kind else { return None };
+    let (line, _) = source[last.start..].split_once('\n')?;
+    Some((Fence::opened_by(line, language, theme), last.start + line.len() + 1))
 }
 
-fn code(lines: &[Line<'static>], columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut writer = Writer::new(columns, theme);
+fn code(lines: &[Line<'static>], sheet: Sheet<'_>) -> Vec<Line<'static>> {
+    let mut writer = Writer::new(sheet.columns, sheet.theme);
     writer.code_rows(lines);
     writer.finish()
-}
-
-/// The blocks at the top level; each item of a list counts as one, and so does a list's last item.
-fn top_level(source: &str) -> Vec<Block> {
-    let text = clean(source);
-    // Positions are only of use if cleaning has left them alone.
-    if text.len() != source.len() {
-        return Vec::new();
-    }
-    let mut blocks = Vec::new();
-    let mut depth = 0_u32;
-    let mut list_depth = None;
-    for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
-        match event {
-            Event::Start(tag) => {
-                let is_top = depth == 0;
-                let is_item = list_depth.is_some_and(|list| depth == list + 1);
-                match tag {
-                    Tag::List(_) if is_top => list_depth = Some(depth),
-                    Tag::Item if is_item => blocks.push(Block { start: range.start, kind: Kind::Item }),
-                    Tag::CodeBlock(CodeBlockKind::Fenced(language)) if is_top => {
-                        let kind = Kind::Code { language: language.to_string() };
-                        blocks.push(Block { start: range.start, kind });
-                    }
-                    Tag::Paragraph | Tag::Heading { .. } | Tag::Table(_) if is_top => {
-                        blocks.push(Block { start: range.start, kind: Kind::Plain });
-                    }
-                    _ if is_top => blocks.push(Block { start: range.start, kind: Kind::Other }),
-                    _ => {}
-                }
-                depth += 1;
-            }
-            Event::End(_) => {
-                depth -= 1;
-                if depth == 0 {
-                    list_depth = None;
-                }
-            }
-            Event::Rule if depth == 0 => blocks.push(Block { start: range.start, kind: Kind::Other }),
-            _ => {}
-        }
-    }
-    blocks
 }

@@ -20,11 +20,13 @@ pub(super) struct Table {
     alignments: Vec<Alignment>,
     rows: Vec<Vec<Cell>>,
     current: Vec<Cell>,
+    /// Only what follows the head is shown.
+    is_headless: bool,
 }
 
 impl Table {
     pub(super) fn new(alignments: Vec<Alignment>) -> Self {
-        Self { alignments, rows: Vec::new(), current: Vec::new() }
+        Self { alignments, rows: Vec::new(), current: Vec::new(), is_headless: false }
     }
 
     pub(super) fn cell(&mut self, cell: Cell) {
@@ -35,6 +37,11 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.current));
     }
 
+    /// Leaves out the head if it was shown before.
+    pub(super) fn hide_head(&mut self, was_shown: bool) {
+        self.is_headless |= was_shown;
+    }
+
     pub(super) fn rows(self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let widths = self.widths(usize::from(columns));
         let needed = widths.iter().sum::<usize>() + BETWEEN.chars().count() * widths.len().saturating_sub(1);
@@ -42,7 +49,7 @@ impl Table {
             return self.as_list(theme);
         }
         let mut lines = Vec::new();
-        for (at, row) in self.rows.iter().enumerate() {
+        for (at, row) in self.rows.iter().enumerate().skip(usize::from(self.is_headless)) {
             lines.extend(self.row(row, &widths, at == 0, theme));
             if at == 0 {
                 let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();

@@ -1,11 +1,16 @@
 //! Markdown as rows.
 
+mod written;
+
 use super::*;
 use crate::theme::Palette;
 use proptest::prelude::*;
 
 fn shown(text: &str, columns: u16) -> String {
-    let rows = render(text, columns, &Theme::new(Palette::Plain));
+    joined(&render(text, columns, &Theme::new(Palette::Plain)))
+}
+
+fn joined(rows: &[Line<'_>]) -> String {
     rows.iter().map(|row| row.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
@@ -117,7 +122,7 @@ fn streamed(text: &str, pieces: usize, columns: u16) -> String {
         stream.pending(columns, &theme);
     }
     rows.extend(stream.finish(columns, &theme));
-    rows.iter().map(|row| row.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    joined(&rows)
 }
 
 // TERM-01: however a text arrives, what is written to the scrollback is the same.

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::app::{App, Effect, Exit, Info, Options};
-use crate::host::{Host, Reply};
+use crate::host::{Host, Later, Reply};
 use crate::input::Past;
 use crate::screen::Wrapping;
 pub use question::{Manner, ask_trust, choose, pick};
@@ -159,7 +159,7 @@ impl Runner {
             };
             self.app.at(self.begun.elapsed());
             self.dirty = true;
-            self.carry_out(effects).await?;
+            self.carry_out(effects, &mut signals).await?;
         }
     }
 
@@ -223,7 +223,7 @@ impl Runner {
         effects
     }
 
-    async fn carry_out(&mut self, effects: Vec<Effect>) -> Result<(), TuiError> {
+    async fn carry_out(&mut self, effects: Vec<Effect>, signals: &mut Signals) -> Result<(), TuiError> {
         for effect in effects {
             match effect {
                 Effect::Send(command) => self.backlog.push_back(command),
@@ -232,21 +232,15 @@ impl Runner {
                 Effect::Title(title) => self.terminal.title(&title)?,
                 Effect::Redraw => self.terminal.redraw(&mut self.app)?,
                 Effect::EditInput(text) => {
-                    self.terminal.suspend().await?;
-                    let edited = self.host.edit(text).await;
-                    self.terminal.resume().await?;
+                    let edited = self.lend_terminal(self.host.edit(text), signals).await?;
                     self.app.on_edited(edited);
                 }
                 Effect::EditPlan(ask, path) => {
-                    self.terminal.suspend().await?;
-                    let edited = self.host.edit_file(path).await;
-                    self.terminal.resume().await?;
+                    let edited = self.lend_terminal(self.host.edit_file(path), signals).await?;
                     self.app.on_plan_edited(ask, edited);
                 }
                 Effect::EditFile(path) => {
-                    self.terminal.suspend().await?;
-                    let edited = self.host.edit_file(path.clone()).await;
-                    self.terminal.resume().await?;
+                    let edited = self.lend_terminal(self.host.edit_file(path.clone()), signals).await?;
                     self.app.on_file_edited(&path, edited);
                 }
                 Effect::Suspend => {
@@ -258,6 +252,15 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    /// Leaves the terminal to another program until that has ended.
+    async fn lend_terminal<T>(&mut self, work: Later<T>, signals: &mut Signals) -> Result<T, TuiError> {
+        self.terminal.suspend().await?;
+        let done = work.await;
+        self.terminal.resume().await?;
+        signals.forget_keys()?;
+        Ok(done)
     }
 }
 

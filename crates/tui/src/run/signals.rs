@@ -14,6 +14,7 @@ pub(super) enum Told {
 /// The signals that are understood.
 pub(super) struct Signals {
     interrupt: Signal,
+    quit: Signal,
     terminate: Signal,
     hang_up: Signal,
     size: Signal,
@@ -24,16 +25,25 @@ impl Signals {
     pub(super) fn listen() -> std::io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
             size: signal(SignalKind::window_change())?,
         })
     }
 
+    /// Another program had the terminal, and what was pressed there was meant for it.
+    pub(super) fn forget_keys(&mut self) -> std::io::Result<()> {
+        self.interrupt = signal(SignalKind::interrupt())?;
+        self.quit = signal(SignalKind::quit())?;
+        Ok(())
+    }
+
     /// What is told next.
     pub(super) async fn next(&mut self) -> Told {
         tokio::select! {
             _ = self.interrupt.recv() => Told::End,
+            _ = self.quit.recv() => Told::End,
             _ = self.terminate.recv() => Told::End,
             _ = self.hang_up.recv() => Told::End,
             _ = self.size.recv() => Told::Size,

@@ -17,6 +17,7 @@ use tiller_protocol::mode::Mode;
 use tiller_testkit::terminal::{LongRows, Terminal};
 
 use crate::app::{App, Effect, Info, ModelRow, Options};
+use crate::keys::Keymap;
 use crate::menu::Candidate;
 use crate::screen::{Screen, Size, Wrapping};
 use crate::theme::Palette;
@@ -40,8 +41,17 @@ impl Stage {
         Self::resumed(width, height, &[])
     }
 
+    /// A front end with other keys.
+    pub(super) fn with_keys(width: u16, height: u16, keys: Keymap) -> Self {
+        Self::begun(width, height, &[], keys)
+    }
+
     /// A front end for a session that has a past.
     pub(super) fn resumed(width: u16, height: u16, past: &[Arc<Entry>]) -> Self {
+        Self::begun(width, height, past, Keymap::default())
+    }
+
+    fn begun(width: u16, height: u16, past: &[Arc<Entry>], keys: Keymap) -> Self {
         let size = Size { width, height };
         let info = Info {
             id: SessionId::default(),
@@ -65,7 +75,7 @@ impl Stage {
             }],
             advice: Vec::new(),
         };
-        let options = Options { palette: Palette::Dark, ..Options::default() };
+        let options = Options { palette: Palette::Dark, keys: Arc::new(keys), ..Options::default() };
         let mut stage = Self {
             app: App::new(info, options, Vec::new(), past, size),
             terminal: Terminal::new(width, height, LongRows::Wrap),

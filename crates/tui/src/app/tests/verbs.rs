@@ -9,6 +9,7 @@ use tiller_protocol::mode::Mode;
 use super::stage::Stage;
 use crate::app::{Effect, Exit};
 use crate::host::{Reply, Request};
+use crate::keys::Keymap;
 
 // VERB-01
 #[test]
@@ -254,6 +255,30 @@ fn nothing_wakes_an_idle_front_end() {
     assert!(stage.app.wakes_at().is_some());
     stage.end_turn(Outcome::Success);
     assert_eq!(stage.app.wakes_at(), None);
+}
+
+#[test]
+fn hints_name_the_keys_that_count() {
+    let keys =
+        [("ctrl+x", "queue"), ("tab", "none"), ("f2", "clear"), ("ctrl+c", "none"), ("ctrl+k", "background")];
+    // What is closed with a key has to stay closable.
+    let keys = keys.into_iter().chain([("f3", "cancel"), ("f4", "menu-close")]);
+    let mut stage = Stage::with_keys(80, 20, Keymap::with(keys).unwrap());
+    stage.press(KeyCode::F(2));
+    assert!(stage.shown().contains("press F2 again to leave"), "{}", stage.shown());
+    stage.event(Event::Suggestion("run the tests".to_owned()));
+    assert!(stage.shown().contains("run the tests (Ctrl+X takes it)"), "{}", stage.shown());
+    stage.begin_turn("work");
+    assert!(stage.shown().contains("Enter steers, Ctrl+X queues"), "{}", stage.shown());
+    stage.write("half a line");
+    stage.key(KeyCode::Home, KeyModifiers::NONE);
+    stage.key(KeyCode::Char('k'), KeyModifiers::CONTROL);
+    assert!(
+        stage.shown().contains("half a line"),
+        "a key that was given away does not cut: {}",
+        stage.shown()
+    );
+    assert!(stage.shown().contains("nothing is running"), "{}", stage.shown());
 }
 
 // SESS-19: a proposal is only a proposal: it is taken with a key where nothing is written, and gone with the next turn.

@@ -98,6 +98,8 @@ impl VimKeys {
 
     /// A new line begins in insert mode.
     pub(super) fn reset(&mut self, buffer: &mut Buffer) {
+        // A change that ended with the line ends in the same mode when it is made again.
+        self.inserted(&KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
         self.pending = Pending::default();
         self.mode = VimMode::Insert;
         self.recording = false;
@@ -107,10 +109,11 @@ impl VimKeys {
 
     pub(super) fn handle(&mut self, key: &KeyEvent, buffer: &mut Buffer) -> Vim {
         if self.mode == VimMode::Insert {
-            if self.recording {
-                self.change.push(*key);
+            if key.code != KeyCode::Esc {
+                return Vim::Passed;
             }
-            return if key.code == KeyCode::Esc { self.leave_insert(buffer) } else { Vim::Passed };
+            self.inserted(key);
+            return self.leave_insert(buffer);
         }
         if key.code == KeyCode::Char('.') && self.pending == Pending::default() {
             return Vim::Repeats(self.change.clone());
@@ -122,6 +125,14 @@ impl VimKeys {
             self.remember_change(buffer.revision() != before);
         }
         outcome
+    }
+
+    /// A key that was passed on has edited the text, so it belongs to the change. Keys that send, clear or open
+    /// something do not.
+    pub(super) fn inserted(&mut self, key: &KeyEvent) {
+        if self.recording {
+            self.change.push(*key);
+        }
     }
 
     /// A command is complete: the next `.` makes it again, if it was a change and not the undoing of one.

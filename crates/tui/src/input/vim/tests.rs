@@ -26,7 +26,10 @@ fn press(keys: &str, vim: &mut VimKeys, buffer: &mut Buffer) {
 
 fn press_key(key: KeyEvent, vim: &mut VimKeys, buffer: &mut Buffer) {
     match (vim.handle(&key, buffer), key.code) {
-        (Vim::Passed, KeyCode::Char(letter)) => buffer.insert(&letter.to_string(), Stroke::Type),
+        (Vim::Passed, KeyCode::Char(letter)) => {
+            buffer.insert(&letter.to_string(), Stroke::Type);
+            vim.inserted(&key);
+        }
         (Vim::Repeats(keys), _) => keys.into_iter().for_each(|key| press_key(key, vim, buffer)),
         _ => {}
     }
