@@ -16,7 +16,8 @@ use crate::{complain, scope};
 /// How questions are shown before there is a session. The project has no say in it yet, and what is wrong with settings
 /// is told when the session is set up.
 pub(super) fn manner(args: &Args, env: &Env) -> Manner {
-    let args = Args { at_terminal: Some(ProjectTrust::Restricted), ..args.clone() };
+    let mut args = args.clone();
+    args.at_terminal = Some(ProjectTrust::Restricted);
     let terminal = scope::of_session(&args, env).map(|settings| settings.terminal).ok();
     let (palette, follows_background) = colours(terminal.as_ref(), env);
     let keys = terminal.and_then(|terminal| keys(&terminal).ok()).unwrap_or_default();
