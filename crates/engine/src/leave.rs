@@ -39,6 +39,7 @@ impl WayOut {
             reason: self.reason.explain(),
             blocked_path: None,
             suggestions: Vec::new(),
+            change: None,
             would_cover: Vec::new(),
             leaves_sandbox: true,
             agent: self.services.asker(),

@@ -61,6 +61,9 @@ pub struct PermissionAsk {
     /// What "always allow" would change, all of it together. Empty if nothing general can be offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<Update>,
+    /// What it would do to a file, if that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<FileChange>,
     /// Earlier calls of this session that were no matter of course and would be with the suggestions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub would_cover: Vec<String>,
@@ -70,6 +73,18 @@ pub struct PermissionAsk {
     /// The sub-agent that asks; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Asker>,
+}
+
+/// What a call would do to a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileChange {
+    /// Whether there is such a file.
+    pub is_new: bool,
+    /// The lines that would change with their numbers, as in the details of a result. Absent if it is too much to be of
+    /// use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<Value>,
 }
 
 /// The sub-agent that asks.

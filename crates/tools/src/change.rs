@@ -41,6 +41,15 @@ pub fn unified_diff(old: &str, new: &str, old_name: &str, new_name: &str) -> Str
 
 /// The patch from one text to another; nothing when it is too large to be of use.
 pub(crate) fn patch(old: &str, new: &str) -> Option<Vec<Hunk>> {
+    patch_without(&['\r', '\n'], old, new)
+}
+
+/// The same for somebody who decides about it: nothing at the end of a line is left out.
+pub(crate) fn whole_patch(old: &str, new: &str) -> Option<Vec<Hunk>> {
+    patch_without(&['\n'], old, new)
+}
+
+fn patch_without(line_end: &[char], old: &str, new: &str) -> Option<Vec<Hunk>> {
     let middle = Middle::of(old, new);
     if middle.old.len().max(middle.new.len()) > DETAIL_BYTES {
         return None;
@@ -57,7 +66,7 @@ pub(crate) fn patch(old: &str, new: &str) -> Option<Vec<Hunk>> {
                 ChangeTag::Delete => '-',
                 ChangeTag::Insert => '+',
             };
-            format!("{sign}{}", change.value().trim_end_matches(['\r', '\n']))
+            format!("{sign}{}", change.value().trim_end_matches(line_end))
         });
         Some(Hunk {
             old_start: middle.skipped + old.start + 1,

@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 use tiller_policy::Access;
+use tiller_protocol::ask::FileChange;
 
 use crate::cx::{ToolCx, View};
 use crate::secret::Concealing;
@@ -78,6 +79,10 @@ pub trait PreparedCall: Send + Sync {
     fn access(&self, view: &View) -> Vec<Access>;
     /// What the user should know before it is allowed, besides what policy says.
     fn warning(&self) -> Option<String> {
+        None
+    }
+    /// See [`Tool::preview`].
+    fn preview(&self, _view: &View) -> Option<FileChange> {
         None
     }
     /// See [`Tool::RESULT_LIMIT`].
@@ -257,6 +262,10 @@ impl<T: Tool> PreparedCall for Prepared<T> {
 
     fn access(&self, view: &View) -> Vec<Access> {
         self.tool.access(&self.input, view)
+    }
+
+    fn preview(&self, view: &View) -> Option<FileChange> {
+        self.tool.preview(&self.input, view)
     }
 
     fn result_limit(&self) -> usize {

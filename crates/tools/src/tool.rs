@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tiller_policy::Access;
+use tiller_protocol::ask::FileChange;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::Effect;
 
@@ -44,6 +45,11 @@ pub trait Tool: Send + Sync + 'static {
     /// A text for the model: what is wrong and what to do.
     fn validate(&self, _input: &Self::Input, _view: &View) -> Result<(), String> {
         Ok(())
+    }
+
+    /// What the call would do to a file, for the one who allows it.
+    fn preview(&self, _input: &Self::Input, _view: &View) -> Option<FileChange> {
+        None
     }
 
     /// Everything the call will touch.

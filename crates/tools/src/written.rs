@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use tiller_protocol::ask::FileChange;
 use tiller_protocol::effect::LineRange;
 
-use crate::change::{DETAIL_BYTES, excerpt, patch};
-use crate::cx::ToolCx;
+use crate::change::{DETAIL_BYTES, excerpt, patch, whole_patch};
+use crate::cx::{ToolCx, View};
+use crate::encoding::LineEnding;
 use crate::seen;
 use crate::tool::{Done, ToolError};
 use crate::workspace::{self, Before};
@@ -44,6 +46,19 @@ pub(crate) enum Echo {
 }
 
 impl Written {
+    /// What writing would do. Of line endings that stay as they are, nothing is shown.
+    pub(crate) fn preview(&self, view: &View) -> FileChange {
+        let shown = |text: &str| {
+            let text = view.secrets.mask_file(text, &self.path).into_owned();
+            match LineEnding::of(&self.old_text) {
+                LineEnding::CrLf => text.replace("\r\n", "\n"),
+                _ => text,
+            }
+        };
+        let patch = whole_patch(&shown(&self.old_text), &shown(&self.new_text));
+        FileChange { is_new: self.before == Before::Absent, patch: patch.map(|patch| json!(patch)) }
+    }
+
     /// Writes the file and makes the result, which shows of it what reading would show.
     pub(crate) fn write(mut self, cx: &ToolCx) -> Result<Done, ToolError> {
         if cx.cancel.is_cancelled() {

@@ -38,6 +38,13 @@ impl Hunk {
         let of = |fate| hunks.iter().flat_map(|hunk| &hunk.lines).filter(|(own, _)| *own == fate).count();
         (of(Fate::Added), of(Fate::Removed))
     }
+
+    /// The same with other text in its lines.
+    #[must_use]
+    pub(crate) fn mapped(mut self, text: impl Fn(&str) -> String) -> Self {
+        self.lines.iter_mut().for_each(|(_, line)| *line = text(line));
+        self
+    }
 }
 
 /// The patch in the details of a result.

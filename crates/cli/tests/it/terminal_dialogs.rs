@@ -179,3 +179,25 @@ fn esc_refuses_a_question_and_only_then_stops() {
     leave(program);
     assert_eq!(world.server.messages().len(), 1);
 }
+
+// What stands in a file and would go is seen before it goes.
+#[test]
+fn replacing_a_file_shows_the_lines_that_would_change() {
+    let world = World::new().file("notes", "one\ntwo\nthree\n");
+    let path = world.path("notes");
+    world.server.replies([
+        Reply::new().tool("Read", json!({"file_path": path})),
+        Reply::new().tool("Write", json!({"file_path": path, "content": "one\n2\nthree\n"})),
+        Reply::text("Replaced."),
+    ]);
+    let program = begin(&world, &[]);
+    say(&program, "replace it");
+    program.until_shown("Replace this file?");
+    program.until_shown("replaces the file that is there: +1 -1");
+    program.until_shown("2 - two");
+    program.until_shown("2 + 2");
+    program.type_in("1");
+    program.until_shown("● Replaced.");
+    assert_eq!(world.read("notes"), "one\n2\nthree\n");
+    leave(program);
+}

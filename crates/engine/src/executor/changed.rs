@@ -4,6 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tiller_policy::{Access, Reason};
+use tiller_protocol::ask::FileChange;
 use tiller_protocol::block::RawBlock;
 use tiller_tools::{Done, PreparedCall, ToolCx, ToolError, View};
 
@@ -52,6 +53,10 @@ impl PreparedCall for Changed {
 
     fn warning(&self) -> Option<String> {
         self.call.warning()
+    }
+
+    fn preview(&self, view: &View) -> Option<FileChange> {
+        self.call.preview(view)
     }
 
     fn result_limit(&self) -> usize {

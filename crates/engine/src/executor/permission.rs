@@ -166,6 +166,7 @@ impl Permission<'_> {
     ) -> Result<Permitted, Verdict> {
         let (sender, answer) = oneshot::channel();
         let mut question = self.question(&open);
+        question.change = prepared.preview(self.view);
         if let Some(warning) = prepared.warning() {
             question.reason = format!("{}; {warning}", question.reason);
         }
@@ -207,6 +208,7 @@ impl Permission<'_> {
             },
             blocked_path,
             suggestions,
+            change: None,
             would_cover,
             leaves_sandbox: false,
             agent: self.services.asker(),

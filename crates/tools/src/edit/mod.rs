@@ -9,6 +9,7 @@ mod tokens;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_policy::Access;
+use tiller_protocol::ask::FileChange;
 
 use crate::blocking::blocking;
 use crate::cx::{ToolCx, View};
@@ -47,23 +48,27 @@ impl Tool for Edit {
         plan::plan(input, view).map(drop)
     }
 
+    fn preview(&self, input: &EditInput, view: &View) -> Option<FileChange> {
+        written(input, view).ok().map(|written| written.preview(view))
+    }
+
     fn access(&self, input: &EditInput, view: &View) -> Vec<Access> {
         vec![Access::Write(workspace::resolve(view, &input.file_path))]
     }
 
     async fn run(&self, input: EditInput, cx: ToolCx) -> Result<Done, ToolError> {
-        blocking(cx, move |cx| edit(&input, cx)).await
+        blocking(cx, move |cx| written(&input, &cx.view).map_err(ToolError::Model)?.write(cx)).await
     }
 }
 
-fn edit(input: &EditInput, cx: &ToolCx) -> Result<Done, ToolError> {
-    let plan = plan::plan(input, &cx.view).map_err(ToolError::Model)?;
+fn written(input: &EditInput, view: &View) -> Result<Written, String> {
+    let plan = plan::plan(input, view)?;
     let headline = match (&plan.before, plan.places) {
         (Before::Absent, _) => format!("Created {}.", plan.path.display()),
         (_, 1) => format!("Edited {} at line {}.", plan.path.display(), plan.first_line()),
         (_, places) => format!("Edited {} at {places} places.", plan.path.display()),
     };
-    let written = Written {
+    Ok(Written {
         path: plan.path,
         before: plan.before,
         old_text: plan.old_text,
@@ -73,8 +78,7 @@ fn edit(input: &EditInput, cx: &ToolCx) -> Result<Done, ToolError> {
         remarks: plan.remarks,
         echo: Echo::Excerpt,
         knowledge: plan.knowledge,
-    };
-    written.write(cx)
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tiller_policy::{Access, Permit};
+use tiller_protocol::ask::FileChange;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::SkillUse;
 use tiller_sandbox::Confinement;
@@ -43,6 +44,10 @@ impl PreparedCall for Concealing {
 
     fn warning(&self) -> Option<String> {
         self.0.warning()
+    }
+
+    fn preview(&self, view: &View) -> Option<FileChange> {
+        self.0.preview(view)
     }
 
     fn result_limit(&self) -> usize {

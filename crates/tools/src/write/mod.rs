@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_policy::Access;
+use tiller_protocol::ask::FileChange;
 
 use crate::blocking::blocking;
 use crate::cx::{ToolCx, View};
@@ -39,6 +40,10 @@ impl Tool for Write {
 
     fn validate(&self, input: &WriteInput, view: &View) -> Result<(), String> {
         plan(input, view).map(drop)
+    }
+
+    fn preview(&self, input: &WriteInput, view: &View) -> Option<FileChange> {
+        plan(input, view).ok().map(|written| written.preview(view))
     }
 
     fn access(&self, input: &WriteInput, view: &View) -> Vec<Access> {

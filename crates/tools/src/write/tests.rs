@@ -33,6 +33,27 @@ async fn an_existing_file_has_to_be_read_completely() {
     assert_eq!(done.detail["originalFile"], "1\n2\n3\n");
 }
 
+#[tokio::test]
+async fn what_would_be_written_is_shown_beforehand() {
+    let mut bench = Bench::new();
+    let shown = |bench: &Bench, tool: &str, input: &serde_json::Value| {
+        bench.prepare(tool, input).preview(&bench.view()).unwrap()
+    };
+    let new = shown(&bench, "Write", &input("new", "a\r\nb\n"));
+    assert!(new.is_new);
+    assert_eq!(new.patch.unwrap()[0]["lines"], json!(["+a\r", "+b"]), "what ends a line is not hidden");
+    bench.write("f", "1\r\n2\r\n3\r\n");
+    bench.text("Read", json!({"file_path": "f"})).await;
+    let replaced = shown(&bench, "Write", &input("f", "1\ntwo\n3\n"));
+    assert!(!replaced.is_new);
+    assert_eq!(replaced.patch.unwrap()[0]["lines"], json!([" 1", "-2", "+two", " 3"]));
+    let edit = json!({"file_path": "f", "old_string": "3", "new_string": "three"});
+    let edited = shown(&bench, "Edit", &edit).patch.unwrap();
+    assert_eq!(edited[0]["lines"], json!([" 1", " 2", "-3", "+three"]));
+    assert_eq!(edited[0]["oldStart"], 1);
+    assert_eq!(bench.content("f"), "1\r\n2\r\n3\r\n", "nothing was written");
+}
+
 // EXEC-28, STEER-63, EDIT-03
 #[tokio::test]
 async fn a_changed_file_is_not_overwritten() {

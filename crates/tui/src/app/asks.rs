@@ -33,7 +33,7 @@ impl App {
             Ask::Sampling(ask) => format!("{} wants to ask the model", ask.server),
             Ask::Hook(_) => String::new(),
         };
-        if self.pending.push(id, ask, None, attention) { vec![Effect::Signal(why)] } else { Vec::new() }
+        if self.pending.push(id, ask, attention) { vec![Effect::Signal(why)] } else { Vec::new() }
     }
 
     /// When keys become answers to a question that came while the user was writing.

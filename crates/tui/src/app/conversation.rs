@@ -153,7 +153,7 @@ impl App {
         let call = call.unwrap_or_else(|| Call { tool: result.tool.clone(), input: serde_json::Value::Null });
         let rows = cell::finished(&call, result, &self.look.paper());
         self.put(rows);
-        self.last_result = Some((call, result.clone()));
+        self.results.keep(call, result);
     }
 
     fn turn_ended(&mut self, end: &TurnEnd) -> Vec<Effect> {

@@ -16,10 +16,7 @@ pub(crate) struct Look {
 
 impl Look {
     pub(crate) fn paper(&self) -> Paper<'_> {
-        self.paper_with(Detail::Brief)
-    }
-
-    pub(crate) fn paper_with(&self, detail: Detail) -> Paper<'_> {
-        Paper { columns: self.size.width.max(10), theme: &self.theme, cwd: &self.cwd, detail }
+        let columns = self.size.width.max(10);
+        Paper { columns, theme: &self.theme, cwd: &self.cwd, detail: Detail::Brief }
     }
 }

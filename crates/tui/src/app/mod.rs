@@ -12,6 +12,7 @@ mod outbox;
 mod overlay;
 mod press;
 mod queue;
+mod results;
 mod rewind;
 mod status;
 
@@ -25,7 +26,7 @@ use ratatui::text::Line;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::compaction::Compacted;
-use tiller_protocol::entry::{CallResult, Entry, Level};
+use tiller_protocol::entry::{Entry, Level};
 use tiller_protocol::id::{AskId, SessionId};
 use tiller_protocol::ledger::{Addition, Ledger};
 use tiller_protocol::mcp::McpServer;
@@ -179,7 +180,8 @@ pub struct App {
     shell_notes: Vec<String>,
     /// Commands of the user's own that run.
     shells: Vec<String>,
-    last_result: Option<(Call, CallResult)>,
+    /// Results that can be looked at again.
+    results: results::Recent,
     /// Passing remarks below the input, and until when they stay.
     hint: Option<(String, Duration)>,
     quit_asked_at: Option<Duration>,
@@ -225,7 +227,7 @@ impl App {
             images: HashMap::new(),
             shell_notes: Vec::new(),
             shells: Vec::new(),
-            last_result: None,
+            results: results::Recent::default(),
             hint: None,
             quit_asked_at: None,
             escaped_at: None,

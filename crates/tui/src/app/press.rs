@@ -6,7 +6,6 @@ use tiller_protocol::command::{Command, UserInput};
 use tiller_protocol::entry::{Delivery, Level};
 
 use super::{AGAIN, App, Effect, Exit};
-use crate::cell::{self, Detail};
 use crate::host::Request;
 use crate::input::{Image, Outcome, Past, Purpose, Submission};
 use crate::keys::{Action, Context};
@@ -89,7 +88,7 @@ impl App {
             Action::Interrupt => self.escape(),
             Action::CycleMode => vec![Effect::Send(Command::CycleMode)],
             Action::Background => self.background(),
-            Action::ExpandOutput => self.expand(),
+            Action::ExpandOutput => self.show_results(),
             Action::Todos => {
                 self.todos_hidden = !self.todos_hidden;
                 Vec::new()
@@ -142,17 +141,6 @@ impl App {
                 Vec::new()
             }
         }
-    }
-
-    /// The last result in full.
-    fn expand(&mut self) -> Vec<Effect> {
-        let Some((call, result)) = &self.last_result else {
-            self.remark("there is no output yet");
-            return Vec::new();
-        };
-        let rows = cell::finished(call, result, &self.look.paper_with(Detail::Full));
-        self.put(rows);
-        Vec::new()
     }
 
     /// Ctrl+C with nothing written: stops the agent, or leaves when it is pressed again.

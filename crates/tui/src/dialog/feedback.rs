@@ -1,5 +1,6 @@
 //! A text field within a dialog.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub(super) enum Written {
 pub(super) struct Feedback {
     question: String,
     editor: Editor,
+    /// The columns of the field when it was drawn last: what is above and below a place depends on them.
+    columns: Cell<Option<u16>>,
     keys: Arc<Keymap>,
 }
 
@@ -41,12 +44,15 @@ impl Feedback {
     pub(super) fn new(question: &str, text: &str, keys: &Arc<Keymap>) -> Self {
         let mut editor = Editor::new(Arc::clone(keys));
         editor.set(text);
-        Self { question: question.to_owned(), editor, keys: Arc::clone(keys) }
+        Self { question: question.to_owned(), editor, columns: Cell::new(None), keys: Arc::clone(keys) }
     }
 
     pub(super) fn handle(&mut self, key: &KeyEvent) -> Written {
         if self.keys.action(Context::Dialog, key) == Some(Action::Cancel) {
             return Written::Cancelled;
+        }
+        if let Some(columns) = self.columns.get() {
+            self.editor.resize(columns);
         }
         match self.editor.handle(key) {
             Edited::Yes => Written::More,
@@ -68,6 +74,7 @@ impl Feedback {
         let margin = u16::try_from(SIGN.len().min(4)).unwrap_or(0).min(columns / 3);
         let mut rows = paragraphs(&self.question, columns, theme.strong);
         let above = rows.len();
+        self.columns.set(Some(columns - margin));
         let field = draw(&self.editor, columns - margin, ROWS, theme.text, theme);
         for (number, line) in field.lines.into_iter().enumerate() {
             let lead = if number == 0 { SIGN } else { "    " };

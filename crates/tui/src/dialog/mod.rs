@@ -35,7 +35,7 @@ pub use plan::{PlanApproval, PlanEntry};
 pub use question::Questions;
 pub use server::ServerQuestion;
 pub use sheet::Render;
-pub(crate) use sheet::{Scroll, title, wrapped_title};
+pub(crate) use sheet::{Body, Scroll, title, wrapped_title};
 pub use trust::{Trust, TrustOutcome, TrustQuestion};
 
 use crate::keys::Keymap;
@@ -70,19 +70,13 @@ enum Dialog {
 }
 
 impl Dialog {
-    fn of(ask: Ask, subject: Option<Render>, keys: &Arc<Keymap>) -> Option<Self> {
+    fn of(ask: Ask, keys: &Arc<Keymap>) -> Option<Self> {
         let keys = Arc::clone(keys);
         match ask {
             Ask::Permission(ask) if ask.tool == ENTER_PLAN_MODE => {
                 Some(Self::PlanEntry(PlanEntry::new(&ask, keys)))
             }
-            Ask::Permission(ask) => {
-                let dialog = match subject {
-                    Some(subject) => Permission::showing(ask, subject, keys),
-                    None => Permission::new(ask, keys),
-                };
-                Some(Self::Permission(Box::new(dialog)))
-            }
+            Ask::Permission(ask) => Some(Self::Permission(Box::new(Permission::new(ask, keys)))),
             Ask::Question(ask) => Some(Self::Questions(Questions::new(ask, keys))),
             Ask::Plan(ask) => Some(Self::Plan(Box::new(PlanApproval::new(ask, keys)))),
             Ask::Elicitation(ElicitationAsk { server, message, wanted }) => Some(match wanted {

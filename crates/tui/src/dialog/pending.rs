@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::id::AskId;
 
-use super::{Dialog, Form, Outcome, Render, Said};
+use super::{Dialog, Form, Outcome, Said};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::fit;
 use crate::theme::Theme;
@@ -66,10 +66,8 @@ impl Pending {
     }
 
     /// Adds a question. Those of hooks are none for a person: it says whether this was one.
-    ///
-    /// `subject` draws what a permission is asked for, if the caller can do it better.
-    pub fn push(&mut self, id: AskId, ask: Ask, subject: Option<Render>, attention: Attention) -> bool {
-        let Some(dialog) = Dialog::of(ask, subject, &self.keys) else { return false };
+    pub fn push(&mut self, id: AskId, ask: Ask, attention: Attention) -> bool {
+        let Some(dialog) = Dialog::of(ask, &self.keys) else { return false };
         if self.queue.is_empty() {
             self.guard = if attention == Attention::Typing { Guard::Typing } else { Guard::Off };
         }

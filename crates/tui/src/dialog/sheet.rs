@@ -72,6 +72,8 @@ impl Scroll {
     /// Scrolls by a page; says whether the action was that.
     pub(crate) fn act(&mut self, action: Action) -> bool {
         let page = self.page.get().max(1);
+        // The window may have become larger, or the text shorter, since it was scrolled.
+        self.top = self.top.min(self.furthest.get());
         match action {
             Action::PageDown => self.top = (self.top + page).min(self.furthest.get()),
             Action::PageUp => self.top = self.top.saturating_sub(page),
@@ -82,6 +84,7 @@ impl Scroll {
 
     /// Scrolls by one row.
     pub(crate) fn step(&mut self, down: bool) {
+        self.top = self.top.min(self.furthest.get());
         self.top = if down { (self.top + 1).min(self.furthest.get()) } else { self.top.saturating_sub(1) };
     }
 

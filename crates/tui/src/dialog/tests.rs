@@ -5,7 +5,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use proptest::prelude::*;
 use serde_json::json;
 use tiller_protocol::ask::{
-    AllowedPrompt, Asker, Choice as AnswerOption, PermissionAsk, PlanAsk, Question, QuestionAsk, Then,
+    AllowedPrompt, Asker, Choice as AnswerOption, FileChange, PermissionAsk, PlanAsk, Question, QuestionAsk,
+    Then,
 };
 use tiller_protocol::id::{AgentId, AskId, CallId};
 use tiller_protocol::mode::Mode;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 use super::picture::pictures;
 use super::*;
+use crate::theme::Palette;
 
 const UP: KeyCode = KeyCode::Up;
 const DOWN: KeyCode = KeyCode::Down;
@@ -47,6 +49,7 @@ fn command() -> PermissionAsk {
             behavior: Behavior::Allow,
             destination: Destination::LocalSettings,
         }],
+        change: None,
         would_cover: vec!["cargo test -p tui".to_owned(), "cargo test --doc".to_owned()],
         leaves_sandbox: false,
         agent: None,
@@ -115,6 +118,80 @@ fn allowed(updates: Vec<Update>) -> Outcome {
 
 fn refused(feedback: Option<&str>, then: Then) -> Outcome {
     Outcome::Answered(Answer::Refuse { feedback: feedback.map(str::to_owned), then })
+}
+
+fn with_patch(tool: &str, input: serde_json::Value, is_new: bool, lines: &[&str]) -> PermissionAsk {
+    let patch = json!([{"oldStart": 41, "newStart": 41, "lines": lines}]);
+    let change = FileChange { is_new, patch: Some(patch) };
+    let (tool, input) = (tool.to_owned(), input);
+    PermissionAsk { tool, input, change: Some(change), blocked_path: None, agent: None, ..edit() }
+}
+
+#[test]
+fn a_change_is_shown_with_its_lines_and_words() {
+    let edited = with_patch(
+        "Edit",
+        edit().input,
+        false,
+        &[" fn main() {", "-    hello();", "+    hello(\"漢字\");\r", " }"],
+    );
+    let replaced = with_patch(
+        "Write",
+        json!({"file_path": "/work/notes.md", "content": "one\n2\n"}),
+        false,
+        &[" one", "-two \u{1b}[2K", "+2"],
+    );
+    let new = with_patch("Write", json!({"file_path": "/work/new.md", "content": "one\n"}), true, &["+one"]);
+    let shown: Vec<String> = [edited, replaced, new]
+        .into_iter()
+        .map(|ask| {
+            let dialog = Permission::new(ask, keys());
+            pictures(18, |columns, height, theme| dialog.view(columns, height, theme))
+        })
+        .collect();
+    insta::assert_snapshot!(shown.join("\n\n"));
+}
+
+#[test]
+fn the_words_that_would_change_are_marked() {
+    let ask = with_patch("Edit", edit().input, false, &["-let x = old(1);", "+let x = new(1);"]);
+    let theme = Theme::new(Palette::Dark);
+    let view = Permission::new(ask, keys()).view(60, 20, &theme);
+    let marked = |style| {
+        let spans = view.lines.iter().flat_map(|line| &line.spans).filter(|span| span.style == style);
+        spans.map(|span| span.content.to_string()).collect::<String>()
+    };
+    assert_eq!(marked(theme.removed_word), "old(1);");
+    assert_eq!(marked(theme.added_word), "new(1);");
+}
+
+#[test]
+fn up_and_down_in_a_field_go_by_the_rows_that_are_seen() {
+    let mut dialog = Permission::new(command(), keys());
+    press(&[KeyCode::Char('4')], |key| dialog.handle(key));
+    press(&typed("words that take more than a row of a narrow terminal"), |key| dialog.handle(key));
+    let theme = Theme::new(Palette::Dark);
+    let row = |dialog: &Permission| dialog.view(30, 20, &theme).cursor.map(|(_, row)| row);
+    let last = row(&dialog);
+    assert_eq!(press(&[UP], |key| dialog.handle(key)), Outcome::Handled);
+    assert_eq!(row(&dialog).map(|row| row + 1), last);
+    assert_eq!(press(&[DOWN], |key| dialog.handle(key)), Outcome::Handled);
+    assert_eq!(row(&dialog), last);
+}
+
+#[test]
+fn what_was_scrolled_to_its_end_scrolls_back_at_once_in_a_larger_window() {
+    let input = json!({"command": (0..60).map(|n| format!("echo {n}\n")).collect::<String>()});
+    let mut dialog = Permission::new(PermissionAsk { input, ..command() }, keys());
+    let theme = Theme::new(Palette::Dark);
+    let shown = |dialog: &Permission, height| -> Vec<String> {
+        dialog.view(40, height, &theme).lines.iter().map(ToString::to_string).collect()
+    };
+    shown(&dialog, 16);
+    press(&[KeyCode::PageDown; 40], |key| dialog.handle(key));
+    let end = shown(&dialog, 40);
+    press(&[KeyCode::PageUp], |key| dialog.handle(key));
+    assert_ne!(shown(&dialog, 40), end);
 }
 
 // PERM-16
@@ -249,8 +326,8 @@ fn ask_id(number: u128) -> AskId {
 
 fn pending(attention: Attention) -> Pending {
     let mut pending = Pending::new(keys());
-    assert!(pending.push(ask_id(1), Ask::Permission(command()), None, attention));
-    assert!(pending.push(ask_id(2), Ask::Plan(plan()), None, attention));
+    assert!(pending.push(ask_id(1), Ask::Permission(command()), attention));
+    assert!(pending.push(ask_id(2), Ask::Plan(plan()), attention));
     pending
 }
 
@@ -402,7 +479,7 @@ proptest! {
     ) {
         let theme = Theme::new(crate::theme::Palette::Plain);
         let mut pending = Pending::new(keys());
-        pending.push(ask_id(1), ask, None, Attention::Free);
+        pending.push(ask_id(1), ask, Attention::Free);
         for code in pressed {
             pending.handle(key(code));
             let view = pending.view(columns, height, &theme);

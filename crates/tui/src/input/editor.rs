@@ -58,8 +58,10 @@ impl Editor {
     }
 
     pub(crate) fn resize(&mut self, columns: u16) {
-        self.columns = columns;
-        self.goal = None;
+        if self.columns != columns {
+            self.columns = columns;
+            self.goal = None;
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

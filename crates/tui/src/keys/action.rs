@@ -137,7 +137,7 @@ actions! {
         Interrupt "interrupt" ["esc"] "Close what is open, then stop the agent; pressed twice while it rests: back to an earlier prompt";
         CycleMode "cycle-mode" ["shift+tab"] "Next permission mode";
         Background "background" ["ctrl+b"] "Let the running command or agent go on in the background";
-        ExpandOutput "expand-output" ["ctrl+o"] "Show output in full, or fold it";
+        ExpandOutput "expand-output" ["ctrl+o"] "List what calls gave, and show it in full";
         Todos "todos" ["ctrl+t"] "Show or hide the todo list";
         Queued "queued" ["ctrl+q"] "List what waits: edit, move, drop, deliver at another time";
         Redraw "redraw" ["ctrl+l"] "Draw the screen anew";

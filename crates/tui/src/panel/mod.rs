@@ -5,6 +5,7 @@
 //! * [`Help`] is `/help`: keys from the table, commands from the list that the input has.
 //! * [`Resume`] is the picker of sessions, with search.
 //! * [`Prompts`] is the list of `/rewind`.
+//! * [`Results`] lists what calls gave, and unfolds it.
 //! * [`Page`] frames what is only read.
 //! * [`agent_tree`] draws agents below the agent that started them.
 //!
@@ -16,6 +17,7 @@ mod help;
 mod list;
 mod page;
 mod prompts;
+mod results;
 mod resume;
 mod steering;
 
@@ -25,6 +27,7 @@ pub use help::Help;
 pub(crate) use list::window;
 pub use page::Page;
 pub use prompts::{PromptRow, Prompts};
+pub use results::{ResultRow, Results};
 pub use resume::{Resume, SessionRow};
 pub use steering::Steering;
 
@@ -62,6 +65,8 @@ pub enum Panel {
     Resume(Resume),
     /// Earlier prompts.
     Prompts(Prompts),
+    /// What calls gave.
+    Results(Results),
 }
 
 impl Panel {
@@ -72,13 +77,14 @@ impl Panel {
             Self::Help(panel) => panel.handle(key),
             Self::Resume(panel) => panel.handle(key),
             Self::Prompts(panel) => panel.handle(key),
+            Self::Results(panel) => panel.handle(key),
         }
     }
 
     /// What a line can answer: most views are only read.
     pub(crate) fn form(&self) -> Form {
         match self {
-            Self::Steering(_) | Self::Help(_) => Form::default(),
+            Self::Steering(_) | Self::Help(_) | Self::Results(_) => Form::default(),
             Self::Resume(panel) => panel.form(),
             Self::Prompts(panel) => panel.form(),
         }
@@ -87,7 +93,7 @@ impl Panel {
     /// Takes the answer of a line.
     pub(crate) fn say(&self, said: &Said) -> PanelOutcome {
         match self {
-            Self::Steering(_) | Self::Help(_) => PanelOutcome::Closed,
+            Self::Steering(_) | Self::Help(_) | Self::Results(_) => PanelOutcome::Closed,
             Self::Resume(panel) => panel.say(said),
             Self::Prompts(panel) => panel.say(said),
         }
@@ -101,6 +107,7 @@ impl Panel {
             Self::Help(panel) => panel.view(columns, height, theme),
             Self::Resume(panel) => panel.view(columns, height, theme),
             Self::Prompts(panel) => panel.view(columns, height, theme),
+            Self::Results(panel) => panel.view(columns, height, theme),
         }
     }
 }

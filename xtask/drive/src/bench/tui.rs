@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use serde_json::json;
 use tiller_testkit::Reply;
 use tiller_testkit::terminal::{LongRows, Program};
 
@@ -28,11 +29,19 @@ const IDLE: Duration = Duration::from_secs(10);
 const DEADLINE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_micros(200);
 
+/// A command that prints without end until it is told that it is enough.
+const FLOOD: &str = "while [ ! -e enough ]; do seq 10000; done; rm enough";
+const UNASKED: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+
 pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> {
     let server = Arena::server();
     let sentence = "All of it, word by word, and then the next line of it.\n\n";
-    server.reply(Reply::text(sentence.repeat(TOKENS * TOKEN / sentence.len())).chunked(PIECE));
-    let mut command = arena.command(Contestant::Tiller(&[]), Directory::Empty, &server);
+    let streamed = sentence.repeat(TOKENS * TOKEN / sentence.len());
+    // The command begins as soon as its call has arrived, and floods while the text behind it streams.
+    let flood = Reply::new().tool("Bash", json!({"command": FLOOD}));
+    server.replies([flood.and_text(streamed).chunked(PIECE), Reply::text("That was all.")]);
+    let mut command = arena.command(Contestant::Tiller(&UNASKED), Directory::Empty, &server);
+    let enough = command.get_current_dir().context("the program has no directory")?.join("enough");
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let tiller = Program::start(&command, SIZE.0, SIZE.1, LongRows::Wrap);
     tiller.until_shown(READY);
@@ -40,8 +49,13 @@ pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> 
     let at_first = resident(pid)?;
     let wakes = wakes_while_idle(pid)?;
     tiller.type_in("tell\r");
-    tiller.until_shown("Writing");
+    tiller.until("the model streams and the command floods", |terminal| {
+        let text = terminal.text();
+        let is_number = |line: &str| line.trim_start_matches([' ', '│']).parse::<u32>().is_ok();
+        text.contains("word by word") && text.lines().any(is_number)
+    });
     let key = slowest_key(&tiller, "› ")?;
+    fs_err::write(enough, "")?;
     // An empty input says that it is awaited.
     tiller.type_in("\x15");
     let told = Instant::now();
@@ -56,7 +70,7 @@ pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> 
     let printed = time_to_print(&sentence.repeat(TOKENS * TOKEN / sentence.len()))?;
     Ok(vec![
         Figure {
-            name: "key to frame while the model streams, 99 of 100".to_owned(),
+            name: "key to frame while the model streams and a command floods, 99 of 100".to_owned(),
             unit: Unit::Millis,
             tiller: millis(key),
             floor: millis(slowest_key(&echo, "")?),

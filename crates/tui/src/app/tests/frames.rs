@@ -52,6 +52,7 @@ fn a_question_for_permission() {
         reason: "no rule allows it".to_owned(),
         blocked_path: None,
         suggestions: Vec::new(),
+        change: None,
         would_cover: Vec::new(),
         leaves_sandbox: false,
         agent: None,
@@ -122,10 +123,12 @@ fn wide_characters_measure_right() {
 #[test]
 fn a_long_paste_is_folded() {
     let mut stage = Stage::new(60, 14);
+    stage.write("look at ");
     let text: String = (0..100).map(|n| format!("pasted line {n}\n")).collect();
     stage.app.on_paste(&text);
     let shown = stage.shown();
     assert!(!shown.contains("pasted line 50"), "{shown}");
+    insta::assert_snapshot!(shown);
     stage.press(KeyCode::Enter);
     assert!(stage.sent()[0].contains("pasted line 99"));
 }
@@ -141,8 +144,14 @@ fn a_change_of_size_in_the_middle_of_an_answer() {
         stage.more(&format!("{paragraph}\n\n"));
         stage.draw();
         match n {
-            10 => stage.resize(40, 16),
-            20 => stage.resize(70, 12),
+            10 => {
+                stage.resize(40, 16);
+                insta::assert_snapshot!("in_the_middle_of_an_answer_narrower", stage.shown());
+            }
+            20 => {
+                stage.resize(70, 12);
+                insta::assert_snapshot!("in_the_middle_of_an_answer_wider", stage.shown());
+            }
             _ => {}
         }
     }

@@ -37,6 +37,7 @@ fn permission(tool: &str, input: serde_json::Value) -> Event {
             behavior: Behavior::Allow,
             destination: Destination::LocalSettings,
         }],
+        change: None,
         would_cover: vec!["cargo test --doc".to_owned()],
         leaves_sandbox: false,
         agent: None,

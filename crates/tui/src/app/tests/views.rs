@@ -29,6 +29,7 @@ fn permission(number: u128) -> Event {
         reason: "no rule allows it".to_owned(),
         blocked_path: None,
         suggestions: Vec::new(),
+        change: None,
         would_cover: Vec::new(),
         leaves_sandbox: false,
         agent: None,
@@ -284,4 +285,56 @@ fn a_fold_on_a_narrow_terminal() {
     let mut stage = Stage::new(40, 24);
     stage.append(fold());
     insta::assert_snapshot!(stage.shown());
+}
+
+fn output(lines: std::ops::Range<usize>) -> serde_json::Value {
+    let text: String = lines.map(|line| format!("line {line}\n")).collect();
+    json!({"stdout": text, "stderr": "", "interrupted": false})
+}
+
+// Every result that was folded can be unfolded, not only the last one.
+#[test]
+fn results_are_listed_and_unfolded() {
+    let mut stage = Stage::new(60, 16);
+    stage.key(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    assert!(stage.shown().contains("there is no output yet"));
+    stage.begin_turn("work");
+    for (id, command, lines) in [("a", "make one", 100..160), ("b", "make two", 200..220)] {
+        stage.call(id, "Bash", &json!({"command": command}));
+        stage.result(id, "Bash", output(lines));
+    }
+    stage.end_turn(Outcome::Success);
+    assert!(!stage.shown().contains("line 130"), "it is folded");
+    stage.key(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    insta::assert_snapshot!("results_list", stage.shown());
+    stage.press(KeyCode::Up);
+    stage.press(KeyCode::Enter);
+    insta::assert_snapshot!("results_unfolded", stage.shown());
+    for _ in 0..20 {
+        stage.press(KeyCode::PageDown);
+    }
+    assert!(stage.shown().contains("line 159"), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    assert!(stage.shown().contains("› Bash make one"), "{}", stage.shown());
+    stage.key(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    assert!(!stage.shown().contains("── Results"), "{}", stage.shown());
+}
+
+// TERM-03: what can be looked at again stays bounded, and it is told where the rest is.
+#[test]
+fn old_results_are_let_go() {
+    let mut stage = Stage::new(60, 16);
+    stage.begin_turn("work");
+    for call in 0..150 {
+        let id = format!("call{call}");
+        stage.call(&id, "Bash", &json!({"command": format!("make {call}")}));
+        stage.result(&id, "Bash", json!({"stdout": "x".repeat(50_000)}));
+    }
+    stage.key(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    let shown = stage.shown();
+    assert!(shown.contains("› Bash make 149") && shown.contains("older ones: /export"), "{shown}");
+    for _ in 0..20 {
+        stage.press(KeyCode::PageUp);
+    }
+    assert!(!stage.shown().contains("Bash make 99"), "{}", stage.shown());
 }

@@ -15,7 +15,7 @@ use super::choice::Tone;
 use super::choices::{Choices, Entry, Pick};
 use super::feedback::{Feedback, Written};
 use super::line::{Form, Said, Words};
-use super::sheet::{Body, Render, Scroll, Sheet};
+use super::sheet::{Body, Scroll, Sheet};
 use crate::keys::{Action, Context, Keymap};
 use crate::text::{paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
@@ -46,22 +46,16 @@ pub struct Permission {
 }
 
 impl Permission {
-    /// A dialog that shows the call in its own way.
+    /// A dialog that shows the call and what it would change.
     #[must_use]
     pub fn new(ask: PermissionAsk, keys: Arc<Keymap>) -> Self {
         let shown = ask.clone();
-        Self::showing(ask, Arc::new(move |columns, theme| subject::lines(&shown, columns, theme)), keys)
-    }
-
-    /// A dialog that shows the call as the caller draws it.
-    #[must_use]
-    pub fn showing(ask: PermissionAsk, subject: Render, keys: Arc<Keymap>) -> Self {
+        let body = Body::new(move |columns, theme| subject::lines(&shown, columns, theme));
         let remember = Remember::of(&ask);
         let offered = |verb: &Verb| *verb != Verb::Remember || remember.is_some();
         let all = [Verb::Allow, Verb::Remember, Verb::Refuse, Verb::RefuseWithFeedback];
         let verbs: Vec<Verb> = all.into_iter().filter(offered).collect();
         let choices = Choices::new(verbs.len());
-        let body = Body::from(subject);
         Self { ask, body, verbs, choices, remember, feedback: None, scroll: Scroll::default(), keys }
     }
 

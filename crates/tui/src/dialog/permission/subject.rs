@@ -3,8 +3,9 @@
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
-use tiller_protocol::ask::PermissionAsk;
+use tiller_protocol::ask::{FileChange, PermissionAsk};
 
+use crate::diff::{self, Hunk};
 use crate::markdown::Highlighter;
 use crate::text::{paragraphs, prefixed, visible, visible_line, with_whole_signs, wrap};
 use crate::theme::Theme;
@@ -14,6 +15,7 @@ pub(super) fn title(ask: &PermissionAsk) -> String {
     let question = match ask.tool.as_str() {
         "Bash" if ask.leaves_sandbox => "Run again outside of the sandbox?",
         "Bash" => "Run this command?",
+        "Write" if ask.change.as_ref().is_some_and(|change| !change.is_new) => "Replace this file?",
         "Write" => "Write this file?",
         "Edit" | "NotebookEdit" => "Change this file?",
         "Read" => "Read this file?",
@@ -36,13 +38,11 @@ pub(super) fn lines(ask: &PermissionAsk, columns: u16, theme: &Theme) -> Vec<Lin
         "Edit" if field("old_string").is_some() && field("new_string").is_some() => {
             let (old, new) =
                 (field("old_string").unwrap_or_default(), field("new_string").unwrap_or_default());
-            let path = field("file_path").unwrap_or_default();
-            (change(path, old, new, columns, theme), &["file_path", "old_string", "new_string"])
+            (change(ask, old, new, columns, theme), &["file_path", "old_string", "new_string"])
         }
         "Write" if field("content").is_some() => {
-            let path = field("file_path").unwrap_or_default();
             let content = field("content").unwrap_or_default();
-            (change(path, "", content, columns, theme), &["file_path", "content"])
+            (change(ask, "", content, columns, theme), &["file_path", "content"])
         }
         _ => (Vec::new(), &[]),
     };
@@ -64,9 +64,39 @@ fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Ve
     lines
 }
 
-/// Old and new text line by line. Numbers of lines are not known here: the call names text, not places.
-fn change(path: &str, old: &str, new: &str, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+/// What becomes of the file: the lines that change with their numbers, as far as the session knows them.
+fn change(ask: &PermissionAsk, old: &str, new: &str, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let path = ask.input.get("file_path").and_then(Value::as_str).unwrap_or_default();
     let mut lines = paragraphs(&visible(path), columns, theme.strong);
+    let hunks = ask.change.as_ref().and_then(|change| change.patch.as_ref()).map(diff::of_patch);
+    let hunks = hunks.unwrap_or_default();
+    let (added, removed) = Hunk::counts(&hunks);
+    if let Some(told) = ask.change.as_ref().and_then(|change| fate(ask, change, added, removed)) {
+        lines.extend(wrap(&Line::styled(told, theme.warning), columns, 2));
+    }
+    if hunks.is_empty() {
+        lines.extend(compared(old, new, columns, theme));
+    } else {
+        let visible_hunks: Vec<Hunk> = hunks.into_iter().map(|hunk| hunk.mapped(visible_line)).collect();
+        let rows = diff::rows(&visible_hunks, columns, usize::MAX, theme);
+        lines.extend(rows.into_iter().map(with_whole_signs));
+    }
+    lines
+}
+
+/// What is easily overlooked: that what stands in the file now goes.
+fn fate(ask: &PermissionAsk, change: &FileChange, added: usize, removed: usize) -> Option<String> {
+    match (ask.tool.as_str(), change.is_new, &change.patch) {
+        ("Write", false, Some(_)) => Some(format!("replaces the file that is there: +{added} -{removed}")),
+        ("Write", false, None) => Some("replaces the file that is there".to_owned()),
+        (_, true, _) => Some("a new file".to_owned()),
+        _ => None,
+    }
+}
+
+/// Old and new text line by line. Numbers of lines are not known here: the call names text, not places.
+fn compared(old: &str, new: &str, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
     // Before they are compared: a carriage return ends no line here.
     let (old, new) = (visible(old), visible(new));
     let diff = TextDiff::from_lines(old.as_ref(), new.as_ref());
