@@ -63,7 +63,7 @@ pub struct PermissionAsk {
     pub suggestions: Vec<Update>,
     /// What it would do to a file, if that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<FileChange>,
+    pub change: Option<Box<FileChange>>,
     /// Earlier calls of this session that were no matter of course and would be with the suggestions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub would_cover: Vec<String>,

@@ -166,7 +166,7 @@ impl Permission<'_> {
     ) -> Result<Permitted, Verdict> {
         let (sender, answer) = oneshot::channel();
         let mut question = self.question(&open);
-        question.change = prepared.preview(self.view);
+        question.change = prepared.preview(self.view).map(Box::new);
         if let Some(warning) = prepared.warning() {
             question.reason = format!("{}; {warning}", question.reason);
         }

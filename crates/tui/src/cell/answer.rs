@@ -20,7 +20,8 @@ const FENCE: &str = "```";
 /// An answer as it is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
-    stream: Stream,
+    /// Apart, because an answer is moved about with smaller things.
+    stream: Box<Stream>,
     /// What was written and not looked at yet, in pieces of no more than [`SLICE`].
     waiting: VecDeque<String>,
     /// Nothing is added any more.

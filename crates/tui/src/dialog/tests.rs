@@ -124,7 +124,7 @@ fn with_patch(tool: &str, input: serde_json::Value, is_new: bool, lines: &[&str]
     let patch = json!([{"oldStart": 41, "newStart": 41, "lines": lines}]);
     let change = FileChange { is_new, patch: Some(patch) };
     let (tool, input) = (tool.to_owned(), input);
-    PermissionAsk { tool, input, change: Some(change), blocked_path: None, agent: None, ..edit() }
+    PermissionAsk { tool, input, change: Some(Box::new(change)), blocked_path: None, agent: None, ..edit() }
 }
 
 #[test]
