@@ -102,7 +102,7 @@ impl Host for World {
             let reply = match (request, status_line) {
                 (Request::Shell(command), _) => Some(shell::run(&command, &env, &stop).await),
                 (Request::StatusLine(facts), Some(command)) => status(&command, &facts, &env).await,
-                (Request::Report { title, words }, _) => Some(report(title, words, args, &env).await),
+                (Request::Report { title, words }, _) => Some(report(title, &words, args, &env).await),
                 (request, _) => answer(request, &env, session).await,
             };
             if let Some(reply) = reply {
@@ -173,14 +173,14 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
 }
 
 /// What is told about this session, or what another command of the program prints.
-async fn report(title: &'static str, words: Vec<String>, args: Arc<Args>, env: &Env) -> Reply {
-    let (asked, here) = (words.clone(), env.clone());
+async fn report(title: &'static str, words: &[String], args: Arc<Args>, env: &Env) -> Reply {
+    let (asked, here) = (words.to_vec(), env.clone());
     let own = tokio::task::spawn_blocking(move || of_session(&asked, &args, &here)).await;
     match own {
         Ok(Some(Ok(text))) => Reply::Report { title, text },
         Ok(Some(Err(error))) => told(Level::Warning, format!("{error:#}")),
         Err(error) => told(Level::Error, error.to_string()),
-        Ok(None) => match printed(&words, env).await {
+        Ok(None) => match printed(words, env).await {
             Ok(text) => Reply::Report { title, text },
             Err((level, problem)) => told(level, problem),
         },
