@@ -244,7 +244,7 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     };
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
         (Some(file), _) if is_log(file) => {
-            Some(store::adopt(config_dir, &project, &env.cwd.join(file)).context("--resume")?)
+            Some(store::adopt(env, config_dir, &project, &env.cwd.join(file)).context("--resume")?)
         }
         (Some(id), _) if !id.is_empty() => {
             let id = id.parse().or_else(|_| find(id, env).map(|log| log.id).context("--resume"))?;

@@ -83,9 +83,17 @@ impl FileSight {
         };
         match self.run(input, permit).await {
             Ok(done) => Ok(shown(path, done)),
-            Err(_) if metadata.len() > LARGE && lines.is_none() => Err(Unseen::TooLarge(path)),
+            Err(_) if metadata.len() > LARGE && lines.is_none() && self.has_lines(&path).await => {
+                Err(Unseen::TooLarge(path))
+            }
             Err(error) => Err(Unseen::Unreadable(error.to_string())),
         }
+    }
+
+    /// Whether a file is such that parts of it can be read.
+    async fn has_lines(&self, path: &Path) -> bool {
+        let Ok(permit) = permit(&self.policy(), path) else { return false };
+        self.run(json!({"file_path": path, "offset": 1, "limit": 1}), permit).await.is_ok()
     }
 
     /// Reads with the tool itself, so that a mentioned file looks like one that was read.

@@ -1,5 +1,7 @@
 //! State changes that a tool or the user asks for, as data: printable, stored in the log, replayed on resume.
 
+mod lines;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -9,6 +11,8 @@ use crate::id::{CallId, SnapshotId};
 use crate::ingredients::Shaping;
 use crate::mode::Mode;
 use crate::permission::Update;
+
+pub use lines::{LineRange, Lines};
 
 /// One change of session state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +44,11 @@ pub enum Effect {
     FileForgotten {
         /// The absolute path, links resolved.
         path: PathBuf,
+    },
+    /// A sub-agent knows what the one that it works for has seen of files. It has not seen their content itself.
+    FilesTakenOver {
+        /// The files, least recently seen first.
+        files: Vec<FileSeen>,
     },
     /// What the working directories looked like was kept: before a call, or after the last one of a turn.
     Snapshot {
@@ -168,16 +177,7 @@ pub struct FileSeen {
     pub mtime_ms: i64,
     /// The lines that were shown; absent when it was the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<LineRange>,
-}
-
-/// Lines `first..=last`, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LineRange {
-    /// First line shown.
-    pub first: u64,
-    /// Last line shown.
-    pub last: u64,
+    pub lines: Option<Lines>,
 }
 
 /// Identifies content: a hash, or for huge files size and time stamp.

@@ -138,13 +138,38 @@ pub struct UserMessage {
     pub content: Vec<RawBlock>,
     /// Who wrote it.
     pub origin: Origin,
+    /// Why Tiller added it, if it did; absent in logs of earlier versions.
+    pub added: Option<Added>,
+}
+
+/// Why Tiller added a message of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// What made it.
+    #[serde(flatten)]
+    pub source: ledger::Source,
+    /// Why it was added at this moment.
+    pub why: String,
 }
 
 impl UserMessage {
+    /// A message that somebody wrote.
+    #[must_use]
+    pub fn new(content: Vec<RawBlock>, origin: Origin) -> Self {
+        Self { content, origin, added: None }
+    }
+
     /// A prompt typed by the user.
     #[must_use]
     pub fn prompt(text: &str) -> Self {
-        Self { content: vec![RawBlock::text(text)], origin: Origin::Typed }
+        Self::new(vec![RawBlock::text(text)], Origin::Typed)
+    }
+
+    /// A message of Tiller's own: sent to the model, hidden from the user's view.
+    #[must_use]
+    pub fn hidden(content: Vec<RawBlock>, source: ledger::Source, why: impl Into<String>) -> Self {
+        let added = Some(Added { source, why: why.into() });
+        Self { content, origin: Origin::Harness, added }
     }
 
     /// Whether the user wrote it; the rest is hidden from view.
@@ -386,7 +411,7 @@ pub struct Epoch {
 /// Entries that must never be sent again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Orphaned {
-    /// The assistant entries and the results of their calls.
+    /// The assistant entries, the results of their calls, and the effects of these.
     pub ids: Vec<EntryId>,
     /// Why.
     pub cause: Cause,

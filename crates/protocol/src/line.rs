@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::block::RawBlock;
 use crate::compaction::Compacted;
 use crate::effect::Effect;
-use crate::entry::{AssistantBlock, Body, CallResult, Cause, Entry, Level, Origin, UserMessage};
+use crate::entry::{Added, AssistantBlock, Body, CallResult, Cause, Entry, Level, Origin, UserMessage};
 use crate::id::{AgentId, CallId, EntryId, MessageId, SessionId};
 
 pub use bare::read_bare;
@@ -93,6 +93,8 @@ struct UserFields {
     is_meta: bool,
     #[serde(rename = "isCompactSummary", default, skip_serializing_if = "std::ops::Not::not")]
     is_summary: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    added: Option<Added>,
 }
 
 /// The word by which readers know where a conversation was folded.
@@ -283,6 +285,7 @@ fn user_fields(message: &UserMessage) -> UserFields {
         origin: message.origin,
         is_meta: message.is_hidden(),
         is_summary: message.origin == Origin::Summary,
+        added: message.added.clone(),
     }
 }
 
@@ -336,7 +339,11 @@ fn read_user(text: &str) -> Result<Body, serde_json::Error> {
         return read_result(fields).map(Body::Result);
     }
     let fields: UserFields = serde_json::from_str(text)?;
-    Ok(Body::User(UserMessage { content: fields.message.content, origin: fields.origin }))
+    Ok(Body::User(UserMessage {
+        content: fields.message.content,
+        origin: fields.origin,
+        added: fields.added,
+    }))
 }
 
 fn read_result(fields: ResultFields) -> Result<CallResult, serde_json::Error> {

@@ -1,23 +1,25 @@
 //! Session state: the fold of a log. [`State::apply`] is its only writer.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::path::{Path, PathBuf};
+mod files;
+
+use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
 use crate::compaction::{Cleared, Compacted, Folded};
-use crate::effect::{Effect, FileSeen, LineRange, SkillUse, Todo};
+use crate::effect::{Effect, SkillUse, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
-use crate::id::{CallId, EntryId};
+use crate::id::{CallId, EntryId, MessageId};
 use crate::ingredients::Shaping;
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
 use crate::rewind::{Rewound, Stretch};
 use crate::usage::Usage;
 
-/// Files remembered at most; the least recently seen is forgotten first.
-const FILES_REMEMBERED: usize = 100;
+pub use files::Files;
+
 /// Skills remembered at most; the least recently used is forgotten first.
 const SKILLS_REMEMBERED: usize = 20;
 
@@ -52,6 +54,8 @@ pub struct State {
     pub skills: Vec<SkillUse>,
     /// What the model has seen of which file.
     pub files: Arc<Files>,
+    /// The answer that may still become void.
+    pub answer: Option<MessageId>,
     /// Calls without a result, in order.
     pub open_calls: IndexMap<CallId, OpenCall>,
     /// Digests of all call ids so far: a provider may repeat one, the conversation must not.
@@ -116,84 +120,6 @@ impl Spent {
     }
 }
 
-/// What the model has seen of which file; bounded.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Files {
-    seen: IndexMap<PathBuf, FileSeen>,
-    /// Those whose content stood in results that were cleared since.
-    out_of_sight: BTreeSet<PathBuf>,
-}
-
-impl Files {
-    /// What was seen of a file.
-    #[must_use]
-    pub fn get(&self, path: &Path) -> Option<&FileSeen> {
-        self.seen.get(path)
-    }
-
-    /// The files, least recently seen first.
-    pub fn iter(&self) -> impl Iterator<Item = &FileSeen> {
-        self.seen.values()
-    }
-
-    /// What was seen of a file and still stands in the conversation.
-    #[must_use]
-    pub fn in_sight(&self, path: &Path) -> Option<&FileSeen> {
-        self.get(path).filter(|_| !self.out_of_sight.contains(path))
-    }
-
-    /// Files that were seen, but whose content no longer stands in the conversation.
-    pub fn out_of_sight(&self) -> impl Iterator<Item = &PathBuf> {
-        self.out_of_sight.iter()
-    }
-
-    /// The same with what these effects say about files.
-    #[must_use]
-    pub fn after<'a>(&self, effects: impl IntoIterator<Item = &'a Effect>) -> Self {
-        let mut files = self.clone();
-        effects.into_iter().for_each(|effect| files.take(effect));
-        files
-    }
-
-    fn take(&mut self, effect: &Effect) {
-        match effect {
-            Effect::FileSeen(seen) => self.see(seen.clone()),
-            Effect::FileForgotten { path } => {
-                self.seen.shift_remove(path);
-                self.out_of_sight.remove(path);
-            }
-            _ => {}
-        }
-    }
-
-    fn lose_sight<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) {
-        let known = paths.into_iter().filter(|path| self.seen.contains_key(*path));
-        self.out_of_sight.extend(known.cloned());
-    }
-
-    fn see(&mut self, mut seen: FileSeen) {
-        let was_in_sight = !self.out_of_sight.remove(&seen.path);
-        if let Some(before) = self.seen.shift_remove(&seen.path)
-            && before.fingerprint == seen.fingerprint
-            && was_in_sight
-        {
-            seen.lines = joined(before.lines, seen.lines);
-        }
-        self.seen.insert(seen.path.clone(), seen);
-        if self.seen.len() > FILES_REMEMBERED
-            && let Some((path, _)) = self.seen.shift_remove_index(0)
-        {
-            self.out_of_sight.remove(&path);
-        }
-    }
-}
-
-/// What two looks at the same content have shown together.
-fn joined(before: Option<LineRange>, now: Option<LineRange>) -> Option<LineRange> {
-    let (before, now) = (before?, now?);
-    Some(LineRange { first: before.first.min(now.first), last: before.last.max(now.last) })
-}
-
 impl State {
     /// Folds one more entry in.
     pub fn apply(&mut self, entry: &Entry) {
@@ -211,6 +137,7 @@ impl State {
                 }
             }
             Body::Assistant(block) => {
+                self.begin_answer(&block.message_id);
                 if let Some(call) = block.block.as_tool_use() {
                     self.call_ids.insert(call.id.digest());
                     self.open_calls.insert(call.id, OpenCall { tool: call.name, entry: entry.id });
@@ -224,12 +151,12 @@ impl State {
             }
             Body::Result(result) => {
                 self.open_calls.shift_remove(&result.call);
-                result.effects.iter().for_each(|effect| self.effect(effect));
+                result.effects.iter().for_each(|effect| self.effect_of(entry.id, effect));
             }
-            Body::Effect(effect) => self.effect(effect),
+            Body::Effect(effect) => self.effect_of(entry.id, effect),
             Body::Queued(queued) => self.queue.push_back(queued.clone()),
             Body::Dequeued(gone) => self.queue.retain(|queued| !gone.ids.contains(&queued.id)),
-            Body::Orphaned(orphaned) => self.open_calls.retain(|_, call| !orphaned.ids.contains(&call.entry)),
+            Body::Orphaned(orphaned) => self.orphan(&orphaned.ids),
             Body::Rewound(rewound) => self.rewind(rewound),
             Body::TurnEnded(TurnEnd { .. }) => self.turn_open = false,
             Body::Attachment(attachment) => {
@@ -261,6 +188,24 @@ impl State {
         let mut state = Self::default();
         entries.into_iter().for_each(|entry| state.apply(entry));
         state
+    }
+
+    /// A new answer begins: the one before is there to stay.
+    fn begin_answer(&mut self, id: &MessageId) {
+        if self.answer.as_ref() != Some(id) {
+            self.answer = Some(id.clone());
+            if self.files.is_unsettled() {
+                Arc::make_mut(&mut self.files).settle();
+            }
+        }
+    }
+
+    /// What is void is never sent: the model has not seen what it says.
+    fn orphan(&mut self, ids: &[EntryId]) {
+        self.open_calls.retain(|_, call| !ids.contains(&call.entry));
+        if self.files.is_unsettled() {
+            Arc::make_mut(&mut self.files).undo(ids);
+        }
     }
 
     /// Queued input leaves the queue by the very entry that delivers it, so that a crash neither loses nor repeats it.
@@ -326,13 +271,23 @@ impl State {
         }
     }
 
+    /// What an entry says of files goes with the answer that it belongs to, should that become void.
+    fn effect_of(&mut self, entry: EntryId, effect: &Effect) {
+        match effect {
+            Effect::FileSeen(_) | Effect::FileForgotten { .. } => {
+                Arc::make_mut(&mut self.files).take_of(entry, effect);
+            }
+            other => self.effect(other),
+        }
+    }
+
     fn effect(&mut self, effect: &Effect) {
         match effect {
             Effect::SetMode { mode } => self.set_mode(*mode),
             Effect::Permissions { updates } => updates.iter().for_each(|update| self.permit(update)),
             Effect::SetModel { model } => self.model = Some(model.clone()),
             Effect::SetTodos { todos } => self.todos.clone_from(todos),
-            Effect::FileSeen(_) | Effect::FileForgotten { .. } => {
+            Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::FilesTakenOver { .. } => {
                 Arc::make_mut(&mut self.files).take(effect);
             }
             Effect::Snapshot { .. } => {}
@@ -356,30 +311,14 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::effect::Fingerprint;
+    use crate::effect::{FileSeen, Fingerprint};
     use crate::entry::{Outcome, UserMessage};
 
-    fn seen(content: &str, lines: Option<(u64, u64)>) -> FileSeen {
-        FileSeen {
-            path: "/f".into(),
-            fingerprint: Fingerprint(content.to_owned()),
-            mtime_ms: 0,
-            lines: lines.map(|(first, last)| LineRange { first, last }),
-        }
-    }
-
-    #[test]
-    fn looks_at_the_same_content_add_up() {
-        let mut files = Files::default();
-        files.see(seen("a", Some((1, 10))));
-        files.see(seen("a", Some((5, 20))));
-        assert_eq!(files.get(Path::new("/f")), Some(&seen("a", Some((1, 20)))));
-        files.see(seen("b", Some((3, 4))));
-        assert_eq!(files.get(Path::new("/f")), Some(&seen("b", Some((3, 4)))));
-        files.see(seen("b", None));
-        files.see(seen("b", Some((1, 2))));
-        assert_eq!(files.get(Path::new("/f")), Some(&seen("b", None)));
+    fn seen(content: &str) -> FileSeen {
+        FileSeen { path: "/f".into(), fingerprint: Fingerprint(content.to_owned()), mtime_ms: 0, lines: None }
     }
 
     fn attached(kind: &str, effects: Vec<Effect>) -> Entry {
@@ -409,8 +348,8 @@ mod tests {
     #[test]
     fn attachments_carry_what_they_show_of_files() {
         let mut state = State::default();
-        state.apply(&attached("file", vec![Effect::FileSeen(seen("a", None))]));
-        assert_eq!(state.files.get(Path::new("/f")), Some(&seen("a", None)));
+        state.apply(&attached("file", vec![Effect::FileSeen(seen("a"))]));
+        assert_eq!(state.files.get(Path::new("/f")), Some(&seen("a")));
         state.apply(&attached("edited_text_file", vec![Effect::FileForgotten { path: "/f".into() }]));
         assert_eq!(state.files.iter().count(), 0);
     }
@@ -447,15 +386,5 @@ mod tests {
             format!("{state:?}").len()
         };
         assert!(size(10_000) < size(10) + 100);
-    }
-
-    #[test]
-    fn the_least_recently_seen_file_is_forgotten() {
-        let mut files = Files::default();
-        for n in 0..=FILES_REMEMBERED {
-            files.see(FileSeen { path: format!("/{n}").into(), ..seen("a", None) });
-        }
-        assert_eq!(files.iter().count(), FILES_REMEMBERED);
-        assert!(files.get(Path::new("/0")).is_none());
     }
 }

@@ -18,6 +18,7 @@ use tiller_protocol::entry::{
 };
 use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId, SnapshotId};
+use tiller_protocol::ledger::Source;
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
@@ -35,7 +36,7 @@ fn bodies() -> Vec<Body> {
         path: "/f".into(),
         fingerprint: Fingerprint("abc".into()),
         mtime_ms: -5,
-        lines: Some(LineRange { first: 1, last: 2 }),
+        lines: Some(LineRange { first: 1, last: 2 }.into()),
     };
     let todo = Todo { content: "do".into(), status: TodoStatus::InProgress, active_form: "doing".into() };
     let update = Update::AddRules {
@@ -53,7 +54,12 @@ fn bodies() -> Vec<Body> {
             agent: None,
         }),
         Body::User(UserMessage::prompt("hello")),
-        Body::User(UserMessage { content: vec![RawBlock::text("psst")], origin: Origin::Harness }),
+        Body::User(UserMessage::new(vec![RawBlock::text("psst")], Origin::Harness)),
+        Body::User(UserMessage::hidden(
+            vec![RawBlock::text("psst")],
+            Source::Command { name: "fix".to_owned() },
+            "the user has called for it",
+        )),
         Body::Assistant(AssistantBlock {
             message_id: MessageId::from("msg_1"),
             model: "m".into(),
@@ -121,7 +127,7 @@ fn bodies() -> Vec<Body> {
             kept: Some(Kept { first: id, from: 3, messages: 1, tokens: 2 }),
             ..Compacted::default()
         })),
-        Body::User(UserMessage { content: vec![RawBlock::text("sum")], origin: Origin::Summary }),
+        Body::User(UserMessage::new(vec![RawBlock::text("sum")], Origin::Summary)),
         Body::Cleared(Cleared { calls: vec![CallId::from("c")], tokens: 5, out_of_sight: vec!["/f".into()] }),
         Body::Epoch(Epoch {
             reason: "start".into(),
@@ -240,7 +246,7 @@ fn outside_readers_find_their_fields() {
     for field in ["uuid", "parentUuid", "sessionId", "timestamp", "cwd", "version", "gitBranch"] {
         assert!(line[field].is_string(), "{field} in {line}");
     }
-    let hidden = Body::User(UserMessage { content: vec![RawBlock::text("psst")], origin: Origin::Harness });
+    let hidden = Body::User(UserMessage::new(vec![RawBlock::text("psst")], Origin::Harness));
     let line: Value = serde_json::from_str(&write(&entry(hidden))).unwrap();
     assert_eq!((line["isMeta"].as_bool(), line["isSidechain"].as_bool()), (Some(true), Some(false)));
 }

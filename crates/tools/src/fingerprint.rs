@@ -6,7 +6,8 @@ use tiller_protocol::effect::Fingerprint;
 pub(crate) const HASHED_UP_TO: u64 = 32 * 1024 * 1024;
 
 /// The fingerprint of content.
-pub(crate) fn of_content(bytes: &[u8]) -> Fingerprint {
+#[must_use]
+pub fn of_content(bytes: &[u8]) -> Fingerprint {
     Fingerprint(format!("blake3:{}", blake3::hash(bytes).to_hex()))
 }
 

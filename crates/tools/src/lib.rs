@@ -54,6 +54,7 @@ pub use cx::{
     AgentOrder, AgentReport, AgentState, Delegated, Host, Leave, Passage, RecallRequest, Recalled, ToolCx,
     View, WebSearchRequest,
 };
+pub use fingerprint::of_content as fingerprint;
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec, ToolSource};
 pub use tool::{Description, Done, Tool, ToolError};
 pub use workspace::resolve_links;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange};
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, Lines};
 use tiller_protocol::state::Files;
 
 use crate::fingerprint::of_content;
@@ -36,7 +36,7 @@ pub(crate) fn changed(path: &Path) -> String {
 }
 
 /// Records what the model knows of a file because it wrote it: these lines, or all of it.
-pub(crate) fn written(path: &Path, bytes: &[u8], replaced: &Replaced, lines: Option<LineRange>) -> Effect {
+pub(crate) fn written(path: &Path, bytes: &[u8], replaced: &Replaced, lines: Option<Lines>) -> Effect {
     Effect::FileSeen(FileSeen {
         path: path.to_owned(),
         fingerprint: of_content(bytes),

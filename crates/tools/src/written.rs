@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tiller_protocol::ask::FileChange;
-use tiller_protocol::effect::LineRange;
+use tiller_protocol::effect::Lines;
 
 use crate::change::{DETAIL_BYTES, excerpt, patch, whole_patch};
 use crate::cx::{ToolCx, View};
@@ -27,12 +27,12 @@ pub(crate) struct Written {
 }
 
 /// What the model knows of the file once it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Knowledge {
     /// All of it.
     Whole,
     /// These lines, the changed ones included: the rest was never shown and must not be overwritten unseen.
-    Part(LineRange),
+    Part(Lines),
     /// Only what it knew before: others have changed the file, and their changes must not be overwritten unseen.
     Outdated,
 }
@@ -66,8 +66,8 @@ impl Written {
         }
         let replaced = workspace::replace(cx, &self.path, &self.bytes, &self.before)
             .map_err(|error| ToolError::Model(error.explain(&self.path, &cx.view)))?;
-        let lines = match self.knowledge {
-            Knowledge::Part(range) => Some(range),
+        let lines = match &self.knowledge {
+            Knowledge::Part(lines) => Some(lines.clone()),
             Knowledge::Whole | Knowledge::Outdated => None,
         };
         let effect = seen::written(&self.path, &self.bytes, &replaced, lines);

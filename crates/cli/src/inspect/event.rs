@@ -78,6 +78,7 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
         | Effect::FileSeen(_)
         | Effect::FileForgotten { .. }
         | Effect::PlanApproved { .. }
+        | Effect::FilesTakenOver { .. }
         | Effect::RecipeCalled(_)
         | Effect::Shaped(_) => return None,
     };

@@ -93,10 +93,7 @@ fn second_turn(log: &mut Log) {
         2_000,
         result("d", "Bash", "The user interrupted before this call was finished.", Cause::Interrupted, true),
     );
-    log.push(
-        1,
-        Body::User(UserMessage { content: vec![RawBlock::text("[Interrupted.]")], origin: Origin::Harness }),
-    );
+    log.push(1, Body::User(UserMessage::new(vec![RawBlock::text("[Interrupted.]")], Origin::Harness)));
     log.push(1, ended(Outcome::Interrupted, 1));
 }
 
@@ -120,7 +117,7 @@ fn third_turn(log: &mut Log) {
     log.push(1, response("msg_6", "somebody-else-1", 301, "max_tokens", usage(500, 0, 0, 9), None));
     let content = "The prompt cache was missed: the model was switched.".to_owned();
     log.push(1, Body::Notice(Notice { subtype: "cache_miss".to_owned(), level: Level::Info, content }));
-    log.push(0, Body::User(UserMessage { content: vec![RawBlock::text("Go on.")], origin: Origin::Harness }));
+    log.push(0, Body::User(UserMessage::new(vec![RawBlock::text("Go on.")], Origin::Harness)));
     let failure = AssistantBlock {
         api_error: Some("server_error".to_owned()),
         ..assistant("error_1", &json!({"type": "text", "text": "The provider is down."}))
@@ -172,7 +169,7 @@ fn epoch(reason: &str) -> Body {
 }
 
 fn prompt(text: &str, origin: Origin) -> Body {
-    Body::User(UserMessage { content: vec![RawBlock::text(text)], origin })
+    Body::User(UserMessage::new(vec![RawBlock::text(text)], origin))
 }
 
 fn assistant(id: &str, block: &Value) -> AssistantBlock {

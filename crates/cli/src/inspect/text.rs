@@ -207,6 +207,7 @@ pub(super) fn source(source: &Source) -> String {
     match source {
         Source::Hook { event, name } => format!("hook {} ({event})", short(name)),
         Source::Generator { name } => format!("generator {name}"),
+        Source::Command { name } => format!("command {}", short(name)),
         other => other.name().to_owned(),
     }
 }

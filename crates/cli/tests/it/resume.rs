@@ -298,3 +298,47 @@ fn an_unusable_directory_is_said() {
     world.run(&["-p", "x", "--no-session-persistence"]).ok();
     world.server.assert_clean();
 }
+
+// STEER-56 STEER-58 STEER-66: a conversation of another program goes on, with the files that were seen in it.
+#[test]
+fn a_transcript_of_another_program_goes_on() {
+    let world = World::new().file("seen.txt", "one\n").file("other.txt", "one\n");
+    let line = |kind: &str, uuid: u32, message: Value| {
+        json!({"type": kind, "uuid": format!("00000000-0000-4000-8000-{uuid:012}"), "sessionId": ID,
+            "timestamp": "2026-03-07T10:00:00Z", "message": message})
+    };
+    let said = |text: &str| json!({"role": "user", "content": text});
+    let answer = |id: &str, block: Value| {
+        json!({"id": id, "role": "assistant", "model": "m", "content": [
+            {"type": "thinking", "thinking": "of another", "signature": "x"}, block]})
+    };
+    let call = json!({"type": "tool_use", "id": "r1", "name": "Read", "input": {"file_path": "seen.txt"}});
+    let shown = json!({"type": "tool_result", "tool_use_id": "r1", "content": "     1→one\n\n<system-reminder>x</system-reminder>"});
+    let lines = [
+        json!({"type": "summary", "summary": "a title", "sessionId": ID}),
+        line("user", 1, said("read it")),
+        line("assistant", 2, answer("a", call)),
+        line("user", 3, json!({"role": "user", "content": [shown]})),
+        line("assistant", 4, answer("b", json!({"type": "text", "text": "it says one"}))),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    world.write("theirs.jsonl", &text);
+    let edit = |id: &str, file: &str| {
+        Reply::new().tool_with_id(
+            id,
+            "Edit",
+            json!({"file_path": file, "old_string": "one", "new_string": "two"}),
+        )
+    };
+    world.server.replies([edit("e1", "seen.txt"), edit("e2", "other.txt"), Reply::text("done")]);
+    world.run(&["--resume", "theirs.jsonl", "-p", "change them", "--permission-mode", "acceptEdits"]).ok();
+    let first = world.server.messages()[0].body()["messages"].to_string();
+    for part in ["read it", "it says one", "1→one", "change them"] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(!first.contains("of another"), "reasoning cannot be taken over: {first}");
+    assert_eq!(fs_err::read_to_string(world.path("seen.txt")).unwrap(), "two\n");
+    assert_eq!(fs_err::read_to_string(world.path("other.txt")).unwrap(), "one\n", "this one was not seen");
+    world.server.assert_clean();
+    world.run(&["sessions", "verify", ID]).ok();
+}

@@ -18,6 +18,10 @@ pub(crate) struct Known {
     pub(crate) state: TaskState,
     /// Its last words, or what went wrong; empty while it works.
     pub(crate) words: String,
+    /// Answers that its model has given.
+    pub(crate) answers: u32,
+    /// Those of them that its caller knows of.
+    pub(crate) told_answers: u32,
     /// Stops it.
     pub(crate) stop: CancellationToken,
     /// Fires when its caller shall wait no longer.
@@ -70,7 +74,8 @@ impl Book {
         let (state, words) = (TaskState::Running, String::new());
         let (moved, ended) = (CancellationToken::new(), CancellationToken::new());
         agents.shift_remove(&info.id);
-        let known = Known { info, state, words, stop, moved, ended };
+        let (answers, told_answers) = (0, 0);
+        let known = Known { info, state, words, answers, told_answers, stop, moved, ended };
         agents.insert(known.info.id.clone(), known.clone());
         Some(known)
     }
@@ -87,6 +92,20 @@ impl Book {
         let known = agents.get_mut(id).filter(|known| known.state == TaskState::Running)?;
         known.info.background = true;
         Some(known.clone())
+    }
+
+    /// Notes that the model of an agent has given one more answer.
+    pub(crate) fn answered(&self, id: &AgentId) {
+        if let Some(known) = self.lock().get_mut(id) {
+            known.answers += 1;
+        }
+    }
+
+    /// Notes that the caller of an agent knows how far it is.
+    pub(crate) fn progress_is_known(&self, id: &str) {
+        if let Some(known) = self.lock().get_mut(&AgentId::from(id)) {
+            known.told_answers = known.answers;
+        }
     }
 
     /// Notes that an agent has ended.

@@ -12,7 +12,7 @@ use tiller_config::AgentDefinition;
 use tiller_tools::AgentLine;
 use tokio::sync::Semaphore;
 
-pub(crate) use book::Book;
+pub(crate) use book::{Book, Known};
 pub(crate) use delegate::Delegation;
 pub(crate) use worktree::Worktree;
 use worktree::sweep;

@@ -180,6 +180,7 @@ impl Task {
                 Effect::SetPlan { slug } => self.follow_plan(slug),
                 Effect::FileSeen(_)
                 | Effect::FileForgotten { .. }
+                | Effect::FilesTakenOver { .. }
                 | Effect::ChangeDir { .. }
                 | Effect::Snapshot { .. }
                 | Effect::PlanKept(_)

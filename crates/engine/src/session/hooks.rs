@@ -115,7 +115,12 @@ impl Task {
                 Ok(())
             }
             Aside::Hooks(outcome) => self.record_hooks(&outcome, None),
-            Aside::Spent(response) => self.append(Body::Response(response)).map(drop),
+            Aside::Spent(response) => {
+                if let (Some(agents), Some(agent)) = (&self.services.agents, &response.agent) {
+                    agents.book.answered(agent);
+                }
+                self.append(Body::Response(response)).map(drop)
+            }
             Aside::Billed(bill) => self.count(bill),
             Aside::Suggested { bill, text, chain } => self.suggested(bill, text, chain),
             Aside::Notice(notice) => self.append(Body::Notice(notice)).map(drop),

@@ -11,7 +11,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::ingredients::{Ingredients, Noted, NotedStyle, Shaping};
 use tiller_steering::attachment::catalog::find;
 use tiller_steering::prompt::Environment;
-use tiller_steering::source::{Style, find_style};
+use tiller_steering::source::{Style, Surroundings, find_style};
 use tiller_steering::user_context::git::root;
 use tiller_tools::{Skill, Tool};
 
@@ -39,12 +39,13 @@ impl Task {
         let (env, prompt) = (&self.fixed.env, &self.fixed.prompt);
         let delegates = self.services.registry.names().contains(&DELEGATES);
         let agents = self.services.agents.iter().filter(|_| delegates);
+        let Surroundings { date, model } = self.surroundings();
         Ingredients {
             git_repository: root(&env.cwd).is_some(),
             platform: std::env::consts::OS.to_owned(),
             os_version: os_version(),
-            date: env.now().to_zoned(jiff::tz::TimeZone::system()).date(),
-            model: self.lead.borrow().main_model.clone(),
+            date,
+            model,
             interactive: self.services.interactive,
             replace: prompt.replace.clone(),
             append: prompt.append.clone(),
@@ -55,6 +56,14 @@ impl Task {
             shaping: self.shaping(),
             streaming_tools: self.fixed.streaming_tools,
             servers: self.server_lines(),
+        }
+    }
+
+    /// What changes by itself, as it is now.
+    pub(super) fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            date: self.fixed.env.now().to_zoned(jiff::tz::TimeZone::system()).date(),
+            model: self.lead.borrow().main_model.clone(),
         }
     }
 

@@ -6,19 +6,23 @@ use tiller_policy::{end_grants, grant};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, CallResult, Dequeued, EndMarker, EndReason, Level, Outcome};
+use tiller_protocol::entry::{Body, CallResult, Dequeued, EndMarker, EndReason, Level, Outcome, UserMessage};
 use tiller_protocol::id::{CallId, EntryId};
+use tiller_protocol::ledger::Source;
 use tiller_protocol::mcp::PREFIX;
 use tiller_tools::{Bash, Skill, SkillLine, Tool};
 use tokio::time::Instant;
 
 use super::sample::cause_of;
-use super::turn::{End, hidden};
+use super::turn::End;
 use super::{Role, Task};
 use crate::executor::{Order, STOP_GRACE, Stop};
 use crate::next::{Abort, aborted};
 use crate::recipe::{Invocation, Piece, call, expand, introduced, skill_lines, used};
 use crate::store::StoreError;
+
+/// Why what a prompt calls for is told.
+pub(super) const CALLED_FOR: &str = "the user has called for it";
 
 /// What a prompt calls for.
 pub(super) enum Called {
@@ -29,7 +33,7 @@ pub(super) enum Called {
     /// A prompt of an MCP server, with what follows its name.
     Prompt(String, String),
     /// What a server says in the place of its prompt.
-    Words(Vec<RawBlock>),
+    Words { name: String, content: Vec<RawBlock> },
     /// Something that does not exist, or is one of several.
     Unknown(String),
 }
@@ -95,7 +99,9 @@ impl Task {
         let call = call(recipe, mask(arguments));
         let told = introduced(&call) + &mask(&filled.text);
         self.append(Body::Effect(Effect::RecipeCalled(call)))?;
-        self.append(Body::User(hidden(&told)))?;
+        let source = Source::Command { name: recipe.name.clone() };
+        let message = UserMessage::hidden(vec![RawBlock::text(&told)], source, CALLED_FOR);
+        self.append(Body::User(message))?;
         if recipe.is_skill() {
             self.append(Body::Effect(Effect::SkillUsed(used(recipe, told))))?;
         }

@@ -45,7 +45,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::rewind::Stretch;
-use tiller_protocol::state::State;
+use tiller_protocol::state::{Files, State};
 use tiller_steering::pipeline::Pipeline;
 use tiller_tools::{Registry, Vault};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -235,6 +235,8 @@ pub(crate) struct Lead {
     pub(crate) abandoned: Vec<Stretch>,
     /// Where its conversation was last folded.
     pub(crate) folded: Option<Folded>,
+    /// What it has seen of files.
+    pub(crate) files: Arc<Files>,
 }
 
 /// Where an agent stands in its session.

@@ -109,6 +109,7 @@ impl Task {
             log: log.clone(),
             abandoned: Vec::new(),
             folded: None,
+            files: Arc::default(),
         });
         let archive = match (log, opening.read.take()) {
             (None, Some(read)) => Archive::behind(read, opening.history.state.seq),

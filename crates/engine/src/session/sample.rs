@@ -1,5 +1,7 @@
 //! One step: ask the model, and run what it calls while it is still writing.
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use serde_json::json;
 use tiller_model::name::{StepChoice, exceeds_200k, wire_id};
@@ -122,6 +124,7 @@ impl Task {
             lead.seq = state.seq;
             lead.abandoned.clone_from(&state.abandoned);
             lead.folded = state.folded;
+            lead.files = Arc::clone(&state.files);
         });
     }
 

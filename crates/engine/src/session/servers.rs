@@ -149,7 +149,8 @@ impl Task {
             Some(text) => RawBlock::text(&self.services.secrets.mask(&text)),
             None => block,
         };
-        Ok(Called::Words(std::iter::once(RawBlock::text(&head)).chain(said).map(masked).collect()))
+        let content = std::iter::once(RawBlock::text(&head)).chain(said).map(masked).collect();
+        Ok(Called::Words { name: name.to_owned(), content })
     }
 }
 

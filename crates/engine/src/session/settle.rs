@@ -61,7 +61,8 @@ impl Task {
             self.journal.tell(Event::CallStopped(call));
         }
         for effect in attempt.executor.take_batch_effects() {
-            self.append(Body::Effect(effect))?;
+            let entry = self.append(Body::Effect(effect))?;
+            attempt.entries.push(entry.id);
         }
         Ok(())
     }

@@ -12,7 +12,9 @@ use tiller_protocol::env::{Env, is_yes};
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mcp::McpState;
 use tiller_steering::pipeline::{Pipeline, Sampled};
-use tiller_steering::source::{Facts, Prompt, Providers, Queued, Spending, Style, Tokens, sources};
+use tiller_steering::source::{
+    Facts, Prompt, Providers, Queued, Spending, Style, Surroundings, Tokens, sources,
+};
 use tiller_tools::View;
 
 use super::hooks::Admission;
@@ -250,7 +252,15 @@ impl Task {
             session_memory: choice.session_memory,
             tokens: self.tokens(),
             spending: self.fixed.limits.max_budget_usd.map(|limit| Spending { spent, limit }),
+            surroundings: Some(self.surroundings()),
+            surroundings_in_prompt: self.surroundings_in_prompt(),
         })
+    }
+
+    /// What the prompt of the epoch says; a prompt of somebody else's says nothing of it.
+    fn surroundings_in_prompt(&self) -> Option<Surroundings> {
+        let made_of = self.epoch.as_ref()?.made_of.as_ref().filter(|made_of| made_of.replace.is_none())?;
+        Some(Surroundings { date: made_of.date, model: made_of.model.clone() })
     }
 
     fn ready_servers(&self) -> Vec<String> {

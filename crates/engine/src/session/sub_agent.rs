@@ -9,7 +9,7 @@ use tiller_config::AgentDefinition;
 use tiller_model::name::Names;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
-use tiller_protocol::effect::Effect;
+use tiller_protocol::effect::{Effect, FileSeen};
 use tiller_protocol::entry::{AgentOpened, Body, CallResult, Level, Notice, Opened, Origin, Outcome};
 use tiller_protocol::id::{AgentId, EntryId, SessionId};
 use tiller_protocol::state::Spent;
@@ -154,6 +154,7 @@ impl Template {
             log: log.clone(),
             abandoned: Vec::new(),
             folded: None,
+            files: Arc::default(),
         };
         let (own_lead, lead_now) = watch::channel(own);
         let env = services.env.clone();
@@ -241,6 +242,10 @@ impl Task {
             }),
         }))?;
         self.mend(&[], true)?;
+        let files: Vec<FileSeen> = lead.files.iter().cloned().collect();
+        if !resume && !files.is_empty() {
+            self.append(Body::Effect(Effect::FilesTakenOver { files }))?;
+        }
         if definition.fork_context && !resume {
             self.take_over(lead)?;
         }

@@ -8,9 +8,10 @@ use tiller_protocol::entry::{Attachment, Origin};
 use tiller_protocol::id::{CallId, EntryId};
 use tiller_sandbox::Status;
 use tiller_steering::source::Task as TaskFact;
-use tiller_tools::{AgentState, ShellInfo, ShellState, Shells};
+use tiller_tools::{ShellInfo, ShellState, Shells};
 
 use super::{Aside, Task};
+use crate::agent::Known;
 use crate::services::Services;
 
 /// The kind of attachment that tells of an end.
@@ -51,7 +52,7 @@ impl Task {
         let shells = &self.services.shells;
         let commands = shells.list().into_iter().map(|shell| command_fact(shell, shells));
         let agents = self.services.agents.iter().flat_map(|agents| agents.book.in_background());
-        commands.chain(agents.map(|known| agent_fact(known.shown()))).collect()
+        commands.chain(agents.map(|known| agent_fact(&known))).collect()
     }
 
     /// What an idle session begins by itself: a turn about tasks that have ended and that the model knows nothing of. One
@@ -83,6 +84,9 @@ impl Task {
             && let Some(id) = attachment.attachment["taskId"].as_str()
         {
             self.services.shells.unread_is_known(id);
+            if let Some(agents) = &self.services.agents {
+                agents.book.progress_is_known(id);
+            }
         }
     }
 }
@@ -128,9 +132,12 @@ fn command_fact(shell: ShellInfo, shells: &Shells) -> TaskFact {
     }
 }
 
-fn agent_fact(agent: AgentState) -> TaskFact {
+fn agent_fact(known: &Known) -> TaskFact {
+    let agent = known.shown();
+    let has_news = agent.running && known.answers > known.told_answers;
     TaskFact {
-        progress: None,
+        progress: has_news
+            .then(|| format!("It is at work; its model has answered {} times so far.", known.answers)),
         how_to_read: format!("Its answer: TaskOutput with task_id {}.", agent.id),
         id: agent.id,
         kind: "agent".to_owned(),

@@ -6,15 +6,18 @@ use std::sync::Arc;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, EndMarker, EndReason, Level, Origin, Outcome, TurnEnd, UserMessage};
+use tiller_protocol::entry::{
+    Added, Body, EndMarker, EndReason, Level, Origin, Outcome, TurnEnd, UserMessage,
+};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{ChainId, EntryId};
+use tiller_protocol::ledger::Source;
 use tiller_tools::{StructuredOutput, Tool};
 use tokio_util::sync::CancellationToken;
 
 use super::compaction::Tracking;
 use super::hooks::Admission;
-use super::invoke::Called;
+use super::invoke::{CALLED_FOR, Called};
 use super::sample::Sampled;
 use super::{Role, Task};
 use crate::budget::Reservation;
@@ -108,7 +111,7 @@ impl Task {
         self.session_start_hooks().await?;
         let (outcome, marker) = self.begin_with(id, content, origin).await?;
         if outcome == Outcome::Interrupted {
-            self.append(Body::User(hidden(INTERRUPTED)))?;
+            self.append(Body::User(hidden(INTERRUPTED, "the user has interrupted the turn")))?;
         }
         self.end_grants();
         self.keep_what_came_of_it().await?;
@@ -158,7 +161,8 @@ impl Task {
         let is_blank = content.iter().all(RawBlock::is_blank_text);
         let mut text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
         self.turn.prompt.clone_from(&text);
-        self.append_as(id, Body::User(UserMessage { content, origin }))?;
+        let added = (origin == Origin::Harness).then(task_ended);
+        self.append_as(id, Body::User(UserMessage { content, origin, added }))?;
         self.attach(context)?;
         if is_blank {
             return Ok(nothing_to_do());
@@ -168,8 +172,9 @@ impl Task {
                 Ok(own_words) => text = own_words,
                 Err(end) => return Ok(end),
             },
-            Called::Words(content) => {
-                self.append(Body::User(UserMessage { content, origin: Origin::Harness }))?;
+            Called::Words { name, content } => {
+                let source = Source::Command { name };
+                self.append(Body::User(UserMessage::hidden(content, source, CALLED_FOR)))?;
             }
             Called::Nothing | Called::Prompt(..) | Called::Unknown(_) => {}
         }
@@ -237,14 +242,14 @@ impl Task {
             Next::Resume => self.turn.continuations += 1,
             Next::ContinueCut => {
                 self.turn.continuations += 1;
-                self.append(Body::User(hidden(GO_ON)))?;
+                self.append(Body::User(hidden(GO_ON, "the answer was cut off by the output limit")))?;
             }
             Next::MakeRoom => {
                 self.turn.continuations += 1;
                 if facts.calls > 0 {
                     self.deliver_steering().await?;
                 } else {
-                    self.append(Body::User(hidden(GO_ON)))?;
+                    self.append(Body::User(hidden(GO_ON, "the answer has filled the context window")))?;
                 }
                 if !self.force_room(None).await? {
                     return Ok(Some(window_full()));
@@ -253,7 +258,7 @@ impl Task {
             Next::AskForResult => {
                 self.turn.form = self.turn.form.tried();
                 if let Form::Missing { tries: 1 } = self.turn.form {
-                    self.append(Body::User(hidden(HAND_OVER)))?;
+                    self.append(Body::User(hidden(HAND_OVER, "the result was not handed over in its form")))?;
                 } else {
                     let facts = Facts { form: self.turn.form, ..facts };
                     return Box::pin(self.follow_up(facts)).await;
@@ -364,7 +369,12 @@ fn nothing_to_do() -> End {
     (Outcome::Error { message, status: None }, Some(marker))
 }
 
-/// A message of Tiller's own in the user's role.
-pub(super) fn hidden(text: &str) -> UserMessage {
-    UserMessage { content: vec![RawBlock::text(text)], origin: Origin::Harness }
+/// A message of the loop's own in the user's role.
+fn hidden(text: &str, why: &str) -> UserMessage {
+    UserMessage::hidden(vec![RawBlock::text(text)], Source::Loop, why)
+}
+
+/// Why a turn has begun that nobody has asked for.
+fn task_ended() -> Added {
+    Added { source: Source::Task, why: "work in the background has ended".to_owned() }
 }

@@ -1,5 +1,6 @@
 //! Sessions on disk: where they are, how a log is appended to, how it is read back.
 
+mod foreign;
 mod head;
 mod kinds;
 mod list;

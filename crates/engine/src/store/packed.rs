@@ -7,10 +7,16 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
+use serde_json::Value;
 use tempfile::NamedTempFile;
+use tiller_protocol::entry::Entry;
+use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
+use tiller_protocol::line::{self, Envelope};
+use tiller_tools::Vault;
 
-use super::{SessionPaths, StoreError};
+use super::{LogWriter, SessionPaths, StoreError, foreign};
+use crate::journal::VERSION;
 
 /// How the name of a compressed log ends.
 const PACKED: &str = ".gz";
@@ -45,12 +51,13 @@ pub fn unpacked(log: &Path) -> Result<PathBuf, StoreError> {
     Ok(plain)
 }
 
-/// Makes a log that lies elsewhere, compressed or not, a session of a project. Its id is the one that its lines tell.
+/// Makes a log that lies elsewhere, compressed or not, a session of a project. Its id is the one that its lines tell. Of a
+/// conversation that another program has written down, what was said is taken over.
 ///
 /// # Errors
 /// When it is no log, there is a session with this id already, or it cannot be copied.
-pub fn adopt(config_dir: &Path, project: &Path, file: &Path) -> Result<SessionId, StoreError> {
-    let id = told_id(file)?.ok_or_else(|| StoreError::NoLog(file.to_owned()))?;
+pub fn adopt(env: &Env, config_dir: &Path, project: &Path, file: &Path) -> Result<SessionId, StoreError> {
+    let id = told_id(lines(file)?).ok_or_else(|| StoreError::NoLog(file.to_owned()))?;
     let log = SessionPaths::new(config_dir, project, id).log;
     let is_there = |known: &Path| known.exists();
     let is_it =
@@ -61,8 +68,19 @@ pub fn adopt(config_dir: &Path, project: &Path, file: &Path) -> Result<SessionId
     if is_there(&log) || is_there(&with_ending(&log)) {
         return Err(StoreError::Exists(id.to_string()));
     }
-    copy(file, &log)?;
+    match foreign::conversation(lines(file)?.collect()) {
+        Some(said) => write(id, &log, project, &foreign::entries(&said, project, &Vault::new(env)))?,
+        None => {
+            copy(file, &log)?;
+        }
+    }
     Ok(id)
+}
+
+fn write(id: SessionId, log: &Path, project: &Path, entries: &[Entry]) -> Result<(), StoreError> {
+    let mut writer = LogWriter::open(log, &id.to_string())?;
+    let envelope = Envelope { session: id, cwd: project, version: VERSION, git_branch: None, slug: None };
+    entries.iter().try_for_each(|entry| writer.append(&line::write(entry, &envelope)?))
 }
 
 pub(super) fn with_ending(log: &Path) -> PathBuf {
@@ -72,16 +90,19 @@ pub(super) fn with_ending(log: &Path) -> PathBuf {
 }
 
 /// The session that the first line with an id belongs to.
-fn told_id(file: &Path) -> Result<Option<SessionId>, StoreError> {
+fn told_id(mut lines: impl Iterator<Item = Value>) -> Option<SessionId> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Line {
         session_id: SessionId,
     }
-    let mut lines = serde_json::Deserializer::from_reader(std::io::BufReader::new(open(file)?))
-        .into_iter::<serde_json::Value>()
-        .map_while(Result::ok);
-    Ok(lines.find_map(|line| Line::deserialize(line).ok()).map(|line| line.session_id))
+    lines.find_map(|line| Line::deserialize(line).ok()).map(|line| line.session_id)
+}
+
+/// What is JSON at the beginning of a file.
+fn lines(file: &Path) -> Result<impl Iterator<Item = Value>, StoreError> {
+    let reader = std::io::BufReader::new(open(file)?);
+    Ok(serde_json::Deserializer::from_reader(reader).into_iter::<Value>().map_while(Result::ok))
 }
 
 /// Copies a log, unpacking it on the way. Says whether all of it could be read; what could is there in any case.

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tiller_engine::{Limits, Setup, Start, SteeringChoice};
 use tiller_policy::Rules;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Attachment, Body};
-use tiller_protocol::env::Env;
+use tiller_protocol::env::{Clock, Env};
 use tiller_steering::source::Style;
-use tiller_testkit::Reply;
+use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{Lab, Watch, hooks, says};
 
@@ -100,6 +102,96 @@ async fn directories_are_listed_and_large_files_referred_to() {
     let texts = told(&lab, 0);
     assert_eq!(mentions(&texts, r#""stdout":"a.rs\ndeep/""#), 1, "{texts:?}");
     assert_eq!(mentions(&texts, "too large"), 1);
+}
+
+// STEER-24: reading a part of it would not help.
+#[tokio::test]
+async fn a_large_file_that_is_no_text_is_not_called_too_large() {
+    let lab = Lab::new();
+    let bytes: Vec<u8> = (0..400_000_u32).map(|n| (n % 251) as u8).collect();
+    fs_err::write(lab.project().join("data.bin"), bytes).unwrap();
+    lab.server.reply(Reply::text("done"));
+    let watch = lab.turn(lab.setup(), "look at @data.bin").await;
+    assert_eq!(kinds(&watch), [""; 0]);
+    let notices: Vec<String> = watch
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Notice(notice) => Some(notice.content.clone()),
+            _ => None,
+        })
+        .collect();
+    assert!(notices[0].contains("@data.bin was not attached"), "{notices:?}");
+}
+
+// LOOP-46 STEER-62: what a broken answer has read is not in the conversation, and counts for nothing.
+#[tokio::test]
+async fn what_a_void_answer_has_read_was_not_read() {
+    let lab = Lab::new();
+    write(&lab, "notes.txt", "one\n");
+    let (path, gate) = (lab.project().join("notes.txt"), Gate::new());
+    let edit = json!({"file_path": path, "old_string": "one", "new_string": "two"});
+    lab.server.replies([
+        read("old", &path).gate(&gate).cut(),
+        Reply::new().tool_with_id("edit", "Edit", edit),
+        Reply::text("done"),
+        Reply::text("seen"),
+    ]);
+    let mut watch = lab.begin(with_files(&lab), "go").await;
+    watch.until_result("old").await;
+    gate.open();
+    watch.until_turn_ends().await;
+    assert_eq!(watch.result("old").cause, tiller_protocol::entry::Cause::Call);
+    assert!(watch.result("edit").text().contains("has not been read yet"), "{}", watch.result("edit").text());
+    submit(&mut watch, "look at @notes.txt").await;
+    assert_eq!(kinds(&watch), ["file"]);
+    let id = watch.session.id;
+    watch.close().await;
+    lab.server.replies([
+        Reply::new().tool_with_id(
+            "again",
+            "Edit",
+            json!({"file_path": path, "old_string": "one", "new_string": "two"}),
+        ),
+        Reply::text("done"),
+    ]);
+    let watch = lab.turn(Setup { start: Start::Resume(id), ..with_files(&lab) }, "now").await;
+    assert!(!watch.result("again").is_error, "the mention has shown it: {}", watch.result("again").text());
+    lab.server.assert_clean();
+}
+
+/// A clock that is moved by hand.
+struct Calendar(AtomicI64);
+
+impl Clock for Calendar {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::Relaxed)).unwrap()
+    }
+}
+
+// CACHE-05: the head stays what it is; what has changed of it is told at the end, once.
+#[tokio::test]
+async fn another_day_and_another_model_are_told_at_the_end() {
+    let lab = Lab::new();
+    let clock = Arc::new(Calendar(AtomicI64::new(1_900_000_000)));
+    let setup = lab.setup();
+    let env = Env { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..setup.env.clone() };
+    lab.server.replies((0..4).map(|n| Reply::text(n.to_string())));
+    let mut watch = lab.turn(Setup { env, ..setup }, "go").await;
+    clock.0.fetch_add(2 * 24 * 60 * 60, Ordering::Relaxed);
+    submit(&mut watch, "another day").await;
+    watch.send(Command::SetModel("opus".into())).await;
+    submit(&mut watch, "another model").await;
+    submit(&mut watch, "as before").await;
+    assert_eq!(kinds(&watch), ["environment_change", "environment_change"]);
+    let (date, model) = (&attachments(&watch)[0].attachment, &attachments(&watch)[1].attachment);
+    assert!(date["dateBefore"].is_string() && date["modelBefore"].is_null(), "{date}");
+    assert!(model["dateBefore"].is_null() && model["model"] == "claude-opus-5-5", "{model}");
+    let requests = lab.server.messages();
+    assert!(requests.iter().all(|request| request.body()["system"] == requests[0].body()["system"]));
+    assert_eq!(mentions(&told(&lab, 1), "Date: "), 1);
+    assert_eq!(mentions(&told(&lab, 3), "Model: claude-opus-5-5"), 1);
+    lab.server.assert_clean();
 }
 
 // RULE-06 STEER-22

@@ -7,6 +7,7 @@
     reason = "a broken set-up should stop the test"
 )]
 
+mod agent_knowledge;
 mod agent_moves;
 mod agent_worktrees;
 mod agents;

@@ -14,6 +14,10 @@ use crate::harness::{Lab, Watch};
 
 const FILES: [&str; 3] = ["a.txt", "sub/b.txt", "AGENTS.md"];
 
+const MODES: [Mode; 4] = [Mode::AcceptEdits, Mode::BypassPermissions, Mode::Default, Mode::Plan];
+const GIT: [&[&str]; 3] =
+    [&["commit", "-q", "--allow-empty", "-m", "more"], &["checkout", "-q", "-B", "other"], &["add", "-A"]];
+
 /// Something that happens while the model's calls run.
 #[derive(Clone, Debug)]
 enum Meanwhile {
@@ -23,6 +27,8 @@ enum Meanwhile {
     Send(Delivery),
     /// The user changes the mode.
     Mode(usize),
+    /// Somebody commits, switches to another branch, or leaves something untracked.
+    Git(usize),
 }
 
 /// A call of the model.
@@ -55,7 +61,8 @@ fn meanwhile() -> impl Strategy<Value = Meanwhile> {
     prop_oneof![
         3 => (0..FILES.len(), prop::option::weighted(0.8, any::<u8>())).prop_map(|(file, text)| Meanwhile::Change(file, text)),
         1 => prop_oneof![Just(Delivery::Steer), Just(Delivery::Queue)].prop_map(Meanwhile::Send),
-        1 => (0..3_usize).prop_map(Meanwhile::Mode),
+        2 => (0..MODES.len()).prop_map(Meanwhile::Mode),
+        1 => (0..GIT.len()).prop_map(Meanwhile::Git),
     ]
 }
 
@@ -94,6 +101,8 @@ impl World {
         fs_err::create_dir_all(lab.project().join("sub")).unwrap();
         fs_err::write(lab.project().join("AGENTS.md"), "Use tabs.").unwrap();
         fs_err::write(lab.project().join("sub/AGENTS.md"), "Use spaces.").unwrap();
+        git(&lab, &["init", "-q"]);
+        git(&lab, &["commit", "-q", "--allow-empty", "-m", "first"]);
         Self { lab, watch: None, owed: 0, gates: 0 }
     }
 
@@ -195,11 +204,18 @@ impl World {
                 self.watch.as_ref().unwrap().send(Command::Submit(input)).await;
             }
             Meanwhile::Mode(mode) => {
-                let modes = [Mode::AcceptEdits, Mode::BypassPermissions, Mode::Default];
-                self.watch.as_ref().unwrap().send(Command::SetMode(modes[*mode])).await;
+                self.watch.as_ref().unwrap().send(Command::SetMode(MODES[*mode])).await;
             }
+            Meanwhile::Git(order) => git(&self.lab, GIT[*order]),
         }
     }
+}
+
+fn git(lab: &Lab, order: &[&str]) {
+    let names = ["-c", "user.name=t", "-c", "user.email=t@t"];
+    let status =
+        std::process::Command::new("git").args(names).args(order).current_dir(lab.project()).status();
+    assert!(status.unwrap().success(), "git {order:?}");
 }
 
 fn content(seed: u8) -> String {

@@ -19,7 +19,7 @@ pub use share::{Sent, Share, block_size, tokens};
 pub use source::Source;
 
 use crate::block::RawBlock;
-use crate::entry::{Attachment, Body, Entry, Epoch, Origin, UserMessage};
+use crate::entry::{Added, Attachment, Body, Entry, Epoch, Origin, UserMessage};
 use crate::id::EntryId;
 use crate::usage::StopReason;
 use place::Progress;
@@ -196,15 +196,18 @@ impl Told {
         }
     }
 
-    /// The log does not say why the loop spoke; the answer before it does.
+    /// Logs of earlier versions do not say who spoke, and why; the answer before it tells a little.
     fn hidden(message: &UserMessage, last_stop: Option<&StopReason>) -> Self {
-        let why = match last_stop {
-            Some(stop) => format!("the answer before it ended with {}", stop.as_str()),
-            None => "no answer had come before it".to_owned(),
-        };
+        let Added { source, why } = message.added.clone().unwrap_or_else(|| Added {
+            source: Source::Loop,
+            why: match last_stop {
+                Some(stop) => format!("the answer before it ended with {}", stop.as_str()),
+                None => "no answer had come before it".to_owned(),
+            },
+        });
         Self {
             kind: HIDDEN_MESSAGE.to_owned(),
-            source: Source::Loop,
+            source,
             why,
             text: text(&message.content),
             bytes: message.content.iter().map(block_size).sum(),

@@ -12,6 +12,7 @@ use crate::block::RawBlock;
 use crate::compaction::Compacted;
 use crate::entry::{Attachment, Body, Entry, Epoch};
 use crate::id::EntryId;
+use crate::rewind::ConversationBack;
 
 /// Bytes that an image or document counts for: what it costs the model has little to do with the length of its file.
 const MEDIA_BYTES: u64 = 6_000;
@@ -86,8 +87,12 @@ pub struct Sent {
     /// The part of them that Tiller added.
     pub added: u64,
     thinking: u64,
-    /// Entries of the running turn, which may still be orphaned.
-    recent: IndexMap<EntryId, Weight>,
+    /// All that has ever been part of the conversation, by its place in the log: it may go back.
+    weighed: Vec<Weighed>,
+    /// Entries of the running turn, which may still be orphaned, with their places in `weighed`.
+    recent: IndexMap<EntryId, usize>,
+    folds: Vec<Fold>,
+    clearings: Vec<Clearing>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +100,27 @@ struct Weight {
     all: u64,
     added: u64,
     thinking: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Weighed {
+    seq: u64,
+    weight: Weight,
+}
+
+/// A fold, with what was kept, which is known by its estimate.
+#[derive(Clone, Copy, Debug)]
+struct Fold {
+    seq: u64,
+    kept_from: u64,
+    kept: u64,
+}
+
+/// What the clearing of results has freed.
+#[derive(Clone, Copy, Debug)]
+struct Clearing {
+    seq: u64,
+    bytes: u64,
 }
 
 impl Sent {
@@ -112,30 +138,58 @@ impl Sent {
             Body::Epoch(epoch) => self.epoch(epoch),
             Body::Orphaned(orphaned) => orphaned.ids.iter().for_each(|id| self.forget(*id)),
             Body::TurnEnded(_) => self.recent.clear(),
-            Body::Compacted(compacted) => self.fold(compacted),
+            Body::Compacted(compacted) => self.fold(entry.seq, compacted),
             Body::Cleared(cleared) => {
-                self.conversation = self.conversation.saturating_sub(cleared.tokens * BYTES_PER_TOKEN);
+                let bytes = cleared.tokens * BYTES_PER_TOKEN;
+                self.clearings.push(Clearing { seq: entry.seq, bytes });
+                self.conversation = self.conversation.saturating_sub(bytes);
             }
+            Body::Rewound(rewound) => rewound.conversation.iter().for_each(|back| self.go_back(back)),
             body => {
                 if let Some(weight) = Weight::of(body) {
-                    self.conversation += weight.all;
-                    self.added += weight.added;
-                    self.thinking += weight.thinking;
-                    self.recent.insert(entry.id, weight);
+                    self.add(weight);
+                    self.recent.insert(entry.id, self.weighed.len());
+                    self.weighed.push(Weighed { seq: entry.seq, weight });
                 }
             }
         }
     }
 
-    /// What was kept is known by its estimate.
-    fn fold(&mut self, compacted: &Compacted) {
-        let kept = compacted.kept.as_ref().map_or(0, |kept| kept.tokens * BYTES_PER_TOKEN);
+    fn add(&mut self, weight: Weight) {
+        self.conversation += weight.all;
+        self.added += weight.added;
+        self.thinking += weight.thinking;
+    }
+
+    fn fold(&mut self, seq: u64, compacted: &Compacted) {
+        let kept = compacted.kept.as_ref();
+        let kept_from = kept.map_or(seq, |kept| kept.from);
+        let kept = kept.map_or(0, |kept| kept.tokens * BYTES_PER_TOKEN);
+        self.folds.push(Fold { seq, kept_from, kept });
         (self.conversation, self.added, self.thinking) = (kept, 0, 0);
         self.recent.clear();
     }
 
+    /// The conversation goes on from elsewhere: what is part of it now is added up anew.
+    fn go_back(&mut self, back: &ConversationBack) {
+        let in_force = back.folded.and_then(|folded| self.folds.iter().find(|fold| fold.seq == folded.seq));
+        let Fold { seq, kept_from, kept } =
+            in_force.copied().unwrap_or(Fold { seq: 0, kept_from: 0, kept: 0 });
+        let left_of_kept = self.weighed.iter().filter(|one| (kept_from..seq).contains(&one.seq));
+        let left: u64 = left_of_kept.filter(|one| !back.holds(one.seq)).map(|one| one.weight.all).sum();
+        (self.conversation, self.added, self.thinking) = (kept.saturating_sub(left), 0, 0);
+        let is_said = |at: u64| at > seq && back.holds(at);
+        let said: Vec<Weight> =
+            self.weighed.iter().filter(|one| is_said(one.seq)).map(|one| one.weight).collect();
+        said.into_iter().for_each(|weight| self.add(weight));
+        let cleared: u64 = self.clearings.iter().filter(|one| is_said(one.seq)).map(|one| one.bytes).sum();
+        self.conversation = self.conversation.saturating_sub(cleared);
+        self.recent.clear();
+    }
+
     fn forget(&mut self, id: EntryId) {
-        let Some(weight) = self.recent.swap_remove(&id) else { return };
+        let Some(one) = self.recent.swap_remove(&id).and_then(|at| self.weighed.get_mut(at)) else { return };
+        let weight = std::mem::take(&mut one.weight);
         self.conversation = self.conversation.saturating_sub(weight.all);
         self.added = self.added.saturating_sub(weight.added);
         self.thinking = self.thinking.saturating_sub(weight.thinking);
@@ -148,7 +202,7 @@ impl Sent {
         self.user_context = epoch.user_context.as_ref().map_or(0, |text| text.len() as u64);
         self.conversation = self.conversation.saturating_sub(self.thinking);
         self.thinking = 0;
-        for weight in self.recent.values_mut() {
+        for Weighed { weight, .. } in &mut self.weighed {
             weight.all = weight.all.saturating_sub(weight.thinking);
             weight.thinking = 0;
         }

@@ -1,12 +1,12 @@
 //! Who adds to a conversation.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::entry::Attachment;
 
 /// Who made an addition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Source {
     /// A hook.
@@ -22,6 +22,13 @@ pub enum Source {
     Epoch,
     /// The loop itself.
     Loop,
+    /// A command, a skill or a prompt of an MCP server that the user has called for.
+    Command {
+        /// Which.
+        name: String,
+    },
+    /// Work in the background.
+    Task,
     /// The folding of the conversation.
     Compaction,
     /// A generator of attachments.
@@ -54,6 +61,8 @@ impl Source {
             Self::User => "user",
             Self::Epoch => "epoch",
             Self::Loop => "loop",
+            Self::Command { .. } => "command",
+            Self::Task => "task",
             Self::Compaction => "compaction",
             Self::Generator { .. } => "generator",
         }

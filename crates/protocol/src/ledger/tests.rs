@@ -2,9 +2,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
+use crate::compaction::Folded;
 use crate::entry::{
     AssistantBlock, CallResult, Cause, Origin, Orphaned, Outcome, Response, TurnEnd, UserMessage,
 };
+use crate::rewind::{ConversationBack, Rewound, Stretch};
 use crate::usage::Usage;
 
 /// A log that is written one entry after the other.
@@ -28,7 +30,7 @@ impl Log {
 
     fn hide(&mut self, text: &str) -> Addition {
         let content = vec![RawBlock::text(text)];
-        self.push(Body::User(UserMessage { content, origin: Origin::Harness })).1.unwrap()
+        self.push(Body::User(UserMessage::new(content, Origin::Harness))).1.unwrap()
     }
 
     fn attach(&mut self, attachment: Value, text: &str) -> (EntryId, Addition) {
@@ -191,6 +193,77 @@ fn a_new_epoch_has_its_own_head_and_no_reasoning() {
     assert!(log.ledger.share().sent > 20);
     log.epoch("model switched", None);
     assert_eq!(log.ledger.share(), Share { steering: 0, sent: 15 });
+}
+
+// LEDG-01
+#[test]
+fn a_hidden_message_says_who_wrote_it_and_why() {
+    let mut log = Log::default();
+    let source = Source::Command { name: "fix".to_owned() };
+    let message = UserMessage::hidden(vec![RawBlock::text("Fix it.")], source.clone(), "called for");
+    let addition = log.push(Body::User(message)).1.unwrap();
+    assert_eq!((addition.source, addition.why.as_str()), (source, "called for"));
+}
+
+fn back(abandoned: &[(u64, u64)], folded: Option<u64>) -> Body {
+    let stretch = |&(from, until): &(u64, u64)| Stretch { from, until };
+    let folded = folded.map(|seq| Folded {
+        id: EntryId::default(),
+        seq,
+        until: Some(seq),
+        kept_from: None,
+        spoken_since: false,
+    });
+    let abandoned = abandoned.iter().map(stretch).collect();
+    let conversation = Some(ConversationBack { abandoned, folded, ..ConversationBack::default() });
+    Body::Rewound(Rewound { conversation, ..Rewound::default() })
+}
+
+// LEDG-06
+#[test]
+fn what_was_left_behind_is_no_longer_counted() {
+    let mut log = Log::default();
+    log.say("12345");
+    log.attach(json!({"type": "todo_reminder"}), "12345");
+    let first = log.ledger.share();
+    log.end();
+    let second_prompt = log.seq + 1;
+    log.say("1234567890");
+    log.attach(json!({"type": "todo_reminder"}), "1234567890");
+    let block = log.text("a", "void");
+    log.push(Body::Orphaned(Orphaned { ids: vec![block], cause: Cause::StreamingFallback }));
+    let both = log.ledger.share();
+    assert_eq!(both, Share { steering: 15, sent: 30 });
+    log.end();
+    let step = log.seq + 1;
+    log.push(back(&[(second_prompt, step)], None));
+    assert_eq!(log.ledger.share(), first, "it went back to before the second prompt");
+    log.say("other");
+    log.push(back(&[(step, log.seq + 1)], None));
+    assert_eq!(log.ledger.share(), both, "and that was undone");
+}
+
+// LEDG-06
+#[test]
+fn a_fold_that_is_undone_gives_back_what_it_took() {
+    let mut log = Log::default();
+    log.say("1234567890");
+    log.attach(json!({"type": "todo_reminder"}), "12345");
+    let before = log.ledger.share();
+    let fold = log.seq + 1;
+    log.push(Body::Compacted(Box::default()));
+    log.push(Body::User(UserMessage::new(vec![RawBlock::text("sum")], Origin::Summary)));
+    assert_eq!(log.ledger.share(), Share { steering: 3, sent: 3 });
+    log.push(back(&[(fold, log.seq + 1)], None));
+    assert_eq!(log.ledger.share(), before);
+    let fold = log.seq + 1;
+    log.push(Body::Compacted(Box::default()));
+    log.push(Body::User(UserMessage::new(vec![RawBlock::text("sum")], Origin::Summary)));
+    let folded = log.ledger.share();
+    let prompt = log.seq + 1;
+    log.say("more");
+    log.push(back(&[(prompt, log.seq + 1)], Some(fold)));
+    assert_eq!(log.ledger.share(), folded, "what was folded before stays folded");
 }
 
 #[test]

@@ -95,6 +95,7 @@ pub const KINDS: &[Row] = &[
     row("todo_reminder", Some("todo_reminders"), &[All], Reminder, May, "10 answers since `TodoWrite` was used and since the last such reminder, while tools are being used"),
     row("collab_notification", Some("collab_notification"), &[All], Reminder, May, "others have left notes for the project (`tiller message send`); once for each"),
     row("critical_system_reminder", Some("critical_system_reminder"), &[All], Reminder, Enforces, "whoever defined the agent wants a text repeated; every time"),
+    row("environment_change", Some("environment"), &[All], Reminder, May, "the date or the model is no longer what the beginning of the conversation says; once for each change"),
     row("selected_lines_in_ide", Some("ide_selection"), &[Main], Reminder, May, "with a prompt, if an editor reports a selection; up to 2 000 characters"),
     row("opened_file_in_ide", Some("ide_opened_file"), &[Main], Reminder, May, "with a prompt, if an editor reports another file than before"),
     row("output_style", Some("output_style"), &[Main], Reminder, May, "with a prompt, if `outputStyle` is set"),

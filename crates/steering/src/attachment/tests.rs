@@ -172,6 +172,16 @@ fn one_of_each() -> Vec<Attachment> {
             "s",
             "w",
         ),
+        attach(
+            &EnvironmentChange {
+                date: "2030-01-02".to_owned(),
+                model: "claude-b".to_owned(),
+                date_before: Some("2030-01-01".to_owned()),
+                model_before: Some("claude-a".to_owned()),
+            },
+            "s",
+            "w",
+        ),
         attach(&TokenUsage::new(120_000, 200_000), "s", "w"),
         attach(&BudgetUsd::new(0.5, 2.0), "s", "w"),
         attach(

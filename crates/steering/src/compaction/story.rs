@@ -30,13 +30,13 @@ impl Story {
 
     pub(super) fn hidden(self, text: &str) -> Self {
         let content = vec![RawBlock::text(text)];
-        self.push(Body::User(UserMessage { content, origin: Origin::Harness }))
+        self.push(Body::User(UserMessage::new(content, Origin::Harness)))
     }
 
     pub(super) fn image(self) -> Self {
         let content =
             vec![RawBlock::from_value(&json!({"type": "image", "source": {"data": "x".repeat(9_000)}}))];
-        self.push(Body::User(UserMessage { content, origin: Origin::Typed }))
+        self.push(Body::User(UserMessage::new(content, Origin::Typed)))
     }
 
     pub(super) fn attach(self, content: Value, rendered: &str) -> Self {

@@ -35,6 +35,9 @@ pub struct Past {
     plan: PlanPast,
     approved: Approved,
     instructions: BTreeSet<PathBuf>,
+    /// Images and documents that were looked at, one of each directory: they cannot be edited, so that state does not
+    /// know them.
+    pictures: BTreeMap<PathBuf, PathBuf>,
     tasks: BTreeMap<String, TaskPast>,
     texts: Texts,
 }
@@ -118,6 +121,9 @@ impl Past {
             self.tasks.entry(task.to_owned()).or_default().known_to_have_ended = true;
         }
         self.approved.result(result);
+        if result.tool == "Read" && !result.is_error && result.effects.is_empty() {
+            self.look_at(result.detail["file"]["filePath"].as_str());
+        }
         for effect in &result.effects {
             self.effect(effect);
             if let Effect::FileSeen(seen) = effect
@@ -126,6 +132,11 @@ impl Past {
                 self.texts.insert(&seen.path, &seen.fingerprint, text);
             }
         }
+    }
+
+    fn look_at(&mut self, path: Option<&str>) {
+        let path = path.map(PathBuf::from);
+        self.pictures.extend(path.and_then(|path| Some((path.parent()?.to_owned(), path))));
     }
 
     fn effect(&mut self, effect: &Effect) {
@@ -147,6 +158,7 @@ impl Past {
             "plan_mode_reentry" => self.plan.turn = Some(turn),
             "plan_mode_exit" => self.plan = PlanPast::default(),
             "verify_plan_reminder" => self.approved.reminded(),
+            "file" if attachment.effects.is_empty() => self.look_at(field("filename")),
             "nested_memory" => self.instructions.extend(field("path").map(PathBuf::from)),
             "task_status" => {
                 let task = self.tasks.entry(field("taskId").unwrap_or_default().to_owned()).or_default();
@@ -174,6 +186,7 @@ impl Past {
     /// The conversation was folded: what the model no longer sees may be told anew, what is a matter of counting goes on.
     fn fold(&mut self) {
         self.instructions.clear();
+        self.pictures.clear();
         self.texts = Texts::default();
         let lost = OUT_OF_SIGHT.into_iter().filter(|kind| self.told.remove(*kind).is_some());
         self.lost.extend(lost.map(str::to_owned));
@@ -246,6 +259,11 @@ impl Past {
         self.instructions.contains(path)
     }
 
+    /// Images and documents that were looked at, one of each directory.
+    pub(crate) fn pictures(&self) -> impl Iterator<Item = &Path> {
+        self.pictures.values().map(PathBuf::as_path)
+    }
+
     /// Whether the model knows that a background task has this status, which is an end.
     #[must_use]
     pub fn knows_end(&self, task: &str, status: &str) -> bool {
@@ -274,10 +292,12 @@ impl Past {
 }
 
 /// Kinds whose last content decides whether there is something new to tell.
-const REMEMBERED: [&str; 3] = ["collab_notification", "opened_file_in_ide", "output_style"];
+const REMEMBERED: [&str; 4] =
+    ["collab_notification", "environment_change", "opened_file_in_ide", "output_style"];
 
 /// Kinds that say something about the present, which is lost when the conversation is folded.
-const OUT_OF_SIGHT: [&str; 4] = ["nested_memory", "opened_file_in_ide", "output_style", "ultramemory"];
+const OUT_OF_SIGHT: [&str; 5] =
+    ["environment_change", "nested_memory", "opened_file_in_ide", "output_style", "ultramemory"];
 
 /// The background task that a call has started.
 fn started_task(result: &CallResult) -> Option<&str> {

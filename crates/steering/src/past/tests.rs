@@ -34,7 +34,7 @@ impl Story {
 
     fn hidden(mut self) -> Self {
         let content = vec![RawBlock::text("go on")];
-        self.push(Body::User(UserMessage { content, origin: Origin::Harness }));
+        self.push(Body::User(UserMessage::new(content, Origin::Harness)));
         self
     }
 
@@ -233,7 +233,7 @@ fn texts_of_files_are_those_that_the_model_saw_completely() {
             effects: vec![effect],
         })
     };
-    let part = Some(tiller_protocol::effect::LineRange { first: 1, last: 2 });
+    let part = Some(tiller_protocol::effect::LineRange { first: 1, last: 2 }.into());
     let mut story = Story::default();
     story.push(result(json!({"type": "text", "file": {"content": "read"}}), seen("/read", None)));
     story.push(result(json!({"type": "update", "content": "written"}), seen("/written", None)));

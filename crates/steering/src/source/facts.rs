@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::Todo;
 use tiller_protocol::entry::Attachment;
@@ -60,6 +61,19 @@ pub struct Facts {
     pub tokens: Option<Tokens>,
     /// Money, if it is limited.
     pub spending: Option<Spending>,
+    /// The surroundings as they are.
+    pub surroundings: Option<Surroundings>,
+    /// The same as the prompt tells them, if it does.
+    pub surroundings_in_prompt: Option<Surroundings>,
+}
+
+/// What changes by itself of that which the prompt says about the surroundings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Today.
+    pub date: Date,
+    /// The model.
+    pub model: String,
 }
 
 /// A prompt that was just submitted.

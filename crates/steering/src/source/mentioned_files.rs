@@ -121,10 +121,10 @@ fn is_known(files: &Files, shown: &FileSeen) -> bool {
     else {
         return false;
     };
-    match (known.lines, shown.lines) {
+    match (&known.lines, &shown.lines) {
         (None, _) => true,
         (Some(_), None) => false,
-        (Some(known), Some(shown)) => known.first <= shown.first && shown.last <= known.last,
+        (Some(known), Some(shown)) => known.covers(shown),
     }
 }
 
@@ -185,6 +185,9 @@ mod tests {
         assert_eq!(kinds(&part), ["file", "file"], "the second is part of the first");
         let seen = trial.clone().seen("/p/a.rs");
         assert_eq!(told(&seen, "@a.rs @a.rs#L3").await, Observation::nothing());
+        let apart = trial.clone().seen_lines("/p/a.rs", 1, 1).seen_lines("/p/a.rs", 4, 4);
+        assert_eq!(kinds(&told(&apart, "@a.rs#L2-3").await), ["file"], "what lies between was not shown");
+        assert_eq!(told(&apart, "@a.rs#L4").await, Observation::nothing());
         let changed = seen.file("/p/a.rs", "other");
         assert_eq!(kinds(&told(&changed, "@a.rs").await), ["file"]);
     }

@@ -15,6 +15,7 @@ mod collab_notification;
 mod critical_system_reminder;
 mod delegate_mode;
 mod diagnostics;
+mod environment;
 mod ide;
 mod mcp_resources;
 mod memory;
@@ -38,7 +39,9 @@ use tiller_protocol::state::Files;
 use tokio_util::sync::CancellationToken;
 
 pub use diagnostics::DiagnosticsProvider;
-pub use facts::{Approval, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Task, Tokens};
+pub use facts::{
+    Approval, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Surroundings, Task, Tokens,
+};
 pub use output_style::{StyleError, all as all_styles, find as find_style};
 pub use plan_mode::plan_after_compaction;
 pub use registry::{AnySource, Providers, sources};

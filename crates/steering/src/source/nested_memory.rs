@@ -60,14 +60,17 @@ fn reached(cx: &Cx<'_>) -> BTreeSet<PathBuf> {
         let dirs = path.ancestors().skip(1).take_while(|dir| *dir != start);
         dirs.map(Path::to_owned).collect()
     };
-    cx.files.iter().filter(|seen| seen.path.starts_with(start)).flat_map(|seen| below(&seen.path)).collect()
+    let seen = cx.files.own().map(|seen| seen.path.as_path());
+    let paths = seen.chain(cx.facts.past.pictures()).filter(|path| path.starts_with(start));
+    paths.flat_map(below).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use tiller_protocol::entry::{Body, Entry};
+    use serde_json::json;
+    use tiller_protocol::entry::{Body, CallResult, Cause, Entry};
 
     use super::super::trial::{Trial, observe};
     use super::*;
@@ -111,6 +114,34 @@ mod tests {
         }
         trial.facts.past = Arc::new(past);
         assert_eq!(observe(&NestedMemories, &trial.facts, &trial).await, Observation::nothing());
+    }
+
+    // STEER-33
+    #[tokio::test]
+    async fn pictures_and_documents_lead_there_too() {
+        let mut trial = trial();
+        let mut past = crate::past::Past::default();
+        let result = CallResult {
+            call: "c".into(),
+            tool: "Read".to_owned(),
+            content: Vec::new(),
+            is_error: false,
+            cause: Cause::Call,
+            detail: json!({"type": "image", "file": {"filePath": "/p/a/b/plan.png"}}),
+            effects: Vec::new(),
+        };
+        let body = Body::Result(result);
+        past.push(&Entry {
+            seq: 1,
+            id: Default::default(),
+            parent: None,
+            at: Default::default(),
+            agent: None,
+            body,
+        });
+        trial.facts.past = Arc::new(past);
+        let observation = observe(&NestedMemories, &trial.facts, &trial).await;
+        assert_eq!(told(&observation.attachments), ["/p/a/AGENTS.md", "/p/a/b/AGENTS.md"]);
     }
 
     // STEER-33

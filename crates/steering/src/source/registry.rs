@@ -9,9 +9,9 @@ use super::diagnostics::{Diagnostics, DiagnosticsProvider};
 use super::{Cx, Group, Observation, Source, SourceError};
 use super::{
     agent_mentions, async_hook_responses, budget_usd, changed_files, collab_notification,
-    critical_system_reminder, delegate_mode, ide, mcp_resources, memory, mentioned_files, nested_memory,
-    output_style, plan_mode, queued_commands, todo_reminders, token_usage, ultra_agents_md, unified_tasks,
-    verify_plan_reminder,
+    critical_system_reminder, delegate_mode, environment, ide, mcp_resources, memory, mentioned_files,
+    nested_memory, output_style, plan_mode, queued_commands, todo_reminders, token_usage, ultra_agents_md,
+    unified_tasks, verify_plan_reminder,
 };
 
 /// A source of any type.
@@ -70,6 +70,7 @@ pub fn sources(providers: &Providers) -> Vec<Box<dyn AnySource>> {
         Box::new(todo_reminders::TodoReminders),
         Box::new(collab_notification::CollabNotifications),
         Box::new(critical_system_reminder::CriticalSystemReminders),
+        Box::new(environment::Environments),
         Box::new(ide::IdeSelection),
         Box::new(ide::IdeOpenedFile),
         Box::new(output_style::OutputStyles),
@@ -111,6 +112,7 @@ mod tests {
                 "todo_reminders",
                 "collab_notification",
                 "critical_system_reminder",
+                "environment",
             ]
         );
         assert_eq!(

@@ -138,7 +138,12 @@ impl Trial {
 }
 
 fn seen(path: &Path, text: &str, mtime_ms: i64, lines: Option<LineRange>) -> FileSeen {
-    FileSeen { path: path.to_owned(), fingerprint: Fingerprint(text.to_owned()), mtime_ms, lines }
+    FileSeen {
+        path: path.to_owned(),
+        fingerprint: Fingerprint(text.to_owned()),
+        mtime_ms,
+        lines: lines.map(Into::into),
+    }
 }
 
 impl Sight for Trial {

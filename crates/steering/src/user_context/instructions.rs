@@ -4,6 +4,7 @@ mod import;
 
 use std::collections::HashSet;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::git;
@@ -14,6 +15,8 @@ pub(crate) const LIMIT: usize = 40_000;
 /// As many bytes of a file as can matter: a character has at most four, and one more shows that something is left.
 const READ_LIMIT: u64 = 4 * (LIMIT as u64 + 1);
 
+/// Rights to a directory that let others than its owner put files into it.
+const OTHERS_MAY_WRITE: u32 = 0o022;
 const INTRODUCTION: &str = include_str!("instructions.md");
 
 /// The two names of one kind of file. If both are there, both are used unless they say the same.
@@ -49,7 +52,8 @@ pub struct Places<'a> {
 /// Reads the instruction files that hold for a working directory, most general first, each followed by what it imports.
 ///
 /// They are those of the configuration directory and of every directory from the working directory up to the home
-/// directory, if it lies above, or else up to the root of the repository. Further up, anyone might have left a file.
+/// directory, if it lies above, or else up to the root of the repository; and of those further up in which nobody else
+/// could have left a file.
 #[must_use]
 pub fn find(places: Places<'_>) -> Vec<InstructionFile> {
     let mut collected = Collected::new(places);
@@ -74,7 +78,16 @@ fn directories(places: Places<'_>) -> Vec<&Path> {
     let dir = places.working_directory;
     let below_home = places.home.is_absolute() && dir.starts_with(places.home);
     let top = if below_home { places.home } else { git::root(dir).unwrap_or(dir) };
-    dir.ancestors().take_while(|candidate| candidate.starts_with(top)).collect()
+    let counts = |candidate: &&Path| candidate.starts_with(top) || is_kept_by(candidate, places.home);
+    dir.ancestors().filter(counts).collect()
+}
+
+/// Whether only the user, by whose home directory it is known who that is, and the system's own can put files into a
+/// directory.
+fn is_kept_by(dir: &Path, home: &Path) -> bool {
+    let (Ok(dir), Ok(home)) = (fs_err::metadata(dir), fs_err::metadata(home)) else { return false };
+    let is_open_to_others = dir.mode() & OTHERS_MAY_WRITE != 0;
+    (dir.uid() == 0 || dir.uid() == home.uid()) && !is_open_to_others
 }
 
 /// Files that were found so far, each once.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use tiller_protocol::effect::{FileSeen, LineRange};
+use tiller_protocol::effect::{FileSeen, LineRange, Lines};
 
 use super::EditInput;
 use super::hint::closest;
@@ -95,11 +95,14 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
     }
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let remarks = remarks(&located, standing, encoding);
-    let places = places(&located).len();
-    let knowledge = match (standing, seen.lines) {
+    let places = places(&located);
+    let knowledge = match (standing, &seen.lines) {
         (Standing::Changed, _) => Knowledge::Outdated,
         (Standing::Unchanged, None) => Knowledge::Whole,
-        (Standing::Unchanged, Some(range)) => Knowledge::Part(moved(range, &text, &new_text)),
+        (Standing::Unchanged, Some(lines)) => {
+            let changes = changes(&text, &places, &input.new_string);
+            moved(lines, &changes).map_or(Knowledge::Outdated, Knowledge::Part)
+        }
     };
     Ok(Plan {
         before: Before::Content(loaded.fingerprint),
@@ -107,7 +110,7 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
         old_text: text,
         new_text,
         bytes,
-        places,
+        places: places.len(),
         remarks,
         knowledge,
     })
@@ -145,14 +148,14 @@ fn find(
             return Err(explain(path, &text, &old, &missed));
         }
     };
-    if let Some(range) = seen.lines {
-        let shown = line_span(text, range);
-        let inside = |place: &Range<usize>| place.start >= shown.start && place.end <= shown.end;
+    if let Some(lines) = &seen.lines {
+        let shown: Vec<Range<usize>> = lines.ranges().iter().map(|range| line_span(text, *range)).collect();
+        let inside = |place: &Range<usize>| {
+            shown.iter().any(|shown| place.start >= shown.start && place.end <= shown.end)
+        };
         if !places(&located).iter().any(inside) {
             return Err(format!(
-                "Only lines {} to {} of {} were read, and old_string is not among them. Read that part first.",
-                range.first,
-                range.last,
+                "Only lines {lines} of {} were read, and old_string is not among them. Read that part first.",
                 path.display(),
             ));
         }
@@ -160,10 +163,38 @@ fn find(
     Ok(located)
 }
 
-/// The lines that were shown, after a change among them made the file longer or shorter.
-fn moved(range: LineRange, old: &str, new: &str) -> LineRange {
-    let last = range.last + new.lines().count() as u64;
-    LineRange { first: range.first, last: last.saturating_sub(old.lines().count() as u64).max(range.first) }
+/// What a change at one place does to the lines.
+struct Change {
+    first: u64,
+    last: u64,
+    /// Lines that the file is longer for it.
+    longer: i64,
+}
+
+fn changes(text: &str, places: &[Range<usize>], new: &str) -> Vec<Change> {
+    let breaks = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+    let change = |place: &Range<usize>| {
+        let old = &text[place.clone()];
+        // What ends with the end of a line does not reach into the next one.
+        let inner = breaks(old.strip_suffix('\n').unwrap_or(old)) as u64;
+        let first = line_at(text, place.start) as u64;
+        Change { first, last: first + inner, longer: breaks(new) as i64 - breaks(old) as i64 }
+    };
+    places.iter().map(change).collect()
+}
+
+/// The lines that were shown, after changes have made the file longer or shorter; nothing if none of them is left.
+fn moved(lines: &Lines, changes: &[Change]) -> Option<Lines> {
+    let longer = |is_meant: &dyn Fn(&&Change) -> bool| -> i64 {
+        changes.iter().filter(is_meant).map(|change| change.longer).sum()
+    };
+    let moved = |range: &LineRange| {
+        let first = range.first.saturating_add_signed(longer(&|change| change.last < range.first));
+        let last = range.last.saturating_add_signed(longer(&|change| change.first <= range.last));
+        (first <= last).then_some(LineRange { first, last })
+    };
+    let left: Lines = lines.ranges().iter().filter_map(moved).collect();
+    (!left.ranges().is_empty()).then_some(left)
 }
 
 fn places(located: &Located) -> Vec<Range<usize>> {

@@ -324,3 +324,24 @@ async fn an_edit_of_a_part_is_no_licence_to_replace_the_whole() {
     bench.text("Edit", input("f", "line 10\n", "ten\n")).await;
     assert!(bench.error("Edit", input("f", "line 40\n", "forty\n")).await.contains("Read that part first"));
 }
+
+// EXEC-28: what lies between two parts that were read was not read.
+#[tokio::test]
+async fn two_parts_that_were_read_are_not_the_lines_between_them() {
+    let mut bench = Bench::new();
+    bench.write("f", (1..=100).map(|n| format!("line {n}\n")).collect::<String>());
+    bench.text("Read", json!({"file_path": "f", "offset": 1, "limit": 10})).await;
+    bench.text("Read", json!({"file_path": "f", "offset": 91, "limit": 10})).await;
+    let error = bench.error("Edit", input("f", "line 50\n", "fifty\n")).await;
+    assert!(error.contains("Only lines 1 to 10, 91 to 100"), "{error}");
+    bench.text("Edit", input("f", "line 5\n", "five\nand more\n")).await;
+    bench.text("Edit", input("f", "line 100\n", "hundred\n")).await;
+    let error = bench.error("Edit", input("f", "line 90\n", "ninety\n")).await;
+    assert!(error.contains("Only lines 1 to 11, 92 to 101"), "the second part has moved: {error}");
+    bench.text("Edit", input("f", "line 91\n", "")).await;
+    let error = bench.error("Write", json!({"file_path": "f", "content": "x"})).await;
+    assert!(error.contains("1 to 11, 92 to 100"), "{error}");
+    let rest = json!({"file_path": "f", "offset": 12, "limit": 80});
+    bench.text("Read", rest).await;
+    bench.text("Edit", input("f", "line 50\n", "fifty\n")).await;
+}

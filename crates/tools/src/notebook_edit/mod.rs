@@ -176,11 +176,10 @@ fn find(notebook: &Notebook<'_>, seen: &FileSeen, id: &str) -> Result<usize, Str
         return Err(format!("There is no cell {id}. The cells are: {}.", ids.join(", ")));
     };
     let number = position as u64 + 1;
-    match seen.lines {
-        Some(range) if !(range.first..=range.last).contains(&number) => Err(format!(
-            "Only cells {} to {} were read, and {id} is not among them. Read it first.",
-            range.first, range.last
-        )),
+    match &seen.lines {
+        Some(cells) if !cells.contains(number) => {
+            Err(format!("Only cells {cells} were read, and {id} is not among them. Read it first."))
+        }
         _ => Ok(position),
     }
 }

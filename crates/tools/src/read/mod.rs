@@ -14,7 +14,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_policy::Access;
-use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange};
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, Lines};
 
 use crate::blocking::blocking;
 use crate::cx::{ToolCx, View};
@@ -140,12 +140,12 @@ fn huge(source: &Source<'_>, mut opened: Opened) -> Result<Done, ToolError> {
 impl Source<'_> {
     /// Records what was shown; what had been shown of the same content before still counts.
     fn seen(&self, lines: Option<LineRange>) -> Effect {
-        let earlier = self.cx.view.files.get(self.path).filter(|seen| seen.fingerprint == self.fingerprint);
-        let lines = match (earlier.map(|seen| seen.lines), lines) {
-            (None, lines) => lines,
-            (Some(earlier), lines) => earlier
-                .zip(lines)
-                .map(|(a, b)| LineRange { first: a.first.min(b.first), last: a.last.max(b.last) }),
+        let known = self.cx.view.files.in_sight(self.path);
+        let earlier = known.filter(|seen| seen.fingerprint == self.fingerprint);
+        let now = lines.map(Lines::from);
+        let lines = match earlier {
+            None => now,
+            Some(earlier) => earlier.lines.as_ref().zip(now).map(|(before, now)| before.with(&now)),
         };
         Effect::FileSeen(FileSeen {
             path: self.path.to_owned(),

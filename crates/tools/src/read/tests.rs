@@ -4,7 +4,7 @@ use ::image::{ImageFormat, RgbImage};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tiller_protocol::effect::{Effect, FileSeen, LineRange};
+use tiller_protocol::effect::{Effect, FileSeen, LineRange, Lines};
 
 use crate::harness::{Bench, text};
 use crate::{Done, ToolError};
@@ -16,8 +16,8 @@ fn seen(done: &Done) -> &FileSeen {
     }
 }
 
-fn range(first: u64, last: u64) -> Option<LineRange> {
-    Some(LineRange { first, last })
+fn range(first: u64, last: u64) -> Option<Lines> {
+    Some(LineRange { first, last }.into())
 }
 
 // EXEC-27
@@ -41,7 +41,8 @@ async fn parts_are_shown_with_the_way_to_go_on() {
     assert_eq!(seen(&done).lines, range(3, 4));
     let done = bench.call("Read", json!({"file_path": "f", "offset": -2})).await.unwrap();
     assert_eq!(text(&done), "     9→l9\n    10→l10");
-    assert_eq!(seen(&done).lines, range(3, 10), "what was seen before still counts");
+    let both = range(3, 4).zip(range(9, 10)).map(|(before, now)| before.with(&now));
+    assert_eq!(seen(&done).lines, both, "what was seen before still counts, and nothing in between");
     let error = bench.error("Read", json!({"file_path": "f", "offset": 11})).await;
     assert!(error.contains("has 10 lines"), "{error}");
     let error = bench.error("Read", json!({"file_path": "f", "limit": 0})).await;

@@ -68,12 +68,10 @@ fn plan(input: &WriteInput, view: &View) -> Result<Written, String> {
         return create(path, input, view, Before::Content(loaded.fingerprint));
     }
     let seen = seen::required(&view.files, &path)?;
-    if let Some(lines) = seen.lines {
+    if let Some(lines) = &seen.lines {
         return Err(format!(
-            "Only part of {} was read ({} to {}). Read it completely before replacing it, or use Edit.",
+            "Only part of {} was read ({lines}). Read it completely before replacing it, or use Edit.",
             path.display(),
-            lines.first,
-            lines.last,
         ));
     }
     let loaded = workspace::load(opened).map_err(|error| error.explain(&path, view))?;

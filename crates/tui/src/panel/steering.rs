@@ -153,6 +153,7 @@ fn spelled(source: &Source) -> String {
     match source {
         Source::Hook { event, name } => format!("hook {name} at {event}"),
         Source::Generator { name } => name.clone(),
+        Source::Command { name } => format!("command {name}"),
         other => other.name().to_owned(),
     }
 }

@@ -266,5 +266,5 @@ impl Task {
 
 /// The message that stands in place of what was folded.
 fn summary_message(text: &str) -> UserMessage {
-    UserMessage { content: vec![RawBlock::text(text)], origin: Origin::Summary }
+    UserMessage::new(vec![RawBlock::text(text)], Origin::Summary)
 }

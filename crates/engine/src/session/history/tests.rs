@@ -160,7 +160,7 @@ impl Story {
         let kept = kept.map(|entry| Kept { first: entry.id, from: entry.seq, messages: 1, tokens: 70 });
         self.push(Body::Compacted(Box::new(Compacted { kept, ..Compacted::default() })));
         let content = vec![RawBlock::text("What was said so far, in short.")];
-        self.push(Body::User(UserMessage { content, origin: Origin::Summary }));
+        self.push(Body::User(UserMessage::new(content, Origin::Summary)));
         self.epoch();
     }
 

@@ -27,7 +27,7 @@ impl Source for ChangedFiles {
     async fn observe(&self, cx: &Cx<'_>) -> Result<Observation, SourceError> {
         let mut observation = Observation::nothing();
         // A file that was read in part is looked at when it is to be changed.
-        for known in cx.files.iter().filter(|known| known.lines.is_none()) {
+        for known in cx.files.own().filter(|known| known.lines.is_none()) {
             if cx.budget.is_cancelled() {
                 break;
             }

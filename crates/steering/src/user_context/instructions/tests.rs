@@ -1,3 +1,6 @@
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use tempfile::TempDir;
 
 use super::*;
@@ -62,7 +65,7 @@ fn files_that_say_the_same_are_told_once() {
 }
 
 #[test]
-fn outside_the_home_directory_the_repository_is_the_limit() {
+fn outside_the_home_directory_files_count_where_nobody_else_could_have_left_them() {
     let dir = home(&[
         ("AGENTS.md", "a"),
         ("work/AGENTS.md", "b"),
@@ -70,9 +73,27 @@ fn outside_the_home_directory_the_repository_is_the_limit() {
         ("work/repo/sub/AGENTS.md", "d"),
     ]);
     let elsewhere = dir.path().join("other");
-    assert_eq!(found(&dir, &elsewhere), ["work/repo/AGENTS.md", "work/repo/sub/AGENTS.md"]);
-    fs_err::remove_dir_all(dir.path().join("work/repo/.git")).unwrap();
-    assert_eq!(found(&dir, &elsewhere), ["work/repo/sub/AGENTS.md"]);
+    fs_err::create_dir(&elsewhere).unwrap();
+    let open = |path: &str, mode: u32| {
+        fs_err::set_permissions(dir.path().join(path), Permissions::from_mode(mode)).unwrap();
+    };
+    open("work", 0o755);
+    let all = ["AGENTS.md", "work/AGENTS.md", "work/repo/AGENTS.md", "work/repo/sub/AGENTS.md"];
+    assert_eq!(found(&dir, &elsewhere), all);
+    open("work", 0o1777);
+    assert_eq!(found(&dir, &elsewhere), ["AGENTS.md", "work/repo/AGENTS.md", "work/repo/sub/AGENTS.md"]);
+    open("work/repo", 0o777);
+    assert_eq!(
+        found(&dir, &elsewhere)[1],
+        "work/repo/AGENTS.md",
+        "a repository is one, whoever may write there"
+    );
+    let nowhere = dir.path().join("missing");
+    assert_eq!(
+        found(&dir, &nowhere),
+        ["work/repo/AGENTS.md", "work/repo/sub/AGENTS.md"],
+        "whose it is must be known"
+    );
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn plan_mode_cannot_be_overlooked() {
 fn of_a_long_past_the_end_is_shown() {
     let prompt = |text: &str| {
         let content = vec![RawBlock::text(text)];
-        Body::User(UserMessage { content, origin: Origin::Typed })
+        Body::User(UserMessage::new(content, Origin::Typed))
     };
     let code: String = (0..50_000).map(|n| format!("let x{n} = {n};\n")).collect();
     let mut past = vec![entry(1, prompt("the very first"))];

@@ -162,7 +162,7 @@ impl Stage {
 
     pub(super) fn begin_turn(&mut self, prompt: &str) {
         self.event(Event::TurnStarted);
-        self.append(Body::User(UserMessage { content: vec![RawBlock::text(prompt)], origin: Origin::Typed }));
+        self.append(Body::User(UserMessage::new(vec![RawBlock::text(prompt)], Origin::Typed)));
     }
 
     pub(super) fn end_turn(&mut self, outcome: Outcome) {
