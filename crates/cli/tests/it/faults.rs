@@ -46,9 +46,15 @@ fn a_stream_cut_in_the_middle_is_repeated_without_streaming() {
     assert_eq!(requests[1].body()["stream"], false);
     assert!(result_text(requests[2].body(), "call").contains("content"));
     assert!(!requests[2].body()["messages"].to_string().contains("half"));
-    let orphaned: Vec<_> = world.log().into_iter().filter(|entry| entry["type"] == "orphaned").collect();
+    let log = world.log();
+    let orphaned: Vec<_> = log.iter().filter(|entry| entry["type"] == "orphaned").collect();
     assert_eq!(orphaned.len(), 1);
-    assert_eq!(orphaned[0]["ids"].as_array().unwrap().len(), 3);
+    let ids = orphaned[0]["ids"].as_array().unwrap();
+    let void = log.iter().filter(|entry| ids.contains(&entry["uuid"]));
+    // If the call was quick enough, what it has shown of the file is void as well.
+    let kinds: Vec<&str> =
+        void.filter_map(|entry| entry["type"].as_str()).filter(|kind| *kind != "effect").collect();
+    assert_eq!(kinds, ["assistant", "assistant", "user"]);
     assert_eq!(world.server.rejections(), Vec::<String>::new());
 }
 
