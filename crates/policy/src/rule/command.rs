@@ -4,8 +4,8 @@ use globset::GlobBuilder;
 
 use super::Reading;
 use crate::shell::{
-    Command, Kind, Runs, Word, git_subcommand, harmless_assignment, possible_commands, possible_subcommands,
-    program_name, runs,
+    Command, Kind, Runs, Word, git_subcommand, harmless_assignment, is_known_program, is_option,
+    possible_commands, possible_subcommands, program_name, runs,
 };
 
 /// Whether a rule speaks of a command.
@@ -117,8 +117,16 @@ fn covers_words(wanted: &Wanted<'_>, words: &[Word]) -> bool {
 pub(crate) fn touches(content: &str, command: &Command) -> Match {
     let wanted = Wanted::new(content);
     let layers = command.layers.iter().map(|layer| touches_words(&wanted, &layer.words));
-    let variables = command.variables_for_programs().map(|value| hides(&wanted, &value.text));
-    layers.chain(variables.map(|hides| if hides { Match::Yes } else { Match::No })).max().unwrap_or(Match::No)
+    let variables = command.variables_for_programs().map(|value| &value.text);
+    // A program that runs words may run what it reads as well.
+    let fed = command.fed.iter().filter(|_| runs_input(command.words()));
+    let texts = variables.chain(fed).map(|text| hides(&wanted, text));
+    layers.chain(texts.map(|hides| if hides { Match::Yes } else { Match::No })).max().unwrap_or(Match::No)
+}
+
+fn runs_input(words: &[Word]) -> bool {
+    let name = words.first().and_then(program_name).map(|name| name.rsplit('/').next().unwrap_or(name));
+    !words.is_empty() && !name.is_some_and(is_known_program)
 }
 
 fn touches_words(wanted: &Wanted<'_>, words: &[Word]) -> Match {
@@ -135,10 +143,19 @@ fn touches_words(wanted: &Wanted<'_>, words: &[Word]) -> Match {
     // Any of its words could be a command that it runs.
     let later = (1..words.len()).map(|at| compare_touching(wanted, &words[at..])).max().unwrap_or(Match::No);
     let marks = |c: char| c.is_whitespace() || "=\"'`$(!".contains(c);
-    let hidden = words.iter().filter(|word| word.text.contains(marks)).any(|word| hides(wanted, &word.text));
+    let texts = words.iter().map(|word| word.text.as_str()).filter(|text| text.contains(marks));
+    // The value of an option may follow its letter at once.
+    let hidden =
+        texts.flat_map(|text| [Some(text), attached(text)]).flatten().any(|text| hides(wanted, text));
     let later = if hidden { Match::Yes } else { later };
     let unseen = if runs == Runs::Unseen { Match::Perhaps } else { Match::No };
     found.max(later).max(unseen)
+}
+
+/// What follows the letter of a short option.
+fn attached(text: &str) -> Option<&str> {
+    let value = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    value.char_indices().nth(1).map(|(at, _)| &value[at..])
 }
 
 /// Compares from the first word on, which may be written with its directory.
@@ -155,10 +172,10 @@ fn compare_touching(wanted: &Wanted<'_>, words: &[Word]) -> Match {
     wanted.compare(&given)
 }
 
-/// Whether a text holds the command, be it with quotes and escapes inside of its words.
+/// Whether a text holds the command, be it with quotes and escapes inside of its words, `%` among them in addresses of git.
 fn hides(wanted: &Wanted<'_>, text: &str) -> bool {
     let holds = |text: &str| possible_commands(text).iter().any(|words| wanted.matches_plain(words));
-    holds(text) || holds(&text.replace(['"', '\'', '\\'], ""))
+    holds(text) || holds(&text.replace(['"', '\'', '\\', '%'], ""))
 }
 
 /// Whether a deny or ask rule touches text that is not understood.
@@ -199,7 +216,9 @@ fn variants(words: &[Word], before: &[Word], reading: Reading) -> Vec<Vec<Word>>
 impl Command {
     /// The values that programs are given and may run.
     fn variables_for_programs(&self) -> impl Iterator<Item = &Word> {
-        let exports = self.words().first().is_some_and(|word| word.text == "export");
+        let exports = self.words().split_first().is_some_and(|(word, rest)| {
+            word.text == "export" || rest.iter().any(|word| is_option(&word.text, "-x"))
+        });
         let given = self.kind == Kind::Run || self.kind == Kind::Declare && exports;
         let assignments = self.assignments.iter().filter(move |_| given);
         assignments.filter(|assignment| !harmless_assignment(assignment)).map(|assignment| &assignment.value)

@@ -343,8 +343,11 @@ fn reads_config(rest: &[Word]) -> bool {
         "--default",
     ];
     let Some(words) = known(rest) else { return false };
-    let first = words.iter().find(|word| !OPTIONS.contains(word));
-    first.is_some_and(|word| READS.contains(word))
+    let mut others = words.iter().filter(|word| !OPTIONS.contains(word));
+    let first = others.next();
+    // The name of a setting alone asks what it is.
+    let asks = first.is_some_and(|word| word.contains('.')) && others.next().is_none();
+    (asks || first.is_some_and(|word| READS.contains(word)))
         && words.iter().filter(|word| word.starts_with('-')).all(|word| {
             let name = word.split('=').next().unwrap_or(word);
             READS.contains(&name) || OPTIONS.contains(&name)

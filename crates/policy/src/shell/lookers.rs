@@ -57,6 +57,7 @@ const LOOKERS: &[Looker] = &[
     any("base64", Paths),
     any("basename", Text),
     any("break", Text),
+    any("cal", Text),
     any("cat", Paths),
     any("cksum", Paths),
     any("clear", NoOperands),
@@ -75,6 +76,7 @@ const LOOKERS: &[Looker] = &[
     any("exit", Text),
     any("expand", Paths),
     any("expr", Text),
+    any("factor", Text),
     any("false", Text),
     except(
         "fd",
@@ -110,13 +112,18 @@ const LOOKERS: &[Looker] = &[
     any("lscpu", NoOperands),
     any("md5sum", Paths),
     any("nl", Paths),
+    except("nm", &["--plugin"], Paths),
     any("nproc", NoOperands),
+    any("numfmt", Text),
+    except("objdump", &["--plugin"], Paths),
     any("od", Paths),
     any("paste", Paths),
     any("pgrep", Text),
     except("printf", &["-v"], Text),
     any("ps", Text),
+    any("pstree", Text),
     any("pwd", NoOperands),
+    any("readelf", Paths),
     any("readlink", Places),
     any("realpath", Places),
     any("return", Text),
@@ -127,6 +134,7 @@ const LOOKERS: &[Looker] = &[
     any("sha256sum", Paths),
     any("sha512sum", Paths),
     any("shift", Text),
+    except("shuf", &["-o", "--output", "--random-source"], Paths),
     any("sleep", Text),
     except(
         "sort",
@@ -140,6 +148,7 @@ const LOOKERS: &[Looker] = &[
     any("tr", Text),
     except("tree", &["-o", "-R"], Places),
     any("true", Text),
+    any("tsort", Paths),
     any("tty", NoOperands),
     any("type", Text),
     any("uname", NoOperands),
@@ -149,10 +158,13 @@ const LOOKERS: &[Looker] = &[
     any("wc", Paths),
     any("whereis", Text),
     any("which", Text),
+    any("who", NoOperands),
     any("whoami", NoOperands),
+    // A second file would be written.
+    any("xxd", AtMost(1)),
 ];
 
-/// Programs that tell their version when that is all they are asked.
+/// Programs that tell their version or how they are used when that is all they are asked.
 const VERSIONED: &[&str] = &[
     "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "g++", "gcc", "gh", "git", "go",
     "gradle", "java", "javac", "kubectl", "make", "mvn", "node", "npm", "npx", "perl", "php", "pip", "pip3",
@@ -171,11 +183,11 @@ pub(crate) fn looker(name: &str) -> Option<&'static Looker> {
     LOOKERS.iter().find(|looker| looker.name == name)
 }
 
-/// Whether the words ask for nothing but a version.
+/// Whether the words ask for nothing but a version or help.
 pub(crate) fn asks_for_version(name: &str, rest: &[Word]) -> bool {
     let [word] = rest else { return false };
     match word.known() {
-        Some("--version") => VERSIONED.contains(&name),
+        Some("--version" | "--help") => VERSIONED.contains(&name),
         Some("-V") => ["cargo", "python", "python3", "rustc"].contains(&name),
         Some("-v") => ["node", "npm", "pnpm", "yarn"].contains(&name),
         Some("version") => name == "go",

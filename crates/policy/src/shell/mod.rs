@@ -8,6 +8,7 @@ mod condition;
 mod effects;
 mod expansion;
 mod git;
+mod jq;
 mod lookers;
 mod ps;
 mod read_only;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use git::{git_subcommand, possible_subcommands};
-pub(crate) use lookers::program_name;
+pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
@@ -60,6 +61,8 @@ pub(crate) struct Command {
     pub(crate) assignments: Vec<Assignment>,
     /// Where it may run.
     pub(crate) dirs: Dirs,
+    /// Texts that it may read from its input.
+    pub(crate) fed: Vec<String>,
 }
 
 /// Kinds of simple commands.

@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use super::{Command, Kind, Word, awk, condition, git, ps, sed};
+use super::{Command, Kind, Word, awk, condition, git, jq, ps, sed};
 
 /// Actions and options of `find` that change or run something, or show what a file holds.
 const FIND_ACTIONS: &[&str] =
@@ -30,6 +30,7 @@ fn looks(words: &[Word]) -> bool {
         "sed" | "gsed" => sed::looks(rest),
         "awk" | "gawk" | "mawk" => awk::looks(rest),
         "find" | "gfind" => find_looks(rest),
+        "jq" => jq::looks(rest),
         "ps" => ps::looks(rest),
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
@@ -42,6 +43,8 @@ fn looks(words: &[Word]) -> bool {
             .is_some_and(|(last, inner)| last.known() == Some("]") && condition::looks(inner)),
         "wait" => rest.iter().all(|word| word.text == "$!" || word.known().is_some_and(is_awaited)),
         "docker" => docker_looks(rest),
+        "tar" => lists_archive(rest),
+        "unzip" => rest.first().and_then(Word::known) == Some("-l") && are_names(&rest[1..]),
         _ if asks_for_version(name, rest) => true,
         _ => looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest)),
     }
@@ -136,6 +139,21 @@ fn sets(rest: &[Word]) -> bool {
 /// Whether a word of `wait` names a process or asks for one, and no variable.
 fn is_awaited(word: &str) -> bool {
     matches!(word, "-n" | "-f") || !word.starts_with('-')
+}
+
+/// `tar` in its short form, asked for nothing but a list.
+fn lists_archive(rest: &[Word]) -> bool {
+    let Some((first, names)) = rest.split_first() else { return false };
+    let Some(letters) = first.known().map(|text| text.strip_prefix('-').unwrap_or(text)) else {
+        return false;
+    };
+    let lists = letters.contains('t') && letters.ends_with('f');
+    lists && letters.chars().all(|letter| "tvzjJf".contains(letter)) && are_names(names)
+}
+
+/// Whether words are names on this machine and no options.
+fn are_names(words: &[Word]) -> bool {
+    words.iter().all(|word| word.is_literal() && !word.text.starts_with('-') && !word.text.contains(':'))
 }
 
 fn docker_looks(rest: &[Word]) -> bool {

@@ -1,8 +1,9 @@
 //! Looking for commands in text that is not understood.
 
 /// Where a word ends, whatever the text means.
-const BREAKS: &[char] =
-    &[';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '[', ']', '#', '!', '"', '\'', '=', ',', '/'];
+const BREAKS: &[char] = &[
+    ';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '[', ']', '#', '!', '"', '\'', '=', ',', '/', ':',
+];
 
 /// Every place where a command could begin, with the words from there to the end of its line.
 pub(crate) fn possible_commands(text: &str) -> Vec<Vec<&str>> {

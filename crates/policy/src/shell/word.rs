@@ -104,7 +104,13 @@ impl<'a> Reader<'a> {
                 None => self.expansion(text, false),
             },
             "string" => self.string(node)?,
-            "translated_string" | "command_name" | "concatenation" => self.children(node)?,
+            // What it says in another language is not known.
+            "translated_string" => {
+                self.add(node.named_child(0)?)?;
+                self.word.form = Form::Dynamic;
+                self.word.lead = false;
+            }
+            "command_name" | "concatenation" => self.children(node)?,
             "brace_expression" => self.bare(text),
             "simple_expansion" if is_number(text) => self.number(text),
             "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {

@@ -99,6 +99,7 @@ pub(crate) fn look_through(words: &[Word], names: &Word) -> Inner {
             Inner::Nothing
         }
         "fish" | "csh" | "tcsh" | "pwsh" | "powershell" => Inner::Unclear("it runs another kind of shell"),
+        "source" | "." if words.get(1).is_some_and(is_input) => Inner::Unclear(FROM_INPUT),
         shell if SHELLS.contains(&shell) => shell_script(&words[1..]),
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
             Some(wrapper) => wrapped(wrapper, words, names),
@@ -119,7 +120,10 @@ fn shell_script(words: &[Word]) -> Inner {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let Some(text) = word.known() else { return Inner::Unclear("the options of a shell are unclear") };
-        let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+        if is_input(word) {
+            return Inner::Unclear(FROM_INPUT);
+        }
+        let Some(letters) = text.strip_prefix('-') else {
             // A script file is a program like any other.
             return Inner::Nothing;
         };
@@ -136,7 +140,14 @@ fn shell_script(words: &[Word]) -> Inner {
             };
         }
     }
-    Inner::Unclear("a shell takes commands from its input")
+    Inner::Unclear(FROM_INPUT)
+}
+
+const FROM_INPUT: &str = "a shell takes commands from its input";
+
+/// Whether a word stands for what a program reads from a pipe.
+fn is_input(word: &Word) -> bool {
+    word.text == "-" || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")
 }
 
 fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {

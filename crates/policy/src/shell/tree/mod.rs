@@ -31,6 +31,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         base: 0,
         depth: 0,
         names: Names::Any,
+        fed: Vec::new(),
     }
     .script();
     analysis
@@ -48,6 +49,8 @@ struct Walker<'a> {
     depth: usize,
     /// What the names that come through the pipeline are like.
     names: Names,
+    /// Texts that are put into the next command, or into the pipeline that it is part of.
+    fed: Vec<String>,
 }
 
 impl<'a> Walker<'a> {
@@ -141,15 +144,20 @@ impl<'a> Walker<'a> {
     }
 
     fn pipeline(&mut self, node: Node<'_>) {
-        let outer = std::mem::take(&mut self.names);
+        let (outer, fed) = (std::mem::take(&mut self.names), self.fed.len());
         let mut cursor = node.walk();
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
             self.apart(|inner| inner.statement(child));
             let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
             self.names = if at == 0 { Names::listed_by(words) } else { self.names.passed_by(words) };
+            let says = words.first().is_some_and(|word| matches!(word.text.as_str(), "echo" | "printf"));
+            if says || self.text(child).contains("<<") {
+                self.fed.push(self.text(child).to_owned());
+            }
         }
         self.names = outer;
+        self.fed.truncate(fed);
     }
 
     /// What happens in a process of its own does not move this one.

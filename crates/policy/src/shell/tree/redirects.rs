@@ -9,7 +9,7 @@ use crate::shell::{Kind, Redirect, Word};
 impl Walker<'_> {
     pub(super) fn redirected(&mut self, node: Node<'_>) {
         let before = self.dirs.clone();
-        let first = self.out.redirects.len();
+        let (first, fed) = (self.out.redirects.len(), self.fed.len());
         let mut extra = Vec::new();
         let mut body = None;
         let mut cursor = node.walk();
@@ -31,6 +31,7 @@ impl Walker<'_> {
             }
             _ => self.opaque("arguments after a redirect are not understood"),
         }
+        self.fed.truncate(fed);
         // The tree puts the redirect of a list's last command around the list, which may have moved until then.
         let dirs = union(before, self.dirs.clone());
         self.out.redirects[first..last].iter_mut().for_each(|redirect| redirect.dirs.clone_from(&dirs));
@@ -72,6 +73,7 @@ impl Walker<'_> {
     pub(super) fn herestring(&mut self, node: Node<'_>) {
         self.substitutions(node);
         self.descriptor(node);
+        self.fed.push(self.text(node).to_owned());
     }
 
     /// The word right before a redirect is perhaps a variable to the shell that gets its number: `{name}>file`.
@@ -90,6 +92,8 @@ impl Walker<'_> {
 
     pub(super) fn heredoc(&mut self, node: Node<'_>, extra: &mut Vec<Word>) {
         self.descriptor(node);
+        // What follows on the line may get it, too.
+        self.fed.push(self.text(node).to_owned());
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {

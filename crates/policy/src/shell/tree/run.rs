@@ -15,6 +15,7 @@ impl Walker<'_> {
         let mut words = Vec::new();
         let mut assignments = Vec::new();
         let mut late = Vec::new();
+        let fed = self.fed.len();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
@@ -35,6 +36,7 @@ impl Walker<'_> {
         words.extend(extra);
         let text = self.text(node).to_owned();
         self.run(text, words, assignments);
+        self.fed.truncate(fed);
     }
 
     /// Looks through wrappers and notes what is run.
@@ -81,7 +83,8 @@ impl Walker<'_> {
         let dirs = self.dirs.clone();
         let depth = self.depth + 10;
         let base = outer.len();
-        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any }.script();
+        let fed = self.fed.clone();
+        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any, fed }.script();
         if here {
             self.dirs = None;
         }
@@ -124,6 +127,7 @@ impl Walker<'_> {
     pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
         let mut layers = self.outer.clone();
         layers.push(Layer { own: words.len(), words, inner_suffices: true, covers_inner: true });
-        self.out.commands.push(Command { text, kind, layers, assignments, dirs: self.dirs.clone() });
+        let (dirs, fed) = (self.dirs.clone(), self.fed.clone());
+        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed });
     }
 }
