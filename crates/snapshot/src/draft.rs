@@ -184,7 +184,7 @@ impl Walk<'_> {
         let Some(watch) = &self.watch else { return !matches!(node, Node::Directory { .. }) };
         match node {
             Node::Directory { .. } => !watch.concerns(path),
-            Node::Unkept(_) => !watch.has_changed(path),
+            Node::Unkept(_) => !watch.has_heard_of(path),
             _ => true,
         }
     }
@@ -298,14 +298,12 @@ impl Walk<'_> {
             && (is_package_directory(name)
                 || place.rules.ignore(path, true)
                 || MARKERS.iter().any(|marker| look(fd(&directory), marker.as_ref()).is_ok()));
-        if can_be_made_anew {
-            // It may become small enough, or large enough, at any time.
+        if can_be_made_anew && !self.is_small(&directory, path) {
+            // What was known of it while it was small need not be so any more when it is small again.
             if let Some(watch) = &mut self.watch {
-                watch.enter(&directory, path);
+                watch.forget_below(path);
             }
-            if !self.is_small(&directory) {
-                return Ok(Draft::Unkept(Unkept::Ignored));
-            }
+            return Ok(Draft::Unkept(Unkept::Ignored));
         }
         let ignored = place.ignored || can_be_made_anew;
         match self.directory(&directory, stat, &Place { path, ignored, ..*place }) {
@@ -315,21 +313,26 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether an ignored directory is small enough to be kept; looks at no more than that takes.
-    fn is_small(&self, directory: &OwnedFd) -> bool {
-        let mut room = Room { entries: self.limits.ignored_entries, bytes: self.limits.ignored_bytes };
-        room.fits(directory)
+    /// Whether an ignored directory is small enough to be kept; looks at no more than that takes. It can become small
+    /// only by a change of something that was looked at, which is why that is watched.
+    fn is_small(&mut self, directory: &OwnedFd, path: &Path) -> bool {
+        let (entries, bytes) = (self.limits.ignored_entries, self.limits.ignored_bytes);
+        Room { entries, bytes, watch: self.watch.as_deref_mut() }.fits(directory, path)
     }
 }
 
 /// What is left for an ignored directory.
-struct Room {
+struct Room<'a> {
     entries: usize,
     bytes: u64,
+    watch: Option<&'a mut Watch>,
 }
 
-impl Room {
-    fn fits(&mut self, directory: &OwnedFd) -> bool {
+impl Room<'_> {
+    fn fits(&mut self, directory: &OwnedFd, path: &Path) -> bool {
+        if let Some(watch) = &mut self.watch {
+            watch.enter(directory, path);
+        }
         let Ok(names) = names(directory) else { return false };
         for name in names {
             let Ok(stat) = look(fd(directory), &name) else { continue };
@@ -344,7 +347,8 @@ impl Room {
                     None => false,
                 },
                 FileType::Directory => {
-                    open_directory(fd(directory), &name).is_ok_and(|below| self.fits(&below))
+                    let path = path.join(&name);
+                    open_directory(fd(directory), &name).is_ok_and(|below| self.fits(&below, &path))
                 }
                 _ => true,
             };

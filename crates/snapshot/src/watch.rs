@@ -132,8 +132,10 @@ impl Watch {
         self.changed.insert(path);
     }
 
-    fn forget_below(&mut self, path: &Path) {
+    /// Nothing is known any more of what is at a path and below it.
+    pub(crate) fn forget_below(&mut self, path: &Path) {
         self.memos.retain(|known, _| !known.starts_with(path));
+        self.doubtful.retain(|known| !known.starts_with(path));
     }
 
     /// A file was read that says what is ignored, or would if it were there. Nobody tells if it changes.
@@ -196,9 +198,9 @@ impl Watch {
         self.changed.contains(path) || self.above.contains(path) || !self.memos.contains_key(path)
     }
 
-    /// Whether something has changed in a directory that is watched, but whose content is not kept.
-    pub(crate) fn has_changed(&self, path: &Path) -> bool {
-        self.changed.contains(path)
+    /// Whether something has changed at or below a path whose content is not kept, as far as that is watched.
+    pub(crate) fn has_heard_of(&self, path: &Path) -> bool {
+        self.changed.contains(path) || self.above.contains(path)
     }
 
     /// Names in a directory at which, or below which, something has changed.
