@@ -1,9 +1,14 @@
 //! How many tokens a conversation takes: what the provider last counted, and an estimate of what came after.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::compaction::Cleared;
 use tiller_protocol::entry::{Body, Entry, Epoch};
-use tiller_protocol::id::{EntryId, MessageId};
+use tiller_protocol::id::{CallId, EntryId, MessageId};
+
+use super::light::replacement;
 
 /// Tokens that an image or document counts for.
 pub const MEDIA_TOKENS: u64 = 1_600;
@@ -71,7 +76,7 @@ pub struct Gauge {
     /// What the provider counted with the last answer.
     reported: Option<u64>,
     head: Size,
-    /// What was cleared since it was counted.
+    /// What was cleared of it since it was counted.
     cleared: u64,
     /// What came after, or all of it if nothing was counted yet.
     since: Vec<Piece>,
@@ -81,34 +86,56 @@ pub struct Gauge {
 struct Piece {
     entry: EntryId,
     answer: Option<MessageId>,
+    /// The call whose result it is.
+    call: Option<CallId>,
     size: Size,
+}
+
+impl Piece {
+    fn of(entry: &Entry) -> Self {
+        Self { entry: entry.id, answer: None, call: None, size: size_of(entry) }
+    }
 }
 
 impl Gauge {
     /// Folds one more entry in.
     pub fn push(&mut self, entry: &Entry) {
         match &entry.body {
-            Body::User(_) | Body::Attachment(_) | Body::Result(_) => self.add(entry.id, None, size_of(entry)),
+            Body::User(_) | Body::Attachment(_) => self.since.push(Piece::of(entry)),
+            Body::Result(result) => {
+                self.since.push(Piece { call: Some(result.call.clone()), ..Piece::of(entry) });
+            }
             Body::Assistant(block) if block.api_error.is_none() => {
-                self.add(entry.id, Some(block.message_id.clone()), size_of(entry));
+                self.since.push(Piece { answer: Some(block.message_id.clone()), ..Piece::of(entry) });
             }
             Body::Response(response) if !response.side && response.agent.is_none() => {
                 self.counted(&response.message_id, response.usage.total());
             }
             Body::Orphaned(orphaned) => self.since.retain(|piece| !orphaned.ids.contains(&piece.entry)),
             Body::Epoch(epoch) => self.head = head(epoch),
-            Body::Cleared(cleared) => self.cleared += cleared.tokens,
+            Body::Cleared(cleared) => self.clear(cleared),
             Body::Compacted(compacted) => {
                 self.cut();
                 let kept = compacted.kept.as_ref().map_or(0, |kept| kept.tokens);
-                self.add(entry.id, None, Size { characters: kept * CHARACTERS_PER_TOKEN, media: 0 });
+                let size = Size { characters: kept * CHARACTERS_PER_TOKEN, media: 0 };
+                self.since.push(Piece { size, ..Piece::of(entry) });
             }
             _ => {}
         }
     }
 
-    fn add(&mut self, entry: EntryId, answer: Option<MessageId>, size: Size) {
-        self.since.push(Piece { entry, answer, size });
+    /// Of results that were not counted yet the note is left that stands in their place, so that it does not matter
+    /// whether somebody who reads a log has put it there before. What is gained with the others goes off what was counted.
+    fn clear(&mut self, cleared: &Cleared) {
+        let calls: HashSet<&CallId> = cleared.calls.iter().collect();
+        let mut counted = calls.len() as u64;
+        for piece in &mut self.since {
+            if piece.call.as_ref().is_some_and(|call| calls.contains(call)) {
+                piece.size = Size::of_text(replacement());
+                counted = counted.saturating_sub(1);
+            }
+        }
+        self.cleared += cleared.tokens * counted / (calls.len() as u64).max(1);
     }
 
     /// The provider has counted what led to an answer, and the answer. Results of calls that were quicker than the end
@@ -195,6 +222,23 @@ mod tests {
         assert_eq!(gauge(&story.clone().fold(70).prompt("four")), 71);
         assert_eq!(gauge(&story.clone().clear(&["1"], 4_000).prompt("four")), 5_001);
         assert_eq!(gauge(&story.clear(&["1"], 4_000).answer("b", "x").counted("b", 5_100)), 5_100);
+    }
+
+    // Some providers count nothing. Whoever reads a log may have put the note in the place of the result already.
+    #[test]
+    fn what_nobody_has_counted_is_cleared_once() {
+        let cleared = |content: &str| {
+            let story = Story::default().prompt("four").call("a", "1", "Read", &json!({}));
+            let story = story.result("1", "Read", content).result("2", "Read", &"x".repeat(400));
+            gauge(&story.counted("a", 0).clear(&["1"], 900))
+        };
+        let note = text_tokens(replacement());
+        assert_eq!(cleared(&"x".repeat(4_000)), cleared(replacement()));
+        assert!((100 + note..200 + note).contains(&cleared(replacement())), "{}", cleared(replacement()));
+        // Of two results that were cleared, one was counted before.
+        let story = Story::default().prompt("go").call("a", "1", "Read", &json!({})).counted("a", 9_000);
+        let story = story.result("2", "Read", &"x".repeat(4_000)).clear(&["1", "2"], 2_000);
+        assert_eq!(gauge(&story), 8_000 + note);
     }
 
     proptest! {

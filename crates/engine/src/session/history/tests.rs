@@ -280,6 +280,75 @@ fn results_that_were_cleared_are_passed_over() {
     assert!(sent > 16 * 4_000, "what it named is there again: {sent}");
 }
 
+// A provider that counts nothing: what was cleared must not be taken off twice, first by passing over it and then by what
+// it has freed.
+#[test]
+fn what_was_cleared_frees_room_once_where_nobody_counts() {
+    let mut story = Story::default();
+    story.act(&Act::Prompt);
+    for _ in 0..8 {
+        story.act(&Act::Step { calls: 2, message: 1 });
+    }
+    let full = |story: &Story| {
+        let sent: usize = story.naive().conversation.said().iter().map(|message| message.len()).sum();
+        sent as u64 / 4
+    };
+    let call = |entry: &Entry| match &entry.body {
+        Body::Result(result) => Some(result.call.clone()),
+        _ => None,
+    };
+    let calls: Vec<CallId> = story.entries.iter().filter_map(call).take(8).collect();
+    story.push(Body::Cleared(Cleared { calls, tokens: full(&story) / 2, out_of_sight: Vec::new() }));
+    for entry in &mut story.entries {
+        if let Body::Response(response) = &mut entry.body {
+            response.usage = Usage::default();
+        }
+    }
+    let (_dir, log) = story.write();
+    let history = History::read(&log, None, Audience::Nobody).unwrap();
+    let tokens = history.room.gauge.tokens();
+    assert_eq!(tokens, story.naive().room.gauge.tokens());
+    // What is sent has brackets and names beside its text.
+    assert!((full(&story) * 3 / 4..=full(&story)).contains(&tokens), "{tokens} of {}", full(&story));
+}
+
+/// A log as another program writes it: the same facts, in another order and without hashes.
+fn rewritten(log: &Path) {
+    let text = fs_err::read_to_string(log).unwrap();
+    let lines = text.lines().map(|line| {
+        let line: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).unwrap();
+        let fields = line.into_iter().rev().filter(|(name, _)| name != "hash");
+        serde_json::Value::Object(fields.collect()).to_string() + "\n"
+    });
+    let lines: String = lines.collect();
+    assert!(!lines.contains("\n{\"type\""), "no line begins as ours do");
+    fs_err::write(log, lines).unwrap();
+}
+
+// LOG-01: by their beginnings such lines do not tell that the conversation is a view of the log.
+#[test]
+fn a_log_that_was_written_anew_is_read_as_a_whole() {
+    let acts = [
+        vec![Act::Fold { keep: true }],
+        vec![Act::Back(0)],
+        vec![Act::Fold { keep: false }, Act::Prompt, Act::Back(1), Act::Prompt],
+    ];
+    for acts in acts {
+        let mut story = Story::default();
+        for _ in 0..3 {
+            story.act(&Act::Prompt);
+            story.act(&Act::Step { calls: 2, message: 1 });
+        }
+        acts.iter().for_each(|act| story.act(act));
+        let (_dir, log) = story.write();
+        rewritten(&log);
+        assert!(!kinds(&log).unwrap().is_view);
+        let (history, naive) = (History::read(&log, None, Audience::Nobody).unwrap(), story.naive());
+        assert_eq!(history.state, story.state(), "{acts:?}");
+        assert_eq!(history.conversation.said(), naive.conversation.said(), "{acts:?}");
+    }
+}
+
 // An answer to the folded conversation was counted without what the fold had left out.
 #[test]
 fn after_a_fold_is_undone_the_context_is_as_full_as_before() {
