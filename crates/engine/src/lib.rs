@@ -29,6 +29,8 @@ pub mod replay;
 mod services;
 mod session;
 mod sight;
+#[cfg(test)]
+mod still;
 pub mod store;
 mod telemetry;
 pub mod undo;

@@ -77,30 +77,9 @@ fn is_cache(dir: &Path, made: bool, home: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
-
-    use jiff::Timestamp;
-    use tiller_protocol::env::{Clock, Ids};
 
     use super::*;
-
-    struct Still;
-
-    impl Clock for Still {
-        fn now(&self) -> Timestamp {
-            Timestamp::UNIX_EPOCH
-        }
-    }
-
-    impl Ids for Still {
-        fn next(&self) -> uuid::Uuid {
-            uuid::Uuid::nil()
-        }
-
-        fn random(&self) -> f64 {
-            0.0
-        }
-    }
+    use crate::still;
 
     #[test]
     fn caches_are_where_variables_say_or_at_home() {
@@ -117,19 +96,12 @@ mod tests {
         ];
         let vars: BTreeMap<String, String> =
             vars.map(|(name, path)| (name.to_owned(), path.display().to_string())).into();
-        let env = Env {
-            clock: Arc::new(Still),
-            ids: Arc::new(Still),
-            vars: Arc::new(vars),
-            home: home.clone(),
-            cwd: home.clone(),
-        };
         let wanted = [
             dir.path().join("elsewhere/go/pkg"),
             home.join(".cache"),
             home.join(".cargo/registry"),
             home.join(".npm"),
         ];
-        assert_eq!(of(&env), wanted);
+        assert_eq!(of(&still::env(vars, &home)), wanted);
     }
 }

@@ -65,18 +65,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-
-    struct Half;
-
-    impl Ids for Half {
-        fn next(&self) -> uuid::Uuid {
-            uuid::Uuid::nil()
-        }
-
-        fn random(&self) -> f64 {
-            0.5
-        }
-    }
+    use crate::still::Still;
 
     fn mode(path: &Path) -> u32 {
         fs_err::metadata(path).unwrap().permissions().mode() & 0o777
@@ -100,10 +89,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plans = Plans::in_dir(dir.path());
         plans.prepare();
-        let slug = plans.fresh(&Half);
+        let slug = plans.fresh(&Still::default());
         std::os::unix::fs::symlink("/nowhere", plans.file(&slug)).unwrap();
         // This source of randomness has no other name to offer.
-        assert_eq!(plans.fresh(&Half), slug);
+        assert_eq!(plans.fresh(&Still::default()), slug);
     }
 
     #[test]

@@ -102,38 +102,16 @@ fn looks(value: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-    use std::sync::Arc;
+    use std::path::Path;
 
-    use jiff::Timestamp;
     use serde_json::json;
-    use tiller_protocol::env::{Clock, Ids};
 
     use super::*;
-
-    struct Still;
-
-    impl Clock for Still {
-        fn now(&self) -> Timestamp {
-            Timestamp::UNIX_EPOCH
-        }
-    }
-
-    impl Ids for Still {
-        fn next(&self) -> uuid::Uuid {
-            uuid::Uuid::nil()
-        }
-
-        fn random(&self) -> f64 {
-            0.0
-        }
-    }
+    use crate::still;
 
     fn masks(vars: &[(&str, &str)]) -> Masks {
         let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let (clock, ids, root) = (Arc::new(Still), Arc::new(Still), PathBuf::from("/"));
-        let env = Env { clock, ids, vars: Arc::new(vars), home: root.clone(), cwd: root };
-        Masks::new(&env, &BTreeMap::new())
+        Masks::new(&still::env(vars, Path::new("/")), &BTreeMap::new())
     }
 
     fn masked(masks: &Masks, value: &Value) -> Value {

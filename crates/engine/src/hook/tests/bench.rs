@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller_config::{HookEvent, HookGroup, Layer, Origin, Sourced};
-use tiller_protocol::env::{Clock, Env, Ids};
+use tiller_protocol::env::Env;
 use tiller_protocol::id::{AgentId, CallId, SessionId};
 use tiller_protocol::mode::Mode;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +17,7 @@ use uuid::Uuid;
 
 use crate::hook::occasion::Agent;
 use crate::hook::{Ending, Hooks, Judge, Moment, Occasion, Outcome, Parts, StartSource};
+use crate::still;
 use tiller_protocol::compaction::Trigger;
 
 /// The file that the hooks of a bench are said to stand in.
@@ -26,24 +25,6 @@ pub(super) const SOURCE: &str = "/p/.tiller/settings.json";
 
 pub(super) struct Bench {
     dir: TempDir,
-}
-
-struct Fixed(AtomicU64);
-
-impl Clock for Fixed {
-    fn now(&self) -> Timestamp {
-        Timestamp::UNIX_EPOCH
-    }
-}
-
-impl Ids for Fixed {
-    fn next(&self) -> Uuid {
-        Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::Relaxed)))
-    }
-
-    fn random(&self) -> f64 {
-        0.5
-    }
 }
 
 /// A model that always says the same.
@@ -125,8 +106,7 @@ impl Bench {
             .collect();
         vars.insert("ANTHROPIC_API_KEY".to_owned(), "secret".to_owned());
         vars.insert("GITHUB_TOKEN".to_owned(), "of the user".to_owned());
-        let fixed = Arc::new(Fixed(AtomicU64::new(1)));
-        Env { clock: fixed.clone(), ids: fixed, vars: Arc::new(vars), home: self.path(), cwd: self.path() }
+        still::env(vars, &self.path())
     }
 
     /// Runs one command at an event.
