@@ -108,7 +108,7 @@ fn load(env: &Env) -> anyhow::Result<Resolved> {
 
 fn set(env: &Env, key: &str, value: &str, target: Target) -> anyhow::Result<()> {
     let places = Places::of(env);
-    tiller_config::set(&places, target, key, value)?;
+    tiller_config::set(&places, env, target, key, value)?;
     let file = places.target(target);
     let rows = load(env)?.rows();
     let winner = rows.iter().rfind(|row| row.key == key).filter(|row| row.origin.layer > layer(target));

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tiller_protocol::env::Env;
 use tiller_protocol::permission::{Destination, RuleValue, Update};
 
 use crate::decode::fit;
 use crate::dirs::{Places, Target};
 use crate::error::SettingsError;
 use crate::key::keys;
-use crate::row::unknown;
+use crate::row::{Row, unknown};
+use crate::trust::keeping_trust;
 use crate::write::{Editor, update};
 
 /// The file that a change is kept in; none for what is meant for the session.
@@ -46,11 +48,38 @@ fn write(change: &Update, file: &mut Editor) -> Result<(), SettingsError> {
     }
 }
 
-/// Writes those changes that are not for the session only, in their order; all of one file at once.
+/// What a change puts into the file of a project that needs trust.
+fn puts(change: &Update, row: &Row) -> bool {
+    let rule = |rule: &RuleValue| row.value == rule.spelled();
+    match change {
+        Update::AddRules { rules, .. } | Update::ReplaceRules { rules, .. } => {
+            row.key == "permissions.allow" && rules.iter().any(rule)
+        }
+        Update::AddDirectories { directories, .. } => {
+            let is_one = |dir: &PathBuf| row.value == *dir.to_string_lossy();
+            row.key == "permissions.additionalDirectories" && directories.iter().any(is_one)
+        }
+        Update::SetMode { mode, .. } => row.key == "permissions.defaultMode" && row.value == mode.name(),
+        Update::RemoveRules { .. } | Update::RemoveDirectories { .. } => false,
+    }
+}
+
+/// Writes those changes that are not for the session only, in their order; all of one file at once. A project that was
+/// trusted stays so.
 ///
 /// # Errors
 /// When a file cannot be changed.
-pub fn write_updates(places: &Places, updates: &[Update]) -> Result<(), SettingsError> {
+pub fn write_updates(places: &Places, env: &Env, updates: &[Update]) -> Result<(), SettingsError> {
+    let of_project =
+        |change: &&Update| matches!(target(change.destination()), Some(Target::Project | Target::Local));
+    if !updates.iter().any(|change| of_project(&change)) {
+        return write_all(places, updates);
+    }
+    let is_meant = |row: &Row| updates.iter().filter(of_project).any(|change| puts(change, row));
+    keeping_trust(places, env, is_meant, || write_all(places, updates))
+}
+
+fn write_all(places: &Places, updates: &[Update]) -> Result<(), SettingsError> {
     for file in [Target::User, Target::Project, Target::Local] {
         let mut meant = updates.iter().filter(|change| target(change.destination()) == Some(file)).peekable();
         if meant.peek().is_some() {
@@ -60,11 +89,12 @@ pub fn write_updates(places: &Places, updates: &[Update]) -> Result<(), Settings
     Ok(())
 }
 
-/// Sets one setting to what a user typed: text, or JSON where the setting is not a text; `null` takes it away.
+/// Sets one setting to what a user typed: text, or JSON where the setting is not a text; `null` takes it away. A project
+/// that was trusted stays so.
 ///
 /// # Errors
 /// When there is no such setting, the value does not fit, or the file cannot be changed.
-pub fn set(places: &Places, target: Target, key: &str, typed: &str) -> Result<(), SettingsError> {
+pub fn set(places: &Places, env: &Env, target: Target, key: &str, typed: &str) -> Result<(), SettingsError> {
     let parent =
         |name: &str| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.') && rest.len() > 1);
     let is_known = keys().iter().any(|known| known.name == key) || ["env", "hooks"].into_iter().any(parent);
@@ -73,12 +103,17 @@ pub fn set(places: &Places, target: Target, key: &str, typed: &str) -> Result<()
     }
     let value = value_of(key, typed)?;
     let path: Vec<&str> = key.split('.').collect();
-    update(
-        &places.target(target),
-        |file| {
+    let write = || {
+        update(&places.target(target), |file| {
             if value.is_null() { file.remove(&path) } else { file.set(&path, &value) }
-        },
-    )
+        })
+    };
+    let below = format!("{key}.");
+    let is_meant = |row: &Row| row.key == key || row.key.starts_with(&below);
+    match target {
+        Target::User => write(),
+        Target::Project | Target::Local => keeping_trust(places, env, is_meant, write),
+    }
 }
 
 /// What fits: the JSON that was typed, else the text itself.

@@ -27,25 +27,38 @@ pub struct Key {
 pub(crate) enum NeedsTrust {
     Never,
     Always,
-    /// For values that loosen something.
-    For(Vec<Value>),
+    /// If it is looser than what it replaces; these values, the strictest first.
+    Looser(Vec<Value>),
 }
 
 impl NeedsTrust {
     fn of(schema: &Map<String, Value>) -> Self {
         match schema.get("x-trust") {
             Some(Value::Bool(true)) => Self::Always,
-            Some(Value::Array(values)) => Self::For(values.clone()),
+            Some(Value::Array(values)) => Self::Looser(values.clone()),
             _ => Self::Never,
         }
     }
+}
 
-    pub(crate) fn covers(&self, value: &Value) -> bool {
-        match self {
-            Self::Never => false,
-            Self::Always => true,
-            Self::For(values) => values.contains(value),
+impl Key {
+    /// Whether a project has to be trusted before it may say this in place of what the user's own layers say.
+    pub(crate) fn needs_trust_for(&self, value: &Value, of_user: &[Settings]) -> bool {
+        match &self.needs_trust {
+            NeedsTrust::Never => false,
+            NeedsTrust::Always => true,
+            NeedsTrust::Looser(values) => {
+                let looseness = |value: &Value| values.iter().position(|known| known == value);
+                let replaced = self.said_by(of_user).or_else(|| self.default.clone());
+                looseness(value) > replaced.as_ref().and_then(looseness)
+            }
         }
+    }
+
+    /// What the highest of these layers says.
+    fn said_by(&self, layers: &[Settings]) -> Option<Value> {
+        let pointer = format!("/{}", self.name.replace('.', "/"));
+        layers.iter().rev().find_map(|layer| serde_json::to_value(layer).ok()?.pointer(&pointer).cloned())
     }
 }
 

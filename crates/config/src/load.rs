@@ -51,7 +51,7 @@ impl Layers {
             let origin = Origin::file(layer, file.clone());
             let Some(mut node) = read_file(&file, &origin)? else { continue };
             if origin.is_of_project() && trust == ProjectTrust::Restricted {
-                leave_out_untrusted(&mut node);
+                leave_out_untrusted(&mut node, &layers.of_user());
             }
             layers.add(node, origin, dialect, &locked)?;
         }
@@ -64,6 +64,12 @@ impl Layers {
         layers.said.extend(policy.map(|settings| Said { origin: managed, settings }));
         layers.locked = locked;
         Ok(layers)
+    }
+
+    /// What the user says for all projects, lowest first.
+    pub(crate) fn of_user(&self) -> Vec<Settings> {
+        let of_user = self.said.iter().filter(|said| said.origin.layer == Layer::User);
+        of_user.map(|said| said.settings.clone()).collect()
     }
 
     /// Adds what is known to be well-formed: without a lock there is nothing to check, and a start without settings
@@ -172,13 +178,13 @@ fn read_file(path: &Path, origin: &Origin) -> Result<Option<Node>, SettingsError
     }
 }
 
-fn leave_out_untrusted(node: &mut Node) {
+fn leave_out_untrusted(node: &mut Node, of_user: &[Settings]) {
     for key in keys() {
         let path = steps(&key.name);
         let said = node
             .get(&path)
             .filter(|node| !matches!(&node.content, Content::Scalar(value) if value.is_null()));
-        if said.is_some_and(|said| key.needs_trust.covers(&said.to_value())) {
+        if said.is_some_and(|said| key.needs_trust_for(&said.to_value(), of_user)) {
             node.remove(&path);
         }
     }

@@ -69,6 +69,9 @@ pub struct Resolved {
     /// What had to be left out.
     #[serde(skip)]
     pub warnings: Vec<Problem>,
+    /// What the user says for all projects, lowest first: projects that are not trusted may not loosen it.
+    #[serde(skip)]
+    pub(crate) of_user: Vec<Settings>,
     /// Whether the managed file keeps hooks to itself.
     #[serde(skip)]
     pub hooks_are_locked: bool,
@@ -160,7 +163,9 @@ impl Resolved {
         env: &Env,
         trust: ProjectTrust,
     ) -> Result<Self, SettingsError> {
-        let Layers { said, warnings, locked } = Layers::read(places, request, env, trust)?;
+        let layers = Layers::read(places, request, env, trust)?;
+        let of_user = layers.of_user();
+        let Layers { said, warnings, locked } = layers;
         let stack = Stack(&said);
         let absolute = |path: &String| absolute(path, &env.home, &env.cwd);
         Ok(Self {
@@ -208,6 +213,7 @@ impl Resolved {
                 status_line: stack.highest(|s| s.terminal.status_line.clone().map(Some), None),
             },
             warnings,
+            of_user,
             hooks_are_locked: locked.iter().any(|key| key.name == "hooks"),
         })
     }

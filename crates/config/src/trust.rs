@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tiller_protocol::env::Env;
 
 use crate::agent::AgentDefinition;
-use crate::definition::HookGroup;
+use crate::definition::{HookGroup, Settings};
 use crate::dirs::Places;
 use crate::error::SettingsError;
 use crate::extension::Extensions;
@@ -61,11 +61,7 @@ impl TrustQuestion {
     /// # Errors
     /// When the settings, or the file of trusted directories, cannot be read.
     pub fn of(places: &Places, request: &CommandLine, env: &Env) -> Result<Option<Self>, SettingsError> {
-        let mut rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
-        rows.extend(extensions_of_project(places, request.sources));
-        if request.sources.project {
-            rows.extend(rows_of_project(places));
-        }
+        let rows = all_untrusted(places, request, env)?;
         if is_trusted(&places.config_dir, &places.project, &rows)? {
             return Ok(None);
         }
@@ -87,6 +83,8 @@ impl Concern {
     fn new(row: Row) -> Self {
         let key = keys().iter().find(|key| is_about(&row, key));
         let danger = match row.key.split('.').next() {
+            // Keys answer questions.
+            _ if row.key.starts_with("terminal.keys.") => Danger::Loosens,
             Some(
                 "agents" | "commands" | "skills" | "outputStyles" | "plugins" | "hooks" | "env"
                 | "diagnostics" | "languageServers" | "mcpServers" | "terminal",
@@ -97,11 +95,46 @@ impl Concern {
     }
 }
 
+/// All that files of the project would run or loosen.
+fn all_untrusted(places: &Places, request: &CommandLine, env: &Env) -> Result<Vec<Row>, SettingsError> {
+    let mut rows = untrusted(&Resolved::load(places, request, env, ProjectTrust::Full)?);
+    rows.extend(extensions_of_project(places, request.sources));
+    if request.sources.project {
+        rows.extend(rows_of_project(places));
+    }
+    Ok(rows)
+}
+
+/// Makes a change of the user's to a file of the project. If the project was trusted, it is so with this change, unless
+/// something else has changed with it.
+pub(crate) fn keeping_trust(
+    places: &Places,
+    env: &Env,
+    is_meant: impl Fn(&Row) -> bool,
+    change: impl FnOnce() -> Result<(), SettingsError>,
+) -> Result<(), SettingsError> {
+    let project = fs_err::canonicalize(&places.project).unwrap_or_else(|_| places.project.clone());
+    let env = Env { cwd: project.clone(), ..env.clone() };
+    let places = Places { project, ..places.clone() };
+    // What cannot be read is not trusted, and no reason not to make the change.
+    let rows = || all_untrusted(&places, &CommandLine::default(), &env).ok();
+    let before = rows();
+    let trusted = |rows: &Vec<Row>| is_trusted(&places.config_dir, &places.project, rows).unwrap_or(false);
+    let before = before.filter(trusted);
+    change()?;
+    let (Some(before), Some(after)) = (before, rows()) else { return Ok(()) };
+    let is_known = |row: &Row| before.contains(row) || is_meant(row);
+    if before != after && !after.is_empty() && after.iter().all(is_known) {
+        trust(&places.config_dir, &places.project, &after)?;
+    }
+    Ok(())
+}
+
 /// What the project's files would run or loosen, in the order of the settings.
 #[must_use]
 pub fn untrusted(resolved: &Resolved) -> Vec<Row> {
     let of_project = resolved.rows().into_iter().filter(|row| row.origin.is_of_project());
-    of_project.filter(needs_trust).collect()
+    of_project.filter(|row| needs_trust(row, &resolved.of_user)).collect()
 }
 
 /// What of the project would extend Tiller.
@@ -182,8 +215,8 @@ fn plugin_rows(plugin: &Plugin) -> Vec<Row> {
     rows
 }
 
-fn needs_trust(row: &Row) -> bool {
-    keys().iter().any(|key| is_about(row, key) && key.needs_trust.covers(&row.value))
+fn needs_trust(row: &Row, of_user: &[Settings]) -> bool {
+    keys().iter().any(|key| is_about(row, key) && key.needs_trust_for(&row.value, of_user))
 }
 
 fn is_about(row: &Row, key: &Key) -> bool {

@@ -16,14 +16,45 @@ pub(super) enum Before {
     Leave,
 }
 
-/// How far the project is trusted; nothing if the user would rather leave.
-pub(super) async fn trust(args: &Args, env: &Env, manner: &Manner) -> anyhow::Result<Option<ProjectTrust>> {
-    let Some(question) = trusted::question(&env.cwd, &settings::request(args)?, env)? else {
-        return Ok(Some(ProjectTrust::Full));
-    };
-    if args.trust {
-        return Ok(Some(ProjectTrust::Full));
+/// How far the project is trusted, asked before each session: its files may have changed since the last one.
+#[derive(Default)]
+pub(super) struct Trust {
+    /// What the user said no to; the same is not asked twice.
+    declined: Option<tiller_config::TrustQuestion>,
+}
+
+impl Trust {
+    /// Asks if there is something to ask; nothing if the user would rather leave. What `--trust` covers is what is
+    /// there when Tiller is started.
+    pub(super) async fn settle(
+        &mut self,
+        args: &mut Args,
+        env: &Env,
+        manner: &Manner,
+    ) -> anyhow::Result<Option<ProjectTrust>> {
+        let given = std::mem::take(&mut args.trust);
+        let Some(question) = trusted::question(&env.cwd, &settings::request(args)?, env)? else {
+            return Ok(Some(ProjectTrust::Full));
+        };
+        if self.declined.as_ref() == Some(&question) {
+            return Ok(Some(ProjectTrust::Restricted));
+        }
+        let outcome = if given { TrustOutcome::Trusted } else { ask(&question, manner).await? };
+        Ok(match outcome {
+            TrustOutcome::Trusted => {
+                question.confirm(&config_dir(env))?;
+                Some(ProjectTrust::Full)
+            }
+            TrustOutcome::Untrusted => {
+                self.declined = Some(question);
+                Some(ProjectTrust::Restricted)
+            }
+            TrustOutcome::Leave | TrustOutcome::Handled | TrustOutcome::Ignored => None,
+        })
     }
+}
+
+async fn ask(question: &tiller_config::TrustQuestion, manner: &Manner) -> anyhow::Result<TrustOutcome> {
     let concern = |concern: &tiller_config::Concern| {
         let danger = match concern.danger {
             Danger::Runs => "run",
@@ -35,14 +66,7 @@ pub(super) async fn trust(args: &Args, env: &Env, manner: &Manner) -> anyhow::Re
         directory: question.project.clone(),
         concerns: question.concerns.iter().map(concern).collect(),
     };
-    Ok(match ask_trust(shown, manner).await? {
-        TrustOutcome::Trusted => {
-            question.confirm(&config_dir(env))?;
-            Some(ProjectTrust::Full)
-        }
-        TrustOutcome::Untrusted => Some(ProjectTrust::Restricted),
-        TrustOutcome::Leave | TrustOutcome::Handled | TrustOutcome::Ignored => None,
-    })
+    Ok(ask_trust(shown, manner).await?)
 }
 
 /// `--resume` without an id lets the user choose.

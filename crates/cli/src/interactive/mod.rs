@@ -38,8 +38,11 @@ pub(crate) fn is_possible(args: &Args) -> bool {
 /// Works with the user until they leave.
 pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
     let manner = look::manner(&args, &env);
-    let Some(trust) = before::trust(&args, &env, &manner).await? else { return Ok(Exit::Success) };
-    args.at_terminal = Some(trust);
+    let mut trust = before::Trust::default();
+    args.at_terminal = trust.settle(&mut args, &env, &manner).await?;
+    if args.at_terminal.is_none() {
+        return Ok(Exit::Success);
+    }
     match before::session(&mut args, &env, &manner).await? {
         Before::GoOn => {}
         Before::Leave => return Ok(Exit::Success),
@@ -73,6 +76,10 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
                 anyhow::bail!("the session ended unexpectedly; `tiller --resume {id}` continues it")
             }
         };
+        args.at_terminal = trust.settle(&mut args, &env, &manner).await?;
+        if args.at_terminal.is_none() {
+            return Ok(Exit::Success);
+        }
     }
 }
 

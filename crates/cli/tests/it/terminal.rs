@@ -195,7 +195,7 @@ fn permission_is_given_and_refused_by_keys() {
     program.until_shown("● Made.");
     assert!(world.path("first").exists());
     say(&program, "make more");
-    program.until_shown("touch second");
+    program.until_shown("second");
     program.until_shown("Yes, this once");
     program.type_in(ESC);
     program.until_shown("You refused");
@@ -408,6 +408,46 @@ fn a_project_is_trusted_before_its_settings_run_anything() {
     program.until_shown("● Touched.");
     assert!(world.path("ran").exists());
     leave(program);
+}
+
+// A hostile project: what it brings along between two sessions is confirmed like what it brought at first.
+#[test]
+fn a_project_that_changed_is_asked_about_before_the_next_session() {
+    let hook = |command: &str| {
+        let hook = json!({"hooks": [{"type": "command", "command": command}]});
+        json!({"hooks": {"UserPromptSubmit": [hook]}}).to_string()
+    };
+    for (args, first) in [(&[][..], "2"), (&["--trust"], "")] {
+        let world = World::new().file(".tiller/settings.json", &hook("touch first"));
+        world.server.replies([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]);
+        let program = open(&world, args, 80, 100);
+        if !first.is_empty() {
+            program.until_shown("Do you trust");
+            program.type_in(first);
+        }
+        program.until_shown(READY);
+        say(&program, "go");
+        until_done(&program, "● One.");
+        assert_eq!(world.path("first").exists(), first.is_empty());
+
+        // What was answered is not asked again.
+        say(&program, "/clear");
+        program.until("the next session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
+        say(&program, "go on");
+        until_done(&program, "● Two.");
+
+        world.write(".tiller/settings.json", &hook("touch second"));
+        say(&program, "/clear");
+        program.until_shown("touch second");
+        program.until_shown("Do you trust");
+        program.type_in("2");
+        program.until("another session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 3);
+        say(&program, "and on");
+        until_done(&program, "● Three.");
+        assert!(!world.path("second").exists());
+        leave(program);
+        world.server.assert_clean();
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub struct Settings {
     pub steering: Steering,
     /// Whether the model is told of problems that language servers find in files it has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = DEFAULT_DIAGNOSTICS, "x-trust" = [true]))]
+    #[schemars(extend("default" = DEFAULT_DIAGNOSTICS, "x-trust" = [false, true]))]
     pub diagnostics: Option<bool>,
     /// How long a request waits for problems in files that were just changed, in milliseconds; 900 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct Settings {
 pub struct Secrets {
     /// Whether credentials in the output of tools are masked before the model sees them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = DEFAULT_MASK, "x-trust" = [false]))]
+    #[schemars(extend("default" = DEFAULT_MASK, "x-trust" = [true, false]))]
     pub mask: Option<bool>,
 }
 

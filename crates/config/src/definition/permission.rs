@@ -6,6 +6,10 @@ use serde_json::{Map, Value};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Behavior;
 
+/// Planning runs nothing, also nothing that a rule allows; whoever never asks runs only that.
+const STRICTEST_MODE_FIRST: [Mode; 5] =
+    [Mode::Plan, Mode::DontAsk, Mode::Default, Mode::AcceptEdits, Mode::BypassPermissions];
+
 /// What needs a question and what is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, expecting = "an object")]
@@ -22,7 +26,7 @@ pub struct Permissions {
     pub deny: Vec<String>,
     /// The mode of a new session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = Mode::Default, "x-trust" = ["acceptEdits", "bypassPermissions"]))]
+    #[schemars(extend("default" = Mode::Default, "x-trust" = STRICTEST_MODE_FIRST))]
     pub default_mode: Option<Mode>,
     /// Further working directories; `~/` is the home directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -30,7 +34,7 @@ pub struct Permissions {
     pub additional_directories: Vec<String>,
     /// Whether the mode `bypassPermissions` is refused; the word `disable` also means yes.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "yes_no_or_disable")]
-    #[schemars(extend("default" = false, "x-trust" = [false]))]
+    #[schemars(extend("default" = false, "x-trust" = [true, false]))]
     pub disable_bypass_permissions_mode: Option<bool>,
     /// Examples of what the rules are meant to do.
     #[serde(skip_serializing_if = "Vec::is_empty")]

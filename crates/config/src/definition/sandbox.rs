@@ -11,11 +11,11 @@ pub(crate) const DEFAULT_ENABLED: bool = true;
 pub struct Sandbox {
     /// Whether commands are confined to the working directories.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = DEFAULT_ENABLED, "x-trust" = [false]))]
+    #[schemars(extend("default" = DEFAULT_ENABLED, "x-trust" = [true, false]))]
     pub enabled: Option<bool>,
     /// Whether commands may use the network.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = Network::default(), "x-trust" = ["allow"]))]
+    #[schemars(extend("default" = Network::default(), "x-trust" = ["deny", "ask", "allow"]))]
     pub network: Option<Network>,
     /// Directories outside the working directories that commands may write to, such as build caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]

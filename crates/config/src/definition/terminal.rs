@@ -20,6 +20,7 @@ pub struct Terminal {
     pub vim: Option<bool>,
     /// What keys do, by key: `ctrl+s` for example does `queue`; `none` takes its meaning away.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-trust" = true))]
     pub keys: BTreeMap<String, String>,
     /// A command that prints the line at the bottom; it gets facts about the session as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -120,15 +120,15 @@ fn what_is_typed_is_checked_and_written() {
         ("permissions.defaultMode", "plan"),
         ("env.PORT", "8080"),
     ] {
-        set(&places, Target::Local, key, typed).unwrap();
+        set(&places, &world.env(), Target::Local, key, typed).unwrap();
     }
     let resolved = world.load();
     assert_eq!((resolved.model.value.as_str(), resolved.streaming_tool_execution.value), ("opus", false));
     assert_eq!(resolved.permissions.deny[0].value, "Bash(rm:*)");
     assert_eq!(resolved.env["PORT"].value, "8080");
     assert_eq!(resolved.warnings, []);
-    set(&places, Target::Local, "model", "null").unwrap();
-    set(&places, Target::Local, "env.PORT", "null").unwrap();
+    set(&places, &world.env(), Target::Local, "model", "null").unwrap();
+    set(&places, &world.env(), Target::Local, "env.PORT", "null").unwrap();
     assert_eq!((world.load().model.value.as_str(), world.load().env.len()), ("sonnet", 0));
     for (key, typed, word) in [
         ("modle", "x", "did you mean model?"),
@@ -137,7 +137,7 @@ fn what_is_typed_is_checked_and_written() {
         ("streamingToolExecution", "maybe", "boolean"),
         ("permissions.allow", "Read", "sequence"),
     ] {
-        let error = set(&places, Target::Local, key, typed).unwrap_err().to_string();
+        let error = set(&places, &world.env(), Target::Local, key, typed).unwrap_err().to_string();
         assert!(error.contains(word), "{key}: {error}");
     }
 }

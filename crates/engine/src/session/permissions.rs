@@ -132,8 +132,9 @@ impl Task {
 
     fn save(&mut self, updates: Vec<Update>) {
         let (places, asides) = (self.fixed.places.clone(), self.services.asides.clone());
+        let env = self.fixed.env.clone();
         self.write_beside(move || {
-            if let Err(error) = write_updates(&places, &updates) {
+            if let Err(error) = write_updates(&places, &env, &updates) {
                 tracing::warn!("a change of permissions was not saved: {error}");
                 // The session may be over; then there is nobody to tell.
                 let _ = asides.send(Aside::Unsaved { updates, problem: error.to_string() });
