@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 /// The variables that let Tiller in at the model. Nothing that Tiller starts gets them by itself.
-pub const MODEL_CREDENTIALS: [&str; 2] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
+pub const MODEL_CREDENTIALS: [&str; 3] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"];
 
 /// Tells the time.
 pub trait Clock: Send + Sync {

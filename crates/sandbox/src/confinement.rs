@@ -130,16 +130,23 @@ fn all_below(paths: &[PathBuf], places: &[PathBuf]) -> bool {
 #[must_use]
 pub fn gaps(profile: Profile, level: Level, landlock: Option<u32>) -> Vec<&'static str> {
     let always = match (profile, level) {
-        (Profile::Full, _) | (Profile::ReadOnly, Level::Namespaces) => &[],
+        (Profile::Full, _) => &[],
         (_, Level::None) => &["nothing is promised"][..],
+        (Profile::ReadOnly, Level::Namespaces) => &[UNSEEN_SOCKETS_ELSEWHERE],
         (Profile::ReadOnly, Level::Landlock) => READ_ONLY_GAPS,
         (Profile::Workspace, Level::Landlock) => WORKSPACE_GAPS,
-        (Profile::Workspace, Level::Namespaces) => &["unix sockets opened after the command's start"],
+        (Profile::Workspace, Level::Namespaces) => &[UNSEEN_SOCKETS],
     };
     let lacks_scopes = level == Level::Landlock && scopes(landlock.unwrap_or(0)) == 0;
     let signals = (lacks_scopes && profile != Profile::Full).then_some(SIGNALS);
     always.iter().copied().chain(signals).collect()
 }
+
+/// Sockets are covered one by one, as far as they are known when the command starts.
+const UNSEEN_SOCKETS: &str = "unix sockets opened after the command's start, or by services of other users in a network \
+                              of their own outside of /run";
+const UNSEEN_SOCKETS_ELSEWHERE: &str = "outside of home, working directories, /tmp and /run: unix sockets opened after \
+                                        the command's start, or by services of other users in a network of their own";
 
 /// Directories for temporary files.
 pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];

@@ -181,12 +181,10 @@ fn environment(
     cwd: &Path,
     confinement: &Confinement,
 ) -> Result<Vec<CString>, SandboxError> {
-    let kept = vars
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_bytes()))
-        .filter(|(name, _)| scrub::passes(name, confinement) && ![MARK_VAR, "PWD"].contains(name));
-    let all = kept.chain([("PWD", cwd.as_os_str().as_bytes())]);
-    all.map(|(name, value)| c_string(&[name.as_bytes(), b"=", value].concat())).collect()
+    let others = vars.iter().filter(|(name, _)| ![MARK_VAR, "PWD"].contains(&name.as_str()));
+    let kept = others.filter_map(|(name, value)| Some((name, scrub::passed(name, value, confinement)?)));
+    let kept = kept.map(|(name, value)| c_string(&[name.as_bytes(), b"=", value.as_bytes()].concat()));
+    kept.chain([c_string(&[b"PWD=", cwd.as_os_str().as_bytes()].concat())]).collect()
 }
 
 fn find_shell(vars: &BTreeMap<String, String>) -> Result<PathBuf, SandboxError> {

@@ -1,5 +1,7 @@
 //! Which variables of the environment a command does not get.
 
+use std::borrow::Cow;
+
 use tiller_protocol::env::MODEL_CREDENTIALS;
 
 use crate::confinement::{Confinement, Profile};
@@ -15,7 +17,8 @@ enum Name {
 use Name::{Ends, Is, LeadsTo};
 
 /// Credentials for the model: no command ever gets them.
-const OF_THE_MODEL: [Name; 2] = [Is(MODEL_CREDENTIALS[0]), Is(MODEL_CREDENTIALS[1])];
+const OF_THE_MODEL: [Name; 3] =
+    [Is(MODEL_CREDENTIALS[0]), Is(MODEL_CREDENTIALS[1]), Is(MODEL_CREDENTIALS[2])];
 
 /// Credentials for anything else, and the ways to agents that hold some.
 const OF_THE_USER: &[Name] = &[
@@ -62,14 +65,36 @@ pub fn is_credential(name: &str) -> bool {
     known.any(|known| known.fits(name))
 }
 
-/// Whether a command under this confinement gets this variable.
-pub(crate) fn passes(name: &str, confinement: &Confinement) -> bool {
+/// What a command under this confinement gets of this variable, if anything.
+pub(crate) fn passed<'a>(name: &str, value: &'a str, confinement: &Confinement) -> Option<Cow<'a, str>> {
     if is_in(&OF_THE_MODEL, name) {
-        return false;
+        return None;
     }
-    confinement.profile == Profile::Full
-        || confinement.kept_vars.iter().any(|kept| kept == name)
-        || !is_in(OF_THE_USER, name)
+    if confinement.profile == Profile::Full || confinement.kept_vars.iter().any(|kept| kept == name) {
+        return Some(Cow::Borrowed(value));
+    }
+    (!is_in(OF_THE_USER, name)).then(|| match is_proxy(name) {
+        true => without_password(value),
+        false => Cow::Borrowed(value),
+    })
+}
+
+fn is_proxy(name: &str) -> bool {
+    Ends("_PROXY").fits(name)
+}
+
+/// The address of a proxy without who uses it: that is how Tiller itself may reach the model.
+fn without_password(address: &str) -> Cow<'_, str> {
+    let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        None => Cow::Borrowed(address),
+        Some((user, _)) => {
+            let rest = &rest[user.len() + 1..];
+            let separator = if scheme.is_empty() { "" } else { "://" };
+            Cow::Owned(format!("{scheme}{separator}{rest}"))
+        }
+    }
 }
 
 fn is_in(table: &[Name], name: &str) -> bool {
@@ -98,6 +123,7 @@ mod tests {
         for (name, confined, full) in [
             ("ANTHROPIC_API_KEY", false, false),
             ("ANTHROPIC_AUTH_TOKEN", false, false),
+            ("ANTHROPIC_CUSTOM_HEADERS", false, false),
             ("OPENAI_API_KEY", false, true),
             ("openai_api_key", false, true),
             ("GITHUB_TOKEN", false, true),
@@ -119,9 +145,31 @@ mod tests {
             ("SECRETARY", true, true),
             ("KEYBOARD", true, true),
         ] {
-            assert_eq!(passes(name, &confinement), confined, "{name}");
-            assert_eq!(passes(name, &Confinement::full()), full, "{name}");
+            let passes = |confinement: &Confinement| passed(name, "x", confinement).is_some();
+            assert_eq!(passes(&confinement), confined, "{name}");
+            assert_eq!(passes(&Confinement::full()), full, "{name}");
         }
+    }
+
+    // KERN-07
+    #[test]
+    fn a_proxy_is_passed_on_without_its_password() {
+        let mut confinement = Confinement::new(Profile::ReadOnly, Vec::new());
+        for (name, value, confined) in [
+            ("HTTPS_PROXY", "http://me:pw@proxy:3128", "http://proxy:3128"),
+            ("http_proxy", "http://me@proxy/", "http://proxy/"),
+            ("ALL_PROXY", "socks5h://me:p@w@proxy:1", "socks5h://proxy:1"),
+            ("https_proxy", "me:pw@proxy:3128", "proxy:3128"),
+            ("HTTP_PROXY", "http://proxy:3128/a@b", "http://proxy:3128/a@b"),
+            ("NO_PROXY", "localhost,.example.org", "localhost,.example.org"),
+            ("REMOTE", "git@example.org:x", "git@example.org:x"),
+        ] {
+            assert_eq!(passed(name, value, &confinement).as_deref(), Some(confined), "{name}");
+            assert_eq!(passed(name, value, &Confinement::full()).as_deref(), Some(value), "{name}");
+        }
+        confinement.kept_vars = vec!["HTTPS_PROXY".to_owned()];
+        let kept = passed("HTTPS_PROXY", "http://me:pw@proxy", &confinement);
+        assert_eq!(kept.as_deref(), Some("http://me:pw@proxy"));
     }
 
     #[test]

@@ -139,8 +139,8 @@ impl Walk<'_> {
         self.left = self.left.saturating_sub(listing.entries);
         for (name, is_link) in &listing.forbidden {
             let path = dir.join(name);
-            // A link is what it leads to; one that leads out of here could lead to anything that commands need.
-            if !is_link || self.is_inside(&path) {
+            // A link is what it leads to; a directory outside of here could hold anything that commands need.
+            if !is_link || path.is_file() || self.is_inside(&path) {
                 hidden.push(path);
             }
         }
@@ -200,6 +200,7 @@ mod tests {
             "root/keys/k.pem",
             "root/node_modules/x/y.pem",
             "elsewhere/.env",
+            "elsewhere/prod.pem",
             "root/a/.env",
         ];
         for file in files.iter().chain(&["root/a/ok.txt", "root/a/b/secrets/s"]) {
@@ -207,6 +208,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("../keys/k.pem", dir.join("root/a/link.pem")).unwrap();
         std::os::unix::fs::symlink("/", dir.join("root/a/out.pem")).unwrap();
+        std::os::unix::fs::symlink("../../elsewhere/prod.pem", dir.join("root/a/prod.pem")).unwrap();
         let rules = ["Read(~/.ssh/**)", "Read(./.env)", "Read(.env.*)", "Read(**/secrets/**)", "Read(*.pem)"];
         let (permit, roots) = permit(&dir, &rules);
         let memory = memory();
@@ -220,6 +222,7 @@ mod tests {
             "root/a/b/secrets",
             "root/a/link.pem",
             "root/a/new.pem",
+            "root/a/prod.pem",
             "root/keys/k.pem",
             "root/node_modules/x/y.pem",
         ];

@@ -1,13 +1,11 @@
-//! What is mounted, and which unix sockets have a path, in Tiller's view of the file system.
+//! What is mounted, in Tiller's view of the file system.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{Access, access};
 use rustix::time::Timespec;
 
 const TABLE: &str = "/proc/self/mountinfo";
@@ -17,6 +15,8 @@ const TABLE: &str = "/proc/self/mountinfo";
 pub(crate) struct Mount {
     pub(crate) at: PathBuf,
     pub(crate) writable: bool,
+    /// The kind of file system.
+    pub(crate) kind: Vec<u8>,
 }
 
 /// Notices that something was mounted or unmounted.
@@ -49,13 +49,14 @@ pub(crate) fn in_table(table: &[u8]) -> Vec<Mount> {
     table.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
-/// Reads `id parent device root mountpoint options …`.
+/// Reads `id parent device root mountpoint options … - kind …`.
 fn parse(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let at = unescape(fields.nth(4)?);
     let options = fields.next()?;
     let writable = options.split(|byte| *byte == b',').any(|option| option == b"rw");
-    Some(Mount { at: PathBuf::from(OsString::from_vec(at)), writable })
+    let kind = fields.skip_while(|field| *field != b"-").nth(1).unwrap_or_default().to_vec();
+    Some(Mount { at: PathBuf::from(OsString::from_vec(at)), writable, kind })
 }
 
 /// Spaces and the like are written as a backslash and three octal digits.
@@ -73,26 +74,6 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Unix sockets with a path that the user could connect to.
-pub(crate) fn sockets() -> Vec<PathBuf> {
-    let table = fs_err::read("/proc/net/unix").unwrap_or_default();
-    let mut sockets: Vec<PathBuf> = table
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| line.windows(2).position(|pair| pair == b" /").map(|at| &line[at + 1..]))
-        .map(|path| PathBuf::from(OsString::from_vec(path.to_vec())))
-        .filter(|path| is_reachable(path))
-        .filter_map(|path| path.canonicalize().ok())
-        .collect();
-    sockets.sort();
-    sockets.dedup();
-    sockets
-}
-
-fn is_reachable(path: &Path) -> bool {
-    let is_socket = fs_err::metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
-    is_socket && access(path, Access::WRITE_OK).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,9 +81,10 @@ mod tests {
     #[test]
     fn mountinfo_is_read() {
         let line = br"36 35 98:0 /mnt1 /mnt\0402 ro,noatime master:1 - ext3 /dev/root rw,errors=continue";
-        assert_eq!(parse(line), Some(Mount { at: PathBuf::from("/mnt 2"), writable: false }));
+        let mount = Mount { at: PathBuf::from("/mnt 2"), writable: false, kind: b"ext3".to_vec() };
+        assert_eq!(parse(line), Some(mount));
         assert_eq!(parse(b""), None);
-        assert!(in_table(&table().unwrap()).iter().any(|mount| mount.at == Path::new("/")));
+        assert!(in_table(&table().unwrap()).iter().any(|mount| mount.at.as_os_str() == "/"));
     }
 
     #[test]
@@ -111,14 +93,5 @@ mod tests {
         // Others on this machine may mount something meanwhile.
         let unchanged = |_| Watch::from(&table().unwrap()).unwrap().is_some_and(|watch| !watch.has_changed());
         assert!((0..100).any(unchanged));
-    }
-
-    #[test]
-    fn sockets_are_found() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().canonicalize().unwrap().join("a socket");
-        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert!(sockets().contains(&path));
-        drop(listener);
     }
 }

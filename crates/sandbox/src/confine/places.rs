@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tiller_policy::Script;
 
 use super::placeholder::MountPoint;
-use super::repository;
+use super::{repository, sockets};
 use crate::confinement::Confinement;
 
 /// Directories of settings. They would rule outside of the confinement later.
@@ -33,6 +33,8 @@ pub(crate) struct Places {
     /// What has to exist for something to be mounted on it, outermost first.
     pub(crate) mount_points: Vec<MountPoint>,
     pub(crate) denied: Vec<PathBuf>,
+    /// Where services put their sockets.
+    pub(crate) socket_dirs: Vec<PathBuf>,
     /// Sockets that may be reached.
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) scratch: Option<PathBuf>,
@@ -87,6 +89,7 @@ impl Places {
             scratch,
             layers: confinement.layers.clone(),
             must_layer: false,
+            socket_dirs: sockets::dirs(home.as_deref(), var("XDG_RUNTIME_DIR").as_deref()),
             roots,
         }
     }

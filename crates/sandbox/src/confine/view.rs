@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::apply::{FIRST_FD, LAST_FD, LAYERS_FD};
 use super::layer::Lease;
-use super::mounts::{self, Mount};
+use super::mounts::Mount;
 use super::places::Places;
+use super::sockets;
 use super::step::{Reach, Step, c_path};
 use crate::confinement::Profile;
 use crate::error::SandboxError;
@@ -345,7 +346,7 @@ impl View<'_> {
 
     /// A socket is reached through its path even on a read-only mount, and from another network namespace.
     fn mask_sockets(&mut self, except: &[PathBuf]) -> Result<(), SandboxError> {
-        let sockets = mounts::sockets();
+        let sockets = sockets::reachable(&self.places.socket_dirs, &self.mounts);
         let outside = sockets.iter().filter(|path| !except.iter().any(|dir| path.starts_with(dir)));
         outside.into_iter().try_for_each(|path| self.mask(path))
     }

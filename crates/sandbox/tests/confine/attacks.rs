@@ -228,6 +228,62 @@ async fn sockets_and_terminals() {
     .await;
 }
 
+/// Listens at `$O/NAME` until it is dropped.
+struct Service(std::process::Child);
+
+impl Service {
+    const LISTEN: &str = "import socket, sys, time
+s = socket.socket(1, 1); s.bind(sys.argv[1]); s.listen(9); print('listens', flush=True)
+time.sleep(1000)";
+
+    /// None if it cannot be started here.
+    fn start(victim: &Victim, command: &[&str], path: &Path) -> Option<Self> {
+        let mut service = std::process::Command::new(command[0])
+            .args(&command[1..])
+            .args(["python3", "-c", Self::LISTEN])
+            .arg(path)
+            .current_dir(victim.path("outside"))
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .ok()?;
+        let mut said = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(service.stdout.take()?), &mut said).ok()?;
+        let service = Self(service);
+        (said == "listens\n").then_some(service)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+// KERN-05: bound by a relative name, and in another network, where Tiller's own table does not show it.
+#[tokio::test]
+async fn sockets_that_are_hard_to_see() {
+    const REACH: &str = "python3 -c \"import socket,os; socket.socket(1,1).connect(os.environ['O']+'/service'); print('reached')\"";
+    for command in [&["env"][..], &["unshare", "-rn"]] {
+        let victim = Victim::new();
+        let path = if command[0] == "env" { "service".into() } else { victim.path("outside/service") };
+        let Some(_service) = Service::start(&victim, command, &path) else { continue };
+        let full = victim.confinement(Profile::Full, Level::None);
+        let (_, shown) = victim.run(REACH, &full).await;
+        assert!(shown.contains("reached"), "harmless by itself: {command:?} {shown}");
+        for level in levels() {
+            let held = [(Profile::ReadOnly, level), (Profile::Workspace, level)];
+            // With Landlock alone, sockets with a path are a gap of the workspace profile.
+            for (profile, level) in
+                held.into_iter().filter(|held| *held != (Profile::Workspace, Level::Landlock))
+            {
+                let (_, shown) = victim.run(REACH, &victim.confinement(profile, level)).await;
+                assert!(!shown.contains("reached"), "{command:?} {profile:?} {level:?}: {shown}");
+            }
+        }
+    }
+}
+
 // KERN-05
 #[tokio::test]
 async fn the_agent_itself() {
