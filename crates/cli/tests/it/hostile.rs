@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::Reply;
 
-use crate::harness::{Kernel, World};
+use crate::harness::{Kernel, World, result_text};
 
 const SECRET: &str = "hunter2-the-secret";
 const PRECIOUS: &str = "as it was";
@@ -135,30 +135,72 @@ fn steering_files(world: &World) -> Vec<(&'static str, Value)> {
         path(".git/hooks/pre-commit"),
         path(".git/config"),
         home(".tiller/settings.json"),
-        home(".bashrc"),
     ]
     .into_iter()
     .map(|file| ("Write", json!({"file_path": file, "content": "[evil]"})))
     .collect();
     let commands = [
-        "echo '[evil]' > .git/hooks/pre-commit".to_owned(),
-        "echo '[evil]' >> .git/config".to_owned(),
-        "git config core.hooksPath /tmp/evil".to_owned(),
-        "cp src/main .tiller/settings.json".to_owned(),
-        "mv src/main .claude/settings.local.json".to_owned(),
-        "touch .git/hooks/post-checkout".to_owned(),
-        "cd .git && echo evil > config".to_owned(),
-        "ln -s /tmp/evil .git/hooks/update".to_owned(),
-        "mkdir -p .git/hooks/evil".to_owned(),
-        format!("echo evil >> {}", home(".bashrc")),
-        "python3 -c \"open('.git/config', 'a').write('evil')\"".to_owned(),
-        "sh -c 'echo evil > .git/ho''oks/update'".to_owned(),
-        "git config --file .git/config user.name evil".to_owned(),
-        "perl -i -pe 's/core/evil/' .git/config".to_owned(),
-        "find .git -name config -exec tee {} + < src/main".to_owned(),
+        "echo '[evil]' > .git/hooks/pre-commit",
+        "echo '[evil]' >> .git/config",
+        "git mv src/main .git/hooks/commit-msg",
+        "cp src/main .tiller/settings.json",
+        "mv src/main .claude/settings.local.json",
+        "touch .git/hooks/post-checkout",
+        "cd .git && echo evil > config",
+        "ln -s /tmp/evil .git/hooks/update",
+        "mkdir -p .git/hooks/evil",
     ];
-    attempts.extend(commands.iter().map(|command| bash(command)));
+    attempts.extend(commands.map(bash));
     attempts
+}
+
+/// Ways to what decides what the user's shell runs.
+fn steering_of_the_shell(world: &World) -> [(&'static str, Value); 2] {
+    let file = world.home().join(".bashrc").display().to_string();
+    let append = bash(&format!("echo evil >> {file}"));
+    [("Write", json!({"file_path": file, "content": "evil"})), append]
+}
+
+/// Ways to the same files in words that do not show it, or by git itself.
+fn unreadable_steering() -> [&'static str; 6] {
+    [
+        "git config core.hooksPath /tmp/evil",
+        "git config --file .git/config user.name evil",
+        "python3 -c \"open('.git/config', 'a').write('evil')\"",
+        "sh -c 'echo evil > .git/ho''oks/update'",
+        "perl -i -pe 's/core/evil/' .git/config",
+        "find .git -name config -exec tee {} + < src/main",
+    ]
+}
+
+// PERM-03, PERM-21: whoever wants no questions gets those that are left, and git tends its own files.
+#[test]
+fn without_questions_git_works_and_what_steers_is_refused_with_a_reason() {
+    let world = world(Kernel::AsItIs, Ally::Nobody);
+    let path = world.path(".git/hooks/pre-commit").display().to_string();
+    let calls = [
+        ("Write", json!({"file_path": path, "content": "evil"})),
+        bash("echo evil > .git/hooks/pre-commit"),
+        bash("git config user.name me && git config user.email me@example.org"),
+        bash("git add src && git commit -qm one && git checkout -q HEAD -- src && git checkout -q HEAD"),
+        bash("git init -q sub"),
+    ];
+    let calls = calls.into_iter().enumerate();
+    let replies = calls.map(|(at, (tool, input))| Reply::new().tool_with_id(&format!("c{at}"), tool, input));
+    world.server.replies(replies.chain([Reply::text("done")]));
+    world.run(&["-p", "go", "--permission-mode", "bypassPermissions"]).ok();
+    let last = world.server.messages().pop().unwrap();
+    for refused in ["c0", "c1"] {
+        let told = result_text(last.body(), refused);
+        assert!(told.contains("steers what is run"), "{told}");
+    }
+    assert!(!world.path(".git/hooks/pre-commit").exists());
+    assert!(world.read(".git/config").contains("me@example.org"));
+    assert!(world.path("sub/.git/HEAD").exists());
+    let log =
+        std::process::Command::new("git").args(["log", "--format=%s"]).current_dir(world.dir()).output();
+    assert_eq!(String::from_utf8_lossy(&log.unwrap().stdout), "one\n");
+    world.server.assert_clean();
 }
 
 fn world(kernel: Kernel, ally: Ally) -> World {
@@ -285,10 +327,13 @@ fn harm(world: &World) -> Vec<String> {
     harm
 }
 
-// PERM-21: rules and hooks cannot make it silent; a host that is asked is not silence.
+// PERM-21: neither rules nor hooks nor a mode can make it silent; a host that is asked is not silence.
 #[test]
 fn what_steers_is_not_written_in_silence() {
-    nothing_that_steers_is_written(Kernel::AsItIs, &[Ally::Nobody, Ally::Hook, Ally::HookWithAskRules]);
+    nothing_that_steers_is_written(
+        Kernel::AsItIs,
+        &[Ally::Nobody, Ally::Rules, Ally::Hook, Ally::HookWithAskRules],
+    );
 }
 
 // KERN-03, PERM-21
@@ -300,11 +345,21 @@ fn what_steers_is_not_written_in_silence_on_a_kernel_that_confines_nothing() {
 }
 
 fn nothing_that_steers_is_written(kernel: Kernel, allies: &[Ally]) {
-    for mode in ["default", "acceptEdits", "dontAsk", "plan"] {
+    for mode in modes() {
         for ally in allies.iter().copied() {
             let world = world(kernel, ally);
+            let mut attempts = steering_files(&world);
+            // Whoever allows a whole tool allows it everywhere, and only the kernel can hold what the words of a command
+            // do not show.
+            let asks = mode != "bypassPermissions";
+            if asks && ally != Ally::Rules {
+                attempts.extend(steering_of_the_shell(&world));
+            }
+            if asks && (ally != Ally::Rules || kernel_confines(&world)) {
+                attempts.extend(unreadable_steering().map(bash));
+            }
             let before = steering_state(&world);
-            try_all(&world, mode, ally, &steering_files(&world));
+            try_all(&world, mode, ally, &attempts);
             let after = steering_state(&world);
             let changed: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
             assert!(changed.is_empty() && after.len() == before.len(), "{mode} {ally:?}: {changed:#?}");

@@ -250,7 +250,10 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
         return Opinion::new(Behavior::Allow, guarded);
     }
     if cx.mode == Mode::BypassPermissions {
-        return Opinion::new(Behavior::Allow, Reason::Mode { mode: cx.mode });
+        return match guarded_change(request, cx, analysis, parts) {
+            Some(reason) => Opinion::new(Behavior::Ask, reason),
+            None => Opinion::new(Behavior::Allow, Reason::Mode { mode: cx.mode }),
+        };
     }
     let asking = parts.iter().find(|part| part.verdict == Behavior::Ask);
     let insisting =
@@ -260,6 +263,26 @@ fn weigh(request: &Request, cx: &Context, analysis: Option<&Analysis>, parts: &[
         (None, Some(rule), _) => Opinion::new(Behavior::Allow, Reason::rule(rule)),
         (None, None, None) => Opinion::new(Behavior::Allow, because(parts)),
     }
+}
+
+/// What is asked even in the mode that asks nothing: whatever could loosen the rules that still hold in it.
+fn guarded_change(
+    request: &Request,
+    cx: &Context,
+    analysis: Option<&Analysis>,
+    parts: &[Part],
+) -> Option<Reason> {
+    request.access.iter().find_map(|access| match (access, analysis) {
+        (Access::Exec(script), Some(analysis)) => {
+            script::guarded_change(request.ruled_as(), script, analysis, cx)
+        }
+        (Access::Write(_), _) => {
+            let guarded =
+                |part: &&Part| part.verdict == Behavior::Ask && matches!(part.reason, Reason::Guarded { .. });
+            parts.iter().find(guarded).map(|part| part.reason.clone())
+        }
+        _ => None,
+    })
 }
 
 fn asked_by_rule(whole: Option<&Rule>, parts: &[Part]) -> Option<Reason> {

@@ -29,9 +29,7 @@ pub(crate) struct Judge<'a> {
 
 /// The parts of a script with their verdicts.
 pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Context) -> Vec<Part> {
-    let files = Files { cx, tool: None };
-    let places = Places { cx, variables: &analysis.variables };
-    let judge = Judge { cx, tool, script, analysis, files, places };
+    let judge = Judge::new(tool, script, analysis, cx);
     let mut parts: Vec<Part> = judge.opaque().into_iter().collect();
     parts.extend(judge.worded(Behavior::Deny).into_iter().chain(judge.worded(Behavior::Ask)));
     parts.extend(analysis.commands.iter().map(|command| judge.command(command)));
@@ -46,7 +44,30 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
     parts
 }
 
+/// What a script would change that is never changed in silence. Git tends its own files, and must be able to where nothing
+/// else is asked; but it moves files wherever it is told to.
+pub(crate) fn guarded_change(
+    tool: &str,
+    script: &Script,
+    analysis: &Analysis,
+    cx: &Context,
+) -> Option<Reason> {
+    let judge = Judge::new(tool, script, analysis, cx);
+    let commands = analysis.commands.iter().filter(|command| !is_git(command) || is_mv(command));
+    let commands = commands.filter_map(|command| judge.leaves_guarded_alone(command).err());
+    let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes);
+    let redirects = redirects.map(|redirect| judge.redirect(redirect));
+    let redirects = redirects.filter(|part| part.verdict == Behavior::Ask).map(|part| part.reason);
+    commands.chain(redirects).find(|reason| matches!(reason, Reason::Guarded { .. }))
+}
+
 impl<'a> Judge<'a> {
+    fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
+        let files = Files { cx, tool: None };
+        let places = Places { cx, variables: &analysis.variables };
+        Self { cx, tool, script, analysis, files, places }
+    }
+
     fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
         let rules = self.cx.rules.of(behavior).iter().filter(|rule| rule.tool == self.tool);
         rules.filter_map(|rule| Some((rule, rule.plain_content()?)))
@@ -439,6 +460,11 @@ fn is_simple_change(command: &Command) -> bool {
         Some(_) => false,
     };
     plain && rest.iter().all(understood)
+}
+
+fn is_git(command: &Command) -> bool {
+    let program = command.words().first().and_then(program_name);
+    program.is_some_and(|program| program.rsplit('/').next() == Some("git"))
 }
 
 fn is_mv(command: &Command) -> bool {

@@ -87,6 +87,37 @@ fn directories_of_tiller_are_guarded_under_any_name() {
     assert_eq!(verdict(&write("/w/cfg/settings.json"), &cx), "ask");
 }
 
+// PERM-03, PERM-21: what could loosen the rules that still hold is asked where nothing else is.
+#[test]
+fn without_questions_what_steers_is_asked_all_the_same() {
+    let bypass = Context { holding: confining(), ..cx(Mode::BypassPermissions) };
+    let hiding = with(bypass.clone(), Behavior::Deny, &["Read(.env)"]);
+    let allowed = with(bypass.clone(), Behavior::Allow, &["Write", "Bash"]);
+    for cx in [&bypass, &hiding, &allowed] {
+        assert_eq!(verdict(&write("/w/.git/config"), cx), "ask");
+        assert_eq!(verdict(&write("/w/.tiller/settings.json"), cx), "ask");
+        for command in [
+            "echo x > .git/hooks/update",
+            "cp * .git/hooks/",
+            "cd .git && tee config",
+            "true && mv a .claude/settings.json",
+            "git mv a .git/hooks/update",
+            "rm -rf .git",
+        ] {
+            assert_eq!(verdict(&bash(command), cx), "ask", "{command}");
+        }
+        for command in
+            ["git init", "git config user.name me", "git checkout HEAD", "git commit -m x", "make > log"]
+        {
+            assert_eq!(verdict(&bash(command), cx), "allow", "{command}");
+        }
+    }
+    let meant = with(bypass, Behavior::Allow, &["Edit(.git/config)"]);
+    assert_eq!(verdict(&write("/w/.git/config"), &meant), "allow");
+    assert_eq!(verdict(&bash("echo x > .git/config"), &meant), "allow");
+    assert_eq!(verdict(&bash("echo x > .git/hooks/update"), &meant), "ask");
+}
+
 // PERM-05
 #[test]
 fn an_allow_by_mode_gives_the_mode_as_its_reason() {
