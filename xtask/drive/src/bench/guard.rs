@@ -1,6 +1,6 @@
 //! What safety costs: a decision, and a command that the kernel holds.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
@@ -22,11 +22,12 @@ const TYPICAL: [&str; 5] = [
     "FOO=1 timeout 60 bash -c 'npm run build && rm -rf dist' > out.log",
 ];
 
+/// All there are.
+const PROFILES: [&str; 3] = ["read-only", "workspace", "full"];
+
 pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figure>> {
     let mut figures = vec![decisions(arena, effort)?];
-    for profile in ["read-only", "workspace"] {
-        figures.push(profile_cost(arena, effort, profile)?);
-    }
+    figures.extend(profiles(effort.starts, |profile| run_true(arena, profile))?);
     Ok(figures)
 }
 
@@ -64,31 +65,77 @@ fn batch(arena: &Arena, lines: &[&str], count: usize) -> anyhow::Result<Duration
     took(Running::start(&mut command)?)
 }
 
-/// The floor is the same command with nothing to hold it.
-fn profile_cost(arena: &Arena, effort: &Effort, profile: &str) -> anyhow::Result<Figure> {
-    let run = |profile: &str| -> anyhow::Result<Duration> {
-        let words = ["sandbox", "run", "--profile", profile, "--", "true"];
-        let server = Arena::server();
-        let mut command = arena.command(Contestant::Tiller(&words), Directory::Repository, &server);
-        took(Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?)
-    };
-    let (mut held, mut free) = (Vec::new(), Vec::new());
-    for _ in 0..=effort.starts {
-        held.push(run(profile)?);
-        free.push(run("full")?);
+/// What each profile costs; the floor is the command by itself. One is run after the other, so that what else the machine
+/// does concerns all of them.
+fn profiles(
+    starts: usize,
+    mut run: impl FnMut(Option<&str>) -> anyhow::Result<Duration>,
+) -> anyhow::Result<Vec<Figure>> {
+    let (mut bare, mut held) = (Vec::new(), PROFILES.map(|_| Vec::new()));
+    for _ in 0..=starts {
+        bare.push(run(None)?);
+        for (profile, times) in PROFILES.iter().zip(&mut held) {
+            times.push(run(Some(profile))?);
+        }
     }
     // The first ones warm the machine up.
-    let middle = |times: Vec<Duration>| millis(median(times.into_iter().skip(1)));
-    Ok(Figure {
-        name: format!("`true` under {profile}, beside a free one"),
+    let middle = |times: &[Duration]| millis(median(times.iter().skip(1).copied()));
+    let figure = |(profile, times): (&&str, Vec<Duration>)| Figure {
+        name: format!("`true` under `{profile}`, beside `true` by itself"),
         unit: Unit::Millis,
-        tiller: middle(held),
-        floor: middle(free),
+        tiller: middle(&times),
+        floor: middle(&bare),
         goal: None,
-    })
+    };
+    Ok(PROFILES.iter().zip(held).map(figure).collect())
+}
+
+/// Runs `true`, under a profile or by itself.
+fn run_true(arena: &Arena, profile: Option<&str>) -> anyhow::Result<Duration> {
+    let Some(profile) = profile else {
+        return took(Running::start(Command::new("true").stdin(Stdio::null()).stdout(Stdio::null()))?);
+    };
+    let words = ["sandbox", "run", "--profile", profile, "--", "true"];
+    let server = Arena::server();
+    let mut command = arena.command(Contestant::Tiller(&words), Directory::Repository, &server);
+    took(Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?)
 }
 
 fn took(running: Running) -> anyhow::Result<Duration> {
     let started = running.started;
     Ok(running.finish()? - started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // KERN-09
+    #[test]
+    fn every_profile_is_measured_beside_the_command_by_itself() {
+        let mut first_round = true;
+        let mut ran = Vec::new();
+        let figures = profiles(3, |profile| {
+            ran.push(profile.unwrap_or("nothing").to_owned());
+            // The first time everything is slow, which must not count.
+            let warm = !(first_round && ran.len() <= 1 + PROFILES.len());
+            first_round &= !warm;
+            let millis = match profile {
+                None => 2,
+                Some("read-only") => 12,
+                Some("workspace") => 10,
+                Some(_) => 4,
+            };
+            Ok(Duration::from_millis(if warm { millis } else { 1_000 }))
+        });
+        assert_eq!(ran[..4], ["nothing", "read-only", "workspace", "full"], "in turn");
+        assert_eq!(ran.len(), 4 * 4);
+        let shown: Vec<(bool, f64, f64)> = figures
+            .unwrap()
+            .iter()
+            .zip(PROFILES)
+            .map(|(figure, profile)| (figure.name.contains(profile), figure.tiller, figure.floor))
+            .collect();
+        assert_eq!(shown, [(true, 12.0, 2.0), (true, 10.0, 2.0), (true, 4.0, 2.0)]);
+    }
 }

@@ -214,7 +214,6 @@ fn script(server: &ModelServer, plan: Plan, place: Place<'_>, pid: Arc<Mutex<u32
 mod tests {
     use super::*;
 
-    // KERN-09
     #[test]
     fn the_cost_of_confinement_is_that_of_the_same_step_without() {
         let session = |millis| Session {
