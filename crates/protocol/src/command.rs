@@ -80,7 +80,9 @@ pub enum Command {
     Close,
     /// Stop the running turn and end, because the user begins anew: the session that follows is started as cleared.
     Clear,
-    /// Stop the running turn and end. What is queued stays in the log.
+    /// Stop the running turn and end, because the user leaves. What is queued stays in the log.
+    Leave,
+    /// The same, for any other reason.
     Shutdown,
 }
 

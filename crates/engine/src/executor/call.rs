@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::changed::Changed;
 use super::consult::{HandedOver, PlanAnswer};
-use super::hooked::Hooked;
+use super::hooked::{Before, Hooked};
 use super::permission::{Permission, Permitted};
 use crate::beside::Bill;
 use crate::hook::Outcome;
@@ -155,16 +155,10 @@ impl Line {
 
 /// Runs a call to its verdict and reports it.
 pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
-    let (mut aftermath, secrets) = (Aftermath::default(), Arc::clone(&view.secrets));
+    let mut aftermath = Aftermath::default();
     let run = Run { view, services, line: &line, cancel: &cancel };
     let steps = AssertUnwindSafe(run.steps(order, &mut aftermath)).catch_unwind();
-    let verdict = steps.await.unwrap_or_else(|panic| {
-        let text =
-            format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(&panic));
-        let text = secrets.mask(&text);
-        tracing::error!(call = %line.call, "{text}");
-        Verdict::error(&text)
-    });
+    let verdict = steps.await.unwrap_or_else(|panic| run.panicked(&panic));
     line.tell(News::Finished(Ended { verdict, aftermath }));
 }
 
@@ -177,49 +171,75 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Hooks, permission, the tool itself, hooks again.
+    /// Hooks, permission, the tool itself, hooks again: whatever comes of a call that the first hooks have heard of, the
+    /// last ones are told, once.
     async fn steps(&self, order: Order, aftermath: &mut Aftermath) -> Verdict {
-        let hooked = Hooked { view: &self.view, services: &self.services, line: self.line };
-        let judged_by = self.services.policy.now();
-        let (call, prepared, permit) = match self.permitted(order, &hooked, aftermath).await {
-            Ok(permitted) => permitted,
+        let Order { mut call, prepared } = order;
+        if self.cancel.is_cancelled() {
+            return Verdict::Cancelled;
+        }
+        let prepared = match self.valid(prepared) {
+            Ok(prepared) => prepared,
             Err(verdict) => return verdict,
         };
-        self.keep(&call, prepared.as_ref()).await;
-        if let Some(verdict) = self.forbidden_by_now(&judged_by, &call, prepared.as_ref()) {
-            return verdict;
-        }
-        match self.execute(&call, prepared, permit).await {
+        let hooked = Hooked { view: &self.view, services: &self.services, line: self.line };
+        let before = hooked.before(&call, self.cancel, aftermath).await;
+        let carried_out = AssertUnwindSafe(self.carry_out(&mut call, prepared, before)).catch_unwind().await;
+        let mut verdict = match carried_out {
+            Ok(Ok(settled)) => Verdict::Settled(Box::new(settled)),
+            Ok(Err(verdict)) => verdict,
+            Err(panic) => self.panicked(&panic),
+        };
+        self.conclude(&hooked, &call, &mut verdict, aftermath).await;
+        verdict
+    }
+
+    /// Tells hooks how a call ended.
+    async fn conclude(
+        &self,
+        hooked: &Hooked<'_>,
+        call: &ToolUse,
+        verdict: &mut Verdict,
+        aftermath: &mut Aftermath,
+    ) {
+        // Hooks of a call that was stopped outlive it; it is answered without them if they take long.
+        let ended = &self.services.ended;
+        match verdict {
+            Verdict::Settled(settled) if !self.cancel.is_cancelled() => {
+                hooked.after(call, settled, self.cancel, aftermath).await;
+            }
+            Verdict::HandedOver(plan) => {
+                hooked.after(call, &mut Settled::text(plan.text()), ended, aftermath).await;
+            }
+            Verdict::Rejected(text) => hooked.failed(call, text, true, ended, aftermath).await,
             // A tool may have an answer of its own to being stopped.
-            Ok(settled) if self.cancel.is_cancelled() => {
-                hooked.failed(&call, STOPPED, true, &self.services.ended, aftermath).await;
-                Verdict::Settled(Box::new(settled))
-            }
-            Ok(mut settled) => {
-                hooked.after(&call, &mut settled, self.cancel, aftermath).await;
-                Verdict::Settled(Box::new(settled))
-            }
-            Err(Cancelled) => {
-                // These hooks outlive the call, which is answered without them if they take long.
-                hooked.failed(&call, STOPPED, true, &self.services.ended, aftermath).await;
-                Verdict::Cancelled
+            Verdict::Settled(_) | Verdict::Cancelled => {
+                hooked.failed(call, STOPPED, true, ended, aftermath).await;
             }
         }
+    }
+
+    /// Seeks permission and runs the tool.
+    async fn carry_out(
+        &self,
+        call: &mut ToolUse,
+        prepared: Box<dyn PreparedCall>,
+        before: Before,
+    ) -> Result<Settled, Verdict> {
+        let judged_by = self.services.policy.now();
+        let (prepared, permit) = self.permitted(call, prepared, before).await?;
+        self.keep(call, prepared.as_ref()).await;
+        self.still_permitted(&judged_by, call, prepared.as_ref())?;
+        self.execute(call, prepared, permit).await
     }
 
     /// The call as it may run, with the input that hooks and the user have left it.
     async fn permitted(
         &self,
-        order: Order,
-        hooked: &Hooked<'_>,
-        aftermath: &mut Aftermath,
-    ) -> Result<(ToolUse, Box<dyn PreparedCall>, Permit), Verdict> {
-        let Order { mut call, prepared } = order;
-        if self.cancel.is_cancelled() {
-            return Err(Verdict::Cancelled);
-        }
-        let mut prepared = self.valid(prepared)?;
-        let before = hooked.before(&call, self.cancel, aftermath).await;
+        call: &mut ToolUse,
+        mut prepared: Box<dyn PreparedCall>,
+        before: Before,
+    ) -> Result<(Box<dyn PreparedCall>, Permit), Verdict> {
         if self.cancel.is_cancelled() {
             return Err(Verdict::Cancelled);
         }
@@ -232,7 +252,7 @@ impl Run<'_> {
             call.input = input;
         }
         let (view, services, line) = (&self.view, &self.services, self.line);
-        let permission = Permission { call: &call, view, services, line, hook: before.decision };
+        let permission = Permission { call, view, services, line, hook: before.decision };
         let Permitted { mut prepared, permit, changed } = permission.seek(prepared, self.cancel).await?;
         if let Some(input) = changed {
             call.input = input;
@@ -240,28 +260,28 @@ impl Run<'_> {
             let reason = Reason::Hook { name: String::new(), reason: String::new() };
             prepared = Box::new(Changed::new(prepared, &call.input, &reason));
         }
-        Ok((call, prepared, permit))
+        Ok((prepared, permit))
     }
 
     /// Mode and rules may have become stricter since the call was permitted; what is forbidden by now does not start.
-    fn forbidden_by_now(
+    fn still_permitted(
         &self,
         judged_by: &Arc<Context>,
         call: &ToolUse,
         prepared: &dyn PreparedCall,
-    ) -> Option<Verdict> {
+    ) -> Result<(), Verdict> {
         let now = self.services.policy.now();
         if Arc::ptr_eq(judged_by, &now) {
-            return None;
+            return Ok(());
         }
         let (tool, access) = (call.name.clone(), prepared.access(&self.view));
         let request = Request { tool, access, read_only: prepared.read_only() };
         match approve(&request, &now) {
             Decision::Deny(reason) => {
                 let text = format!("{} was not run: {} by now.", call.name, reason.explain());
-                Some(Verdict::error(&text))
+                Err(Verdict::error(&text))
             }
-            Decision::Allow(..) | Decision::Ask(_) => None,
+            Decision::Allow(..) | Decision::Ask(_) => Ok(()),
         }
     }
 
@@ -302,7 +322,7 @@ impl Run<'_> {
         call: &ToolUse,
         prepared: Box<dyn PreparedCall>,
         permit: Permit,
-    ) -> Result<Settled, Cancelled> {
+    ) -> Result<Settled, Verdict> {
         let limit = prepared.result_limit();
         let host = crate::host::CallHost::new(call.clone(), self.line.clone(), self.services.clone());
         let cx = ToolCx {
@@ -318,15 +338,19 @@ impl Run<'_> {
             Ok(done) => (done, false),
             Err(ToolError::Failed(done)) => (done, true),
             Err(ToolError::Model(text)) => return Ok(Settled::error(&text)),
-            Err(ToolError::Cancelled) => return Err(Cancelled),
+            Err(ToolError::Cancelled) => return Err(Verdict::Cancelled),
         };
         let Done { content, detail, effects } = bound(done, limit, &self.view.spill_dir, &call.id);
         Ok(Settled { content, is_error, detail, effects })
     }
-}
 
-/// The tool was told to stop, and did.
-struct Cancelled;
+    fn panicked(&self, panic: &Box<dyn std::any::Any + Send>) -> Verdict {
+        let text = format!("The tool failed unexpectedly: {}. This is a bug in the tool.", panic_text(panic));
+        let text = self.view.secrets.mask(&text);
+        tracing::error!(call = %self.line.call, "{text}");
+        Verdict::error(&text)
+    }
+}
 
 fn panic_text(panic: &Box<dyn std::any::Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

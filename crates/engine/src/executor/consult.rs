@@ -65,7 +65,7 @@ impl Permission<'_> {
             // Whoever works for others has nothing to be approved: that plan is theirs.
             ExitPlanMode::NAME if self.services.agent.is_some() => self.granted(prepared, &open),
             ExitPlanMode::NAME => self.hand_over(prepared, open, cancel).await,
-            _ if !self.services.interactive => Err(self.nobody_to_ask(&open.reason)),
+            _ if !self.services.interactive => Err(self.nobody_to_ask(&open)),
             EnterPlanMode::NAME => self.enter(prepared, open, cancel).await,
             AskUserQuestion::NAME => self.ask_questions(prepared, open, cancel).await,
             _ => self.ask(prepared, open, cancel).await,
@@ -108,7 +108,7 @@ impl Permission<'_> {
                 answers.into_iter().map(|(question, answer)| (question, answer.into())).collect()
             }
             Some(Answer::Refuse { feedback, then }) => return Err(self.refused(feedback, then)),
-            _ => return Err(self.nobody_to_ask(&open.reason)),
+            _ => return Err(self.nobody_to_ask(&open)),
         };
         // Whatever the model has put there itself, only the user answers.
         input["answers"] = answers.into();
@@ -154,7 +154,7 @@ impl Permission<'_> {
                     self.answered(plan, PlanMoment::Refused, "no", Vec::new(), cancel).await?;
                     return Err(self.sent_back(feedback, then));
                 }
-                _ => return Err(self.nobody_to_ask(&open.reason)),
+                _ => return Err(self.nobody_to_ask(&open)),
             }
         }
     }

@@ -72,7 +72,7 @@ impl Hooked<'_> {
         self.take(outcome, aftermath);
     }
 
-    /// Hears the hooks for a call that failed, or was stopped while it ran.
+    /// Hears the hooks for a call that failed, was refused, or was stopped.
     pub(crate) async fn failed(
         &self,
         call: &ToolUse,

@@ -36,6 +36,18 @@ pub(super) struct Open {
     pub(super) request: Request,
     pub(super) policy: Arc<Context>,
     pub(super) reason: Reason,
+    /// What a hook says that insists on the question, too.
+    pub(super) remark: Option<String>,
+}
+
+impl Open {
+    /// Why it is asked, for the user and the model.
+    fn explain(&self) -> String {
+        match &self.remark {
+            Some(remark) => format!("{}; {remark}", self.reason.explain()),
+            None => self.reason.explain(),
+        }
+    }
 }
 
 /// A call and what it may do.
@@ -61,7 +73,10 @@ impl Permission<'_> {
                 self.record("allow", &reason, Value::Null);
                 Ok(Permitted { prepared, permit, changed: None })
             }
-            Decision::Ask(reason) => self.open(prepared, Open { request, policy, reason }, cancel).await,
+            Decision::Ask(reason) => {
+                let remark = self.remark_beside(&reason);
+                self.open(prepared, Open { request, policy, reason, remark }, cancel).await
+            }
             Decision::Deny(reason) => {
                 self.services.asked.note(&request);
                 Err(self.deny(&reason))
@@ -104,6 +119,14 @@ impl Permission<'_> {
         }
     }
 
+    /// What a hook that asks says, where something else asks anyway.
+    fn remark_beside(&self, reason: &Reason) -> Option<String> {
+        let PreDecision { reason: says, hook_name, .. } =
+            self.hook.as_ref().filter(|hook| hook.verdict == hook::Verdict::Ask)?;
+        let by_hook = Reason::Hook { name: hook_name.clone(), reason: says.clone() };
+        (*reason != by_hook).then(|| by_hook.explain())
+    }
+
     /// Whether what hooks say makes rules in words superfluous.
     fn hook_settles(&self, behavior: Behavior) -> bool {
         match self.hook.as_ref().map(|hook| hook.verdict) {
@@ -138,7 +161,7 @@ impl Permission<'_> {
             None if self.services.interactive => self.ask(prepared, open, cancel).await,
             None => {
                 self.services.asked.note(&open.request);
-                Err(self.nobody_to_ask(&open.reason))
+                Err(self.nobody_to_ask(&open))
             }
         }
     }
@@ -182,12 +205,12 @@ impl Permission<'_> {
                 self.allowed_by(Reason::User, prepared, updated_input, &open, cancel).await
             }
             Ok(Answer::Refuse { feedback, then }) => Err(self.refused(feedback, then)),
-            _ => Err(self.nobody_to_ask(&open.reason)),
+            _ => Err(self.nobody_to_ask(&open)),
         }
     }
 
     fn question(&self, open: &Open) -> PermissionAsk {
-        let Open { request, policy, reason } = open;
+        let Open { request, policy, reason, .. } = open;
         let suggestions = match reason {
             Reason::Hook { .. } | Reason::NeedsUser => Vec::new(),
             _ => suggest(request, policy),
@@ -204,7 +227,7 @@ impl Permission<'_> {
             input: self.call.input.clone(),
             reason: match self.call.name.as_str() {
                 EnterPlanMode::NAME => ENTER_PLAN_MODE_QUESTION.trim_end().to_owned(),
-                _ => reason.explain(),
+                _ => open.explain(),
             },
             blocked_path,
             suggestions,
@@ -278,13 +301,13 @@ impl Permission<'_> {
         Verdict::error(&text)
     }
 
-    pub(super) fn nobody_to_ask(&self, reason: &Reason) -> Verdict {
-        self.record("deny", reason, self.call.input.clone());
+    pub(super) fn nobody_to_ask(&self, open: &Open) -> Verdict {
+        self.record("deny", &open.reason, self.call.input.clone());
         let text = format!(
             "{} needs the user's permission ({}), and nobody can be asked in this run. Do without it, or say in \
              your answer what was needed.",
             self.call.name,
-            reason.explain()
+            open.explain()
         );
         Verdict::error(&text)
     }

@@ -80,12 +80,9 @@ pub(crate) enum StartSource {
 /// Why a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(not(test), expect(dead_code, reason = "a session ends in one way so far"))]
 pub(crate) enum Ending {
     /// It was cleared.
     Clear,
-    /// The user logged out.
-    Logout,
     /// The user left.
     PromptInputExit,
     /// Anything else.
@@ -102,8 +99,8 @@ mod tests {
     fn sources_reasons_and_triggers_have_fixed_names() {
         let sources = [StartSource::Startup, StartSource::Resume, StartSource::Clear, StartSource::Compact];
         assert_eq!(json!(sources), json!(["startup", "resume", "clear", "compact"]));
-        let reasons = [Ending::Clear, Ending::Logout, Ending::PromptInputExit, Ending::Other];
-        assert_eq!(json!(reasons), json!(["clear", "logout", "prompt_input_exit", "other"]));
+        let reasons = [Ending::Clear, Ending::PromptInputExit, Ending::Other];
+        assert_eq!(json!(reasons), json!(["clear", "prompt_input_exit", "other"]));
         assert_eq!(json!([Trigger::Manual, Trigger::Auto]), json!(["manual", "auto"]));
     }
 }

@@ -186,12 +186,18 @@ impl Tape {
         self.reading().fold()
     }
 
-    /// Whether a limit ended the turn before another request.
+    /// Whether a limit, or a hook before a request, ended the turn.
     pub(crate) fn limit(&self) -> Option<Outcome> {
         let reading = self.reading();
         let outcome = reading.outcome().filter(|_| reading.next_answer().is_none())?;
-        let by_limit =
-            matches!(outcome, Outcome::MaxTurns | Outcome::MaxBudget | Outcome::MaxTokens | Outcome::MaxTime);
+        let by_limit = matches!(
+            outcome,
+            Outcome::MaxTurns
+                | Outcome::MaxBudget
+                | Outcome::MaxTokens
+                | Outcome::MaxTime
+                | Outcome::HookStopped { .. }
+        );
         by_limit.then(|| outcome.clone())
     }
 

@@ -66,7 +66,10 @@ impl Task {
                 self.queue_held = true;
                 self.turn.stop(Abort::Interrupted);
             }
-            Some(Command::Shutdown) => {
+            Some(command @ (Command::Leave | Command::Shutdown)) => {
+                if matches!(command, Command::Leave) {
+                    self.ending = Ending::PromptInputExit;
+                }
                 self.shut_down = true;
                 self.turn.stop(Abort::Interrupted);
             }

@@ -142,14 +142,17 @@ impl Task {
             return;
         }
         match &ask {
-            Ask::Permission(ask) => self.notify(format!("Tiller needs your permission to use {}", ask.tool)),
-            Ask::Question(_) => self.notify("Tiller has a question for you".to_owned()),
-            Ask::Plan(_) => self.notify("Tiller has a plan for you to approve".to_owned()),
+            Ask::Permission(ask) => {
+                self.notify("permission_prompt", format!("Tiller needs your permission to use {}", ask.tool));
+            }
+            Ask::Question(_) => self.notify("question", "Tiller has a question for you".to_owned()),
+            Ask::Plan(_) => self.notify("plan_approval", "Tiller has a plan for you to approve".to_owned()),
             Ask::Elicitation(ask) => {
-                self.notify(format!("The MCP server {} has a question for you", ask.server));
+                let message = format!("The MCP server {} has a question for you", ask.server);
+                self.notify("elicitation_dialog", message);
             }
             Ask::Sampling(ask) => {
-                self.notify(format!("The MCP server {} wants to ask the model", ask.server));
+                self.notify("sampling", format!("The MCP server {} wants to ask the model", ask.server));
             }
             Ask::Hook(_) => {}
         }
@@ -159,7 +162,7 @@ impl Task {
     }
 
     /// Lets Notification hooks know that the user is waited for. Nobody waits for these hooks.
-    fn notify(&self, message: String) {
+    fn notify(&self, kind: &'static str, message: String) {
         if !self.services.hooks.has(HookEvent::Notification) {
             return;
         }
@@ -167,7 +170,7 @@ impl Task {
             (self.services.hooks.clone(), self.moment(), self.services.ended.clone());
         let asides = self.services.asides.clone();
         self.services.tasks.spawn(async move {
-            let occasion = Occasion::Notification { message: &message, kind: "permission_prompt" };
+            let occasion = Occasion::Notification { message: &message, kind };
             let outcome = hooks.run(occasion, &moment, &ended).await;
             // The session may be over; then nobody wants to know.
             let _ = asides.send(Aside::Hooks(Box::new(outcome)));
@@ -175,13 +178,22 @@ impl Task {
     }
 
     /// The first turn of a run is the start of the session for hooks: hosts have registered theirs by then.
-    pub(super) async fn session_start_hooks(&mut self) -> Result<(), StoreError> {
+    /// Returns why one of them wants the turn to end, if one does.
+    pub(super) async fn session_start_hooks(&mut self) -> Result<Option<String>, StoreError> {
         if matches!(self.role, Role::Sub) || std::mem::replace(&mut self.hooks_have_begun, true) {
-            return Ok(());
+            return Ok(None);
         }
         let (source, model) = (self.start_source, self.lead.borrow().main_model.clone());
         let outcome = self.run_hooks(Occasion::SessionStart { source, model: &model }).await?;
-        self.attach(outcome.attachments)
+        self.attach(outcome.attachments)?;
+        Ok(outcome.stopped)
+    }
+
+    /// A prompt that a hook keeps from the model is discarded, and the user is told.
+    pub(super) fn turn_away(&mut self, id: EntryId, reason: &str) -> Result<(), StoreError> {
+        self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
+        let text = format!("A hook did not let the prompt through: {reason}");
+        self.notice("prompt_blocked", Level::Warning, text)
     }
 
     /// Lets hooks see a prompt before anything else does.
@@ -191,16 +203,17 @@ impl Task {
         content: Vec<RawBlock>,
     ) -> Result<Admission, StoreError> {
         if let Some(agent) = self.services.agent.clone() {
-            let context = self.subagent_start_hooks(&agent).await?;
-            return Ok(Admission::Admitted(content, context));
+            let outcome = self.run_hooks(Occasion::SubagentStart { agent: &agent }).await?;
+            return Ok(match outcome.stopped {
+                Some(reason) => Admission::Refused { reason, ends_turn: true },
+                None => Admission::Admitted(content, outcome.attachments),
+            });
         }
         let prompt = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
         let outcome = self.run_hooks(Occasion::UserPromptSubmit { prompt: &prompt }).await?;
         let ends_turn = outcome.stopped.is_some();
         if let Some(reason) = outcome.stopped.or(outcome.blocked) {
-            self.append(Body::Dequeued(Dequeued { ids: vec![id] }))?;
-            let text = format!("A hook did not let the prompt through: {reason}");
-            self.notice("prompt_blocked", Level::Warning, text)?;
+            self.turn_away(id, &reason)?;
             return Ok(Admission::Refused { reason, ends_turn });
         }
         let content = match outcome.updated_prompt {

@@ -84,9 +84,11 @@ impl Task {
         self.turn.steps += 1;
         let (chain, depth, model) = (self.turn.chain, self.turn.depth(), self.model_for_step());
         self.journal.tell(Event::StepStarted { chain, depth, model });
-        if self.make_room().await?
-            && let Some(end) = self.set_aside_for_step().await?
-        {
+        let made_room = self.make_room().await?;
+        if let Some(end) = self.stopped_by_hook() {
+            return Ok(Sampled::Limited(end));
+        }
+        if made_room && let Some(end) = self.set_aside_for_step().await? {
             return Ok(Sampled::Limited(end));
         }
         self.show_lead();
@@ -99,7 +101,11 @@ impl Task {
                 Err(Stopped::Aborted(abort)) => return self.after_abort(attempt, abort).await,
                 Err(Stopped::Failed(error)) if self.could_make_room(&error) => {
                     self.void(&mut attempt, Cause::ApiError).await?;
-                    if !self.force_room(Some(&error)).await? {
+                    let made_room = self.force_room(Some(&error)).await?;
+                    if let Some(end) = self.stopped_by_hook() {
+                        return Ok(Sampled::Limited(end));
+                    }
+                    if !made_room {
                         return self.after_failure(attempt, &error).await;
                     }
                     if let Some(end) = self.set_aside_for_step().await? {

@@ -23,7 +23,7 @@ use super::turn::Turn;
 use super::{Fixed, Lead, PromptChoice, Role, Task};
 use crate::archive::Archive;
 use crate::cache_watch::CacheWatch;
-use crate::hook::{Agent, Ending, Occasion, StartSource};
+use crate::hook::{Ending, StartSource};
 use crate::journal::{Journal, VERSION};
 use crate::services::Services;
 use crate::store::{LogWriter, SessionPaths, StoreError, load};
@@ -277,15 +277,6 @@ impl Task {
         let words = std::mem::take(&mut self.turn.last_words);
         let calls = self.journal.state.call_ids.len() - before;
         Ok(Finished { outcome, words, spent: self.journal.state.spent.clone(), calls })
-    }
-
-    /// Lets hooks know that an agent begins; what they add stands behind its prompt.
-    pub(super) async fn subagent_start_hooks(
-        &mut self,
-        agent: &Agent,
-    ) -> Result<Vec<tiller_protocol::entry::Attachment>, StoreError> {
-        let outcome = self.run_hooks(Occasion::SubagentStart { agent }).await?;
-        Ok(outcome.attachments)
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Turn {
     /// Steering messages the next answer will be the first to have seen.
     pub(super) pending_steering: usize,
     continuations: u32,
-    /// Why a hook of a call wants the turn to end.
+    /// Why a hook wants the turn to end.
     pub(super) hook_stop: Option<String>,
     /// The plan that the turn ends with.
     pub(super) handed_over: Option<HandedOver>,
@@ -108,8 +108,13 @@ impl Task {
             self.services.tasks.spawn(keeper.look_ahead(self.view().roots));
         }
         self.ensure_epoch().await?;
-        self.session_start_hooks().await?;
-        let (outcome, marker) = self.begin_with(id, content, origin).await?;
+        let (outcome, marker) = match self.session_start_hooks().await? {
+            Some(message) => {
+                self.turn_away(id, &message)?;
+                (Outcome::HookStopped { message }, None)
+            }
+            None => self.begin_with(id, content, origin).await?,
+        };
         if outcome == Outcome::Interrupted {
             self.append(Body::User(hidden(INTERRUPTED, "the user has interrupted the turn")))?;
         }
@@ -252,7 +257,7 @@ impl Task {
                     self.append(Body::User(hidden(GO_ON, "the answer has filled the context window")))?;
                 }
                 if !self.force_room(None).await? {
-                    return Ok(Some(window_full()));
+                    return Ok(Some(self.stopped_by_hook().unwrap_or_else(window_full)));
                 }
             }
             Next::AskForResult => {
@@ -275,8 +280,12 @@ impl Task {
             Next::End(outcome, marker) => return Ok(Some((outcome, marker))),
         }
         // A hook may have refused what was about to be delivered, and everything after it.
-        let refused = self.turn.hook_stop.take();
-        Ok(refused.map(|message| (Outcome::HookStopped { message }, None)))
+        Ok(self.stopped_by_hook())
+    }
+
+    /// The end of the turn, if a hook wants it.
+    pub(super) fn stopped_by_hook(&mut self) -> Option<End> {
+        self.turn.hook_stop.take().map(|message| (Outcome::HookStopped { message }, None))
     }
 
     /// Limits are checked before the model is asked, so that nothing is cut in the middle.

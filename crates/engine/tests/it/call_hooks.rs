@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tiller_engine::Setup;
-use tiller_protocol::ask::{Answer, Ask};
+use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::hook::HookEnd;
@@ -128,6 +128,22 @@ async fn a_hook_can_insist_on_the_question() {
     lab.server.assert_clean();
 }
 
+// HOOK-04: also where something else asks anyway, and where nobody can be asked.
+#[tokio::test]
+async fn what_a_hook_that_asks_says_is_told_beside_what_asks_anyway() {
+    let lab = Lab::new();
+    let ask = json!({"PreToolUse": decides("ask")});
+    lab.server.replies([Reply::new().tool_with_id("a", "Probe", writes(&lab)), Reply::text("done")]);
+    let mut watch = lab.begin(Setup { interactive: true, ..asking(&lab, ask.clone()) }, "go").await;
+    watch.until(|event| matches!(event, Event::Asked(..))).await;
+    let Some(Event::Asked(_, Ask::Permission(question))) = watch.seen.last() else { panic!("no question") };
+    let told = |text: &str| text.contains("no rule allows") && text.contains("the hook's reason");
+    assert!(told(&question.reason), "{}", question.reason);
+    let lab = Lab::new();
+    let watch = called(&lab, asking(&lab, ask), writes(&lab)).await;
+    assert!(told(&watch.result("a").text()), "{}", watch.result("a").text());
+}
+
 // HOOK-05
 #[tokio::test]
 async fn changed_input_is_checked_judged_and_used() {
@@ -143,6 +159,52 @@ async fn changed_input_is_checked_judged_and_used() {
     assert!(watch.result("a").is_error && watch.result("a").text().contains("say"));
     let watch = called(&lab, asking(&lab, changed(&writes(&lab))), says("mine")).await;
     assert!(watch.result("a").text().contains("permission"), "{}", watch.result("a").text());
+}
+
+/// What hooks that write their input down were told of a call, event by event.
+fn told_of(lab: &Lab) -> Vec<Value> {
+    let text = fs_err::read_to_string(lab.project().join("told.jsonl")).unwrap();
+    text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+// HOOK-06: whatever comes of a call that the first hooks have heard of, the last ones are told once.
+#[tokio::test]
+async fn every_call_that_hooks_have_heard_of_ends_with_one_event() {
+    let nothing = json!([]);
+    let stop = prints(&json!({"continue": false, "stopReason": "enough"}));
+    for (case, mode, before, input, event) in [
+        ("success", Mode::Default, &nothing, says("x"), "PostToolUse"),
+        ("panic", Mode::Default, &nothing, json!({"panic": true}), "PostToolUseFailure"),
+        ("rule", Mode::BypassPermissions, &nothing, json!({"writes": "/denied"}), "PostToolUseFailure"),
+        ("mode", Mode::Plan, &nothing, json!({"writes": "/x"}), "PostToolUseFailure"),
+        ("nobody", Mode::Default, &nothing, json!({"writes": "/x"}), "PostToolUseFailure"),
+        ("hook", Mode::Default, &decides("deny"), says("x"), "PostToolUseFailure"),
+        ("stop", Mode::Default, &stop, says("x"), "PostToolUseFailure"),
+        ("user", Mode::Default, &nothing, json!({"writes": "/x"}), "PostToolUseFailure"),
+    ] {
+        let lab = Lab::new();
+        let note = runs(&format!("cat >> {0}; echo >> {0}", lab.project().join("told.jsonl").display()));
+        let first = [before.as_array().unwrap().clone(), note.as_array().unwrap().clone()].concat();
+        let hooked = json!({"PreToolUse": first, "PostToolUse": note, "PostToolUseFailure": note});
+        let mut setup = Setup { mode: Some(mode), interactive: case == "user", ..asking(&lab, hooked) };
+        setup.rules.deny.push("Probe(//denied)".parse().unwrap());
+        lab.server.replies([Reply::new().tool_with_id("a", "Probe", input), Reply::text("done")]);
+        let mut watch = lab.begin(setup, "go").await;
+        if case == "user" {
+            watch.until(|event| matches!(event, Event::Asked(..))).await;
+            let Some(Event::Asked(id, _)) = watch.seen.last().cloned() else { panic!("no question") };
+            watch.send(Command::Answer(id, Answer::Refuse { feedback: None, then: Then::EndTurn })).await;
+        }
+        watch.until_turn_ends().await;
+        let told = told_of(&lab);
+        let events: Vec<&Value> = told.iter().map(|input| &input["hook_event_name"]).collect();
+        assert_eq!(events, ["PreToolUse", event], "{case}");
+        assert_eq!(told[1]["tool_use_id"], "a");
+        if event == "PostToolUseFailure" {
+            assert_eq!(told[1]["error"], watch.result("a").text(), "{case}");
+            assert_eq!(told[1]["is_interrupt"], case == "user", "{case}");
+        }
+    }
 }
 
 // HOOK-06, HOOK-16

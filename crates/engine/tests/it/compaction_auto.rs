@@ -480,3 +480,24 @@ async fn folding_can_be_interrupted() {
     assert!(watch.folds().is_empty());
     gate.open();
 }
+
+// HOOK-15: nothing is folded, and the turn ends instead of going on with a conversation that does not fit.
+#[tokio::test]
+async fn a_hook_can_keep_the_conversation_from_being_folded() {
+    let stops = r#"echo '{"continue": false, "stopReason": "keep it all"}'"#;
+    let hooked = json!({"PreCompact": [{"hooks": [{"type": "command", "command": stops}]}]});
+    let lab = Lab::new();
+    lab.server.reply(counted(Reply::text("An old answer."), FULL));
+    let setup = Setup { hooks: hooks(hooked), ..small(&lab, WINDOW) };
+    let mut watch = lab.turn(setup, "Look.").await;
+    watch.prompt("Go on.").await;
+    let stopped = Outcome::HookStopped { message: "keep it all".into() };
+    assert_eq!(watch.outcome(), stopped);
+    watch.send(Command::Compact { instructions: None }).await;
+    watch.until(|event| matches!(event, Event::CompactionEnded { .. })).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), stopped);
+    assert!(watch.folds().is_empty() && lab.server.messages().len() == 1);
+    assert_eq!(notices(&watch), ["compaction_failed", "compaction_failed"], "the user is told each time");
+    lab.server.assert_clean();
+}

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 use tiller_engine::{Setup, Start};
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Outcome};
+use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 use tiller_testkit::Reply;
 
+use crate::agents::{self, sent_to, task};
 use crate::harness::{Lab, Watch, hooks, says};
 
 fn runs(command: &str) -> Value {
@@ -25,7 +27,8 @@ fn notes(lab: &Lab) -> (Value, std::path::PathBuf) {
 
 fn noted(file: &std::path::Path) -> Vec<Value> {
     let text = fs_err::read_to_string(file).unwrap_or_default();
-    text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n') && line.len() > 1);
+    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn wire_text(lab: &Lab, request: usize) -> String {
@@ -117,6 +120,78 @@ async fn a_start_says_how_it_came_about() {
     lab.turn(resumed, "go on").await;
     let sources: Vec<Value> = noted(&file).into_iter().map(|input| input["source"].clone()).collect();
     assert_eq!(sources, ["startup", "resume"]);
+}
+
+const STOPS: &str = r#"echo '{"continue": false, "stopReason": "not today"}'"#;
+
+// HOOK-15: the prompt is discarded like one that hooks block; the next one finds a session that has begun.
+#[tokio::test]
+async fn a_start_can_end_the_turn() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("hi"));
+    let mut watch = lab.turn(with(&lab, json!({"SessionStart": runs(STOPS)})), "go").await;
+    assert_eq!(watch.outcome(), Outcome::HookStopped { message: "not today".into() });
+    assert!(lab.server.messages().is_empty());
+    assert_eq!(user_messages(&watch), 0);
+    watch.send(Command::Submit(UserInput::text("again"))).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// HOOK-15
+#[tokio::test]
+async fn the_start_of_an_agent_can_end_it() {
+    let lab = Lab::new();
+    lab.server.replies([
+        Reply::new().tool_with_id("t", "Task", task("Explore", "find the treasure")),
+        Reply::text("done"),
+    ]);
+    let setup = Setup { hooks: hooks(json!({"SubagentStart": runs(STOPS)})), ..agents::setup(&lab) };
+    let watch = lab.turn(setup, "go").await;
+    assert_eq!(watch.outcome(), Outcome::Success, "only the agent's turn was ended");
+    let told = watch.result("t").text();
+    assert!(told.contains("A hook ended the agent's work: not today"), "{told}");
+    assert!(sent_to(&lab, "find the treasure").is_empty());
+    lab.server.assert_clean();
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_says_why() {
+    for (command, reason) in
+        [(Command::Leave, "prompt_input_exit"), (Command::Shutdown, "other"), (Command::Clear, "clear")]
+    {
+        let lab = Lab::new();
+        let (hook, file) = notes(&lab);
+        lab.server.reply(Reply::text("1"));
+        let mut watch = lab.turn(with(&lab, json!({"SessionEnd": hook})), "go").await;
+        watch.send(command).await;
+        watch.until(|event| matches!(event, Event::Closed)).await;
+        let reasons: Vec<Value> = noted(&file).into_iter().map(|input| input["reason"].clone()).collect();
+        assert_eq!(reasons, [reason]);
+    }
+}
+
+#[tokio::test]
+async fn notifications_say_what_the_user_is_waited_for() {
+    let question = json!({"questions": [{"question": "Which?", "header": "Kind", "multiSelect": false,
+        "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
+    for (tool, input, kind) in [
+        ("Bash", json!({"command": "make it", "description": "Make"}), "permission_prompt"),
+        ("AskUserQuestion", question, "question"),
+    ] {
+        let lab = Lab::new();
+        let (hook, file) = notes(&lab);
+        lab.server.reply(Reply::new().tool_with_id("a", tool, input));
+        let setup = Setup { registry: tiller_tools::built_in(), ..with(&lab, json!({"Notification": hook})) };
+        let mut watch =
+            lab.begin(Setup { mode: Some(Mode::Default), interactive: true, ..setup }, "go").await;
+        watch.until(|event| matches!(event, Event::Asked(..))).await;
+        while noted(&file).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(noted(&file)[0]["notification_type"], kind);
+    }
 }
 
 #[tokio::test]

@@ -164,15 +164,23 @@ impl App {
 
     /// Somebody outside wants the process to end.
     pub fn leave(&mut self) -> Vec<Effect> {
-        self.quit(Exit::Quit)
+        self.end_with(Exit::Quit, Command::Shutdown)
     }
 
     /// Ends the session; the front end follows when it has ended.
     pub(super) fn quit(&mut self, exit: Exit) -> Vec<Effect> {
+        let command = match exit {
+            Exit::Cleared(_) => Command::Clear,
+            Exit::Quit => Command::Leave,
+            Exit::Resume(_) | Exit::Lost => Command::Shutdown,
+        };
+        self.end_with(exit, command)
+    }
+
+    fn end_with(&mut self, exit: Exit, command: Command) -> Vec<Effect> {
         if self.closing.is_some() {
             return vec![Effect::Exit(exit)];
         }
-        let command = if matches!(exit, Exit::Cleared(_)) { Command::Clear } else { Command::Shutdown };
         self.closing = Some(exit);
         vec![Effect::Send(command)]
     }

@@ -45,7 +45,10 @@ impl Task {
         trigger: Trigger,
         instructions: Option<String>,
     ) -> Result<Folding, StoreError> {
-        let instructions = self.hear_hooks_before(trigger, instructions).await?;
+        let instructions = match self.hear_hooks_before(trigger, instructions).await? {
+            Ok(instructions) => instructions,
+            Err(unfolded) => return Ok(Err(unfolded)),
+        };
         if self.turn.token.is_cancelled() {
             return Ok(Err(Unfolded::Stopped));
         }
@@ -79,16 +82,19 @@ impl Task {
         Ok(Ok(()))
     }
 
-    /// Lets hooks add to what the user wants of the summary.
+    /// Lets hooks add to what the user wants of the summary, or keep the conversation from being folded.
     async fn hear_hooks_before(
         &mut self,
         trigger: Trigger,
         instructions: Option<String>,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Result<Option<String>, Unfolded>, StoreError> {
         let custom_instructions = instructions.as_deref().unwrap_or_default();
         let outcome = self.run_hooks(Occasion::PreCompact { trigger, custom_instructions }).await?;
+        if let Some(reason) = outcome.stopped {
+            return Ok(Err(Unfolded::Hook(reason)));
+        }
         let wishes: Vec<String> = instructions.into_iter().chain(outcome.instructions).collect();
-        Ok(Some(wishes.join("\n\n")).filter(|wishes| !wishes.trim().is_empty()))
+        Ok(Ok(Some(wishes.join("\n\n")).filter(|wishes| !wishes.trim().is_empty())))
     }
 
     /// Reads what there is to fold, beside the session's own work.
@@ -248,7 +254,9 @@ impl Task {
         }
         let model = self.lead.borrow().main_model.clone();
         let occasion = Occasion::SessionStart { source: StartSource::Compact, model: &model };
-        let mut results = self.run_hooks(occasion).await?.attachments;
+        let outcome = self.run_hooks(occasion).await?;
+        self.turn.hook_stop = self.turn.hook_stop.take().or(outcome.stopped);
+        let mut results = outcome.attachments;
         results.retain(|attachment| !self.pipeline.mutes(attachment.kind()));
         Ok(results)
     }

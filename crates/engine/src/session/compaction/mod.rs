@@ -76,6 +76,8 @@ pub(super) struct Tracking {
 enum Unfolded {
     /// The user stopped it.
     Stopped,
+    /// A hook did.
+    Hook(String),
     /// It did not work.
     Failed(String),
 }
@@ -84,6 +86,7 @@ impl Unfolded {
     fn told(&self) -> String {
         match self {
             Self::Stopped => "it was interrupted".to_owned(),
+            Self::Hook(reason) => format!("a hook did not let it happen: {reason}"),
             Self::Failed(why) => why.clone(),
         }
     }
@@ -210,9 +213,13 @@ impl Task {
     pub(super) async fn compact_now(&mut self, instructions: Option<String>) -> Result<(), StoreError> {
         self.begin_turn();
         self.ensure_epoch().await?;
-        self.session_start_hooks().await?;
-        let end = match self.compact(Trigger::Manual, instructions).await? {
-            Ok(()) => (Outcome::Success, None),
+        if let Some(message) = self.session_start_hooks().await? {
+            return self.end_turn((Outcome::HookStopped { message }, None)).await;
+        }
+        let folding = self.compact(Trigger::Manual, instructions).await?;
+        let end = match folding {
+            Ok(()) => (self.stopped_by_hook().map_or(Outcome::Success, |(outcome, _)| outcome), None),
+            Err(Unfolded::Hook(message)) => (Outcome::HookStopped { message }, None),
             Err(Unfolded::Stopped) => (Outcome::Interrupted, Some(EndReason::Interrupted)),
             Err(Unfolded::Failed(message)) => {
                 (Outcome::Error { message, status: None }, Some(EndReason::Error))
@@ -241,9 +248,13 @@ impl Task {
         let tokens = self.journal.room.gauge.tokens();
         self.journal.tell(Event::CompactionStarted { trigger, tokens });
         let folding = self.fold(trigger, instructions).await?;
-        if let Err(Unfolded::Failed(why)) = &folding {
-            let text = format!("The conversation could not be compacted: {why}. It stays as it is.");
+        if let Err(unfolded @ (Unfolded::Failed(_) | Unfolded::Hook(_))) = &folding {
+            let text =
+                format!("The conversation could not be compacted: {}. It stays as it is.", unfolded.told());
             self.notice("compaction_failed", Level::Warning, text)?;
+        }
+        if let Err(Unfolded::Hook(message)) = &folding {
+            self.turn.hook_stop = Some(message.clone());
         }
         let failure = folding.as_ref().err().map(Unfolded::told);
         self.journal.tell(Event::CompactionEnded { failure });

@@ -159,7 +159,7 @@ fn ctrl_c_clears_then_stops_then_leaves() {
     ctrl_c(&mut stage);
     assert_eq!(stage.sent(), [""; 0], "the first time was long ago");
     ctrl_c(&mut stage);
-    assert_eq!(stage.sent(), ["Shutdown"]);
+    assert_eq!(stage.sent(), ["Leave"]);
     stage.event(Event::Closed);
     let left = stage.effects.iter().any(|effect| matches!(effect, Effect::Exit(Exit::Quit)));
     assert!(left, "{:?}", stage.effects);
@@ -173,7 +173,7 @@ fn ctrl_d_leaves_only_when_nothing_is_written() {
     assert_eq!(stage.sent(), [""; 0]);
     stage.press(KeyCode::Backspace);
     stage.key(KeyCode::Char('d'), KeyModifiers::CONTROL);
-    assert_eq!(stage.sent(), ["Shutdown"]);
+    assert_eq!(stage.sent(), ["Leave"]);
 }
 
 #[test]
