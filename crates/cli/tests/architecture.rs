@@ -46,9 +46,12 @@ const MAY_TEST_WITH: &[&str] = &["testenv", "testkit"];
 const OWNED: &[(&str, &[&str], &[&str])] = &[
     // The network.
     ("rmcp", &["mcp"], &[]),
+    ("sse-stream", &["mcp"], &[]),
     ("reqwest", &["mcp", "model", "tools"], &["testkit", "cli"]),
     ("rustls", &["mcp", "model", "tools"], &["testkit", "cli"]),
     ("axum", &["testkit"], &["tools"]),
+    // Keys and signatures.
+    ("ring", &["mcp"], &[]),
     // Processes and the file system, below the standard library.
     ("rustix", &["sandbox", "snapshot", "tools", "engine", "tui", "cli"], &[]),
     ("libc", &["sandbox"], &[]),

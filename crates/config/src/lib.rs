@@ -38,8 +38,8 @@ pub use error::{Problem, SettingsError};
 pub use extension::Extensions;
 pub use key::{Key, keys, schema};
 pub use mcp::{
-    McpDefinition, McpGrant, McpOAuth, McpReach, McpRequest, McpScope, McpServers, add_mcp_server,
-    remove_mcp_server,
+    McpDefinition, McpDialect, McpGrant, McpIdentityProvider, McpOAuth, McpReach, McpRequest, McpScope,
+    McpSecret, McpServers, add_mcp_server, remove_mcp_server,
 };
 pub use origin::{Layer, Origin, Place, Sourced};
 pub use plugin::{Occupied, Plugin, Plugins, add_plugin, remove_plugin};

@@ -85,8 +85,7 @@ impl McpChoice {
             interactive: services.interactive,
         };
         let surroundings = Surroundings {
-            cwd: services.env.cwd.clone(),
-            vars: Arc::clone(&services.env.vars),
+            env: services.env.clone(),
             offline,
             secrets: Arc::clone(&services.secrets),
             tokens: TokenStore::below(config_dir),

@@ -2,11 +2,8 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -14,9 +11,10 @@ use futures::future::BoxFuture;
 use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Child, Confinement, Exit, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, spawn_confined,
+    Child, Confinement, Exit, LastWords, Spawn, Spool, SpoolStart, Stdin, StdinPipe, Successor,
+    spawn_confined,
 };
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -29,8 +27,6 @@ use crate::server::Server;
 const CHUNK: usize = 64 * 1024;
 /// Bytes that may wait for a server that does not read.
 const BACKLOG: usize = 64 * 1024 * 1024;
-/// Bytes of a server's complaints that are kept.
-const COMPLAINT: usize = 2_000;
 /// How long a server whose output has ended may take to end itself.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -46,7 +42,7 @@ pub(crate) struct Connection {
     work: BoxFuture<'static, Exit>,
     /// Everything the server has started is gone.
     is_over: bool,
-    complaint: Complaint,
+    last_words: LastWords,
 }
 
 impl Connection {
@@ -59,8 +55,8 @@ impl Connection {
         let outgoing = child.take_stdin();
         let (ours, theirs) = duplex(CHUNK);
         let (stop, stopped) = oneshot::channel::<Infallible>();
-        let complaint = Complaint::default();
-        let heard = complaint.clone();
+        let last_words = LastWords::of(server.command.first().map_or("", String::as_str));
+        let heard = last_words.clone();
         let work = async move { child.relay(theirs, heard, stopped).await.0 }.boxed();
         Ok(Self {
             incoming: ours,
@@ -71,7 +67,7 @@ impl Connection {
             stop,
             work,
             is_over: false,
-            complaint,
+            last_words,
         })
     }
 
@@ -115,7 +111,7 @@ impl Connection {
 
     fn over(&mut self, exit: &Exit) -> String {
         self.is_over = true;
-        self.complaint.behind(ended(exit.status))
+        self.last_words.behind(exit.status, str::to_owned)
     }
 
     fn messages(&mut self) -> Result<Vec<Message>, Unreadable> {
@@ -194,50 +190,5 @@ async fn write(outgoing: &mut Option<StdinPipe>, backlog: &mut VecDeque<u8>) {
         Ok(length) => drop(backlog.drain(..length)),
         // It does not listen any more; that it ends is told elsewhere.
         Err(_) => *outgoing = None,
-    }
-}
-
-fn ended(status: Status) -> String {
-    match status {
-        Status::Code(127) => "was not found".to_owned(),
-        Status::Code(code) => format!("ended with exit code {code}"),
-        Status::Signal(signal) => format!("was ended by signal {signal}"),
-        Status::NotRun(errno) => format!("could not be run (system error {errno})"),
-        Status::Lost => "was not seen to end".to_owned(),
-    }
-}
-
-/// The last words on standard error.
-#[derive(Clone, Default)]
-struct Complaint(Arc<Mutex<VecDeque<u8>>>);
-
-impl Complaint {
-    /// The reason with what the server itself said about it.
-    fn behind(&self, reason: String) -> String {
-        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(bytes.make_contiguous()).into_owned();
-        let last: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        match last.last() {
-            Some(line) => format!("{reason}: {}", line.chars().take(300).collect::<String>()),
-            None => reason,
-        }
-    }
-}
-
-impl AsyncWrite for Complaint {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(&bytes[bytes.len().saturating_sub(COMPLAINT)..]);
-        let surplus = kept.len().saturating_sub(COMPLAINT);
-        kept.drain(..surplus);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{ProtocolVersion, SubscriptionFilter};
-use tiller_config::{McpDefinition, McpGrant, McpReach};
+use tiller_config::{McpDefinition, McpReach};
 use tiller_protocol::entry::{Level, Notice};
 use tiller_protocol::mcp::{McpOrder, McpState};
 use tokio::sync::{mpsc, watch};
@@ -45,6 +45,8 @@ enum After {
     SignIn(Option<Challenge>),
     /// It broke.
     Break(String),
+    /// It does not let us in, however often we try.
+    Refusal(String),
 }
 
 impl Attendant {
@@ -60,6 +62,7 @@ impl Attendant {
                 }
                 Some(Err(Broken::SignIn(challenge))) => (After::SignIn(challenge), false),
                 Some(Err(Broken::Failed(why))) => (After::Break(why), false),
+                Some(Err(Broken::Refused(why))) => (After::Refusal(why), false),
                 None => (After::End, false),
             };
             breaks = if was_ready && begun.elapsed() > GOOD { 0 } else { breaks };
@@ -70,6 +73,13 @@ impl Attendant {
                     self.standing.refuse(challenge);
                     self.set(McpState::NeedsSignIn);
                     let Some(order) = self.next_order().await else { return self.set(McpState::Configured) };
+                    Some(order)
+                }
+                After::Refusal(why) => {
+                    let why = self.surroundings.secrets.mask(&why).into_owned();
+                    tracing::warn!(server = self.definition.name, "{why}");
+                    self.set(McpState::Failed { why });
+                    let Some(order) = self.next_order().await else { return };
                     Some(order)
                 }
                 After::Break(why) => {
@@ -110,7 +120,7 @@ impl Attendant {
     /// attempt is a new beginning.
     fn unless_in_vain(&self, after: After) -> After {
         let needs_nobody = matches!(&self.definition.reach, McpReach::Http { oauth, .. }
-            if oauth.grant == McpGrant::ClientCredentials);
+            if !oauth.grant.needs_user());
         match after {
             After::SignIn(_) if needs_nobody => After::Break("it does not let us in any more".to_owned()),
             After::SignIn(Some(challenge)) if self.standing.is_in_vain(&challenge) => {
@@ -160,8 +170,8 @@ impl Attendant {
         let definition = Arc::clone(&self.definition);
         let McpReach::Http { url, oauth, .. } = &definition.reach else { return true };
         let challenge = self.standing.challenge();
-        let Surroundings { tokens, offline, .. } = &*self.surroundings;
-        let begin = SignIn { url, oauth, challenge, tokens, offline: *offline };
+        let (tokens, outside) = (&self.surroundings.tokens, self.surroundings.outside());
+        let begin = SignIn { url, oauth, challenge, tokens, outside };
         let outcome = tokio::select! {
             () = self.ended.cancelled() => return false,
             outcome = self.signed_in(begin) => outcome,

@@ -99,8 +99,11 @@ impl Prepared {
             link = servers.link(&server) => link.map_err(ToolError::Model)?,
         };
         let params = CallToolRequestParams::new(tool.original.clone()).with_arguments(input);
-        let host = Arc::clone(&cx.host);
-        let progress = move |news| host.progress(news);
+        let (host, name) = (Arc::clone(&cx.host), tool.name.clone());
+        let progress = move |mut news: Value| {
+            news["tool"] = name.as_str().into();
+            host.progress(news);
+        };
         let terms = Terms { at_most: servers.limit(&server), cancel: &cx.cancel, progress: &progress };
         match link.call(params, &terms).await {
             Ok(result) => {

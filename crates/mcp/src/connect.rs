@@ -1,7 +1,9 @@
 //! Makes the connection to a server.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use ::http::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
@@ -9,17 +11,21 @@ use rmcp::service::{
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
-use tiller_config::{McpOAuth, McpReach};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
+use tiller_config::{McpDialect, McpOAuth, McpReach};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use url::Url;
 
 use crate::attendant::Attendant;
-use crate::auth::Challenge;
+use crate::auth::{Challenge, SignInError, Way};
 use crate::handler::{Board, Changed, Handler};
+use crate::http::{HttpClient, HttpError};
 use crate::link::Link;
 use crate::offer::offer;
-use crate::servers::Surroundings;
+use crate::sse::EventTransport;
 use crate::stdio::{Process, Program};
 use crate::{auth, http};
 
@@ -47,13 +53,16 @@ pub(crate) enum Broken {
     SignIn(Option<Challenge>),
     /// Something is wrong.
     Failed(String),
+    /// What is configured is not accepted, and will not be the next time.
+    Refused(String),
 }
 
 /// A service, as configured.
 struct Service<'a> {
     url: &'a str,
-    headers: &'a std::collections::BTreeMap<String, String>,
+    headers: &'a BTreeMap<String, String>,
     oauth: &'a McpOAuth,
+    dialect: McpDialect,
 }
 
 impl Attendant {
@@ -79,15 +88,15 @@ impl Attendant {
                     command,
                     args,
                     env,
-                    cwd: &self.surroundings.cwd,
-                    vars: &self.surroundings.vars,
+                    cwd: &self.surroundings.env.cwd,
+                    vars: &self.surroundings.env.vars,
                     secrets: &self.surroundings.secrets,
                 };
                 let (running, held) = self.start(program, Arc::clone(&handler)).await?;
                 (running, Some(held))
             }
-            McpReach::Http { url, headers, oauth } => {
-                let service = Service { url, headers, oauth };
+            McpReach::Http { url, headers, oauth, dialect } => {
+                let service = Service { url, headers, oauth, dialect: *dialect };
                 (self.reach(service, Arc::clone(&handler)).await?, None)
             }
         };
@@ -155,21 +164,54 @@ impl Attendant {
         mode: ClientLifecycleMode,
     ) -> Result<Result<Running, ClientInitializeError>, Broken> {
         let url = http::address(service.url, self.surroundings.offline).map_err(Broken::Failed)?;
-        let config = http::config(&url, service.headers).map_err(Broken::Failed)?;
+        let headers = http::headers(service.headers).map_err(Broken::Failed)?;
         let client = http::client().map_err(Broken::Failed)?;
-        let Surroundings { tokens, offline, .. } = &*self.surroundings;
-        let way = auth::way(service.url, service.oauth, tokens, *offline).await;
-        Ok(match way.map_err(|error| Broken::Failed(error.to_string()))? {
-            Some(manager) => {
-                let client = AuthClient::new(client, manager);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                handler.serve_with_lifecycle(transport, mode).await
+        let outside = self.surroundings.outside();
+        match auth::way(service.url, service.oauth, &self.surroundings.tokens, outside).await? {
+            Some(Way { manager, prover }) => {
+                let client = AuthClient::new(HttpClient::new(client, prover), manager);
+                speak(client, &url, headers, service.dialect, (handler, mode)).await
             }
             None => {
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                handler.serve_with_lifecycle(transport, mode).await
+                speak(HttpClient::new(client, None), &url, headers, service.dialect, (handler, mode)).await
             }
-        })
+        }
+    }
+}
+
+impl From<SignInError> for Broken {
+    fn from(error: SignInError) -> Self {
+        match error {
+            SignInError::Refused(_) | SignInError::Key => Self::Refused(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Begins to speak with a service, in the way that it understands.
+async fn speak<C: StreamableHttpClient + Sync>(
+    client: C,
+    url: &Url,
+    headers: HashMap<HeaderName, HeaderValue>,
+    dialect: McpDialect,
+    (handler, mode): (Arc<Handler>, ClientLifecycleMode),
+) -> Result<Result<Running, ClientInitializeError>, Broken> {
+    match dialect {
+        McpDialect::Streamable => {
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+                .custom_headers(headers)
+                .max_sse_event_size(http::LARGEST);
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            Ok(handler.serve_with_lifecycle(transport, mode).await)
+        }
+        McpDialect::Events => {
+            let transport = EventTransport::open(client, url, headers).await;
+            let transport = transport.map_err(|error| match Challenge::behind(&error) {
+                Some(challenge) => Broken::SignIn(Some(challenge)),
+                None => Broken::Failed(format!("it cannot be reached: {}", short(&with_causes(&error)))),
+            })?;
+            Ok(handler.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await)
+        }
     }
 }
 
@@ -177,7 +219,8 @@ fn said(error: &ServiceError) -> Broken {
     if let Some(challenge) = Challenge::in_request(error) {
         return Broken::SignIn(Some(challenge));
     }
-    Broken::Failed(format!("it did not tell what it offers: {}", short(&error.to_string())))
+    let why = HttpError::in_request(error).map_or_else(|| error.to_string(), ToString::to_string);
+    Broken::Failed(format!("it did not tell what it offers: {}", short(&why)))
 }
 
 /// What went wrong, in one line.
@@ -186,19 +229,23 @@ fn plain(error: &ClientInitializeError) -> String {
         ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => plain(fallback),
         ClientInitializeError::TransportError { error, .. } => {
-            let mut text = error.error.to_string();
-            let mut cause = error.error.source();
-            while let Some(deeper) = cause {
-                let said = deeper.to_string();
-                if !text.contains(&said) {
-                    text = format!("{text}: {said}");
-                }
-                cause = deeper.source();
-            }
-            format!("it cannot be reached: {}", short(&text))
+            format!("it cannot be reached: {}", short(&with_causes(error.error.as_ref())))
         }
         other => short(&other.to_string()),
     }
+}
+
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let said = deeper.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = deeper.source();
+    }
+    text
 }
 
 /// One line of bounded length.

@@ -240,14 +240,13 @@ fn elicitation(server: &str, request: ElicitRequestParams) -> Result<Elicitation
             (message, Wanted::Form { fields: form::fields(&schema), schema })
         }
         ElicitRequestParams::UrlElicitationParams { message, url, elicitation_id, .. } => {
-            let is_page = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-            if !is_page {
-                return Err(ErrorData::invalid_params(
-                    "only pages at http and https addresses can be visited",
-                    None,
-                ));
-            }
-            (message, Wanted::Visit { url, id: elicitation_id })
+            let page = Url::parse(&url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+            let Some(page) = page else {
+                let text = "only pages at http and https addresses can be visited";
+                return Err(ErrorData::invalid_params(text, None));
+            };
+            // As a browser understands it: what the user sees is what would be opened.
+            (message, Wanted::Visit { url: page.into(), id: elicitation_id })
         }
         _ => return Err(ErrorData::invalid_params("this kind of question is not known", None)),
     };
@@ -296,5 +295,54 @@ fn content(block: SamplingMessageContentBlock) -> Result<(String, Value), ErrorD
             Ok((format!("[an image, {}]", image.mime_type), json!({"type": "image", "source": source})))
         }
         _ => Err(ErrorData::invalid_params("only text and images can be sent to the model", None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::FutureExt;
+    use rmcp::model::CallToolRequestParams;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::bench::{Bench, Counting, Server};
+    use crate::link::Terms;
+
+    // MCP-06
+    #[tokio::test]
+    async fn a_question_is_put_only_when_the_one_before_is_answered() {
+        let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let opened = Arc::clone(&gate);
+        let answer = move || {
+            let opened = Arc::clone(&opened);
+            async move {
+                opened.acquire().await.unwrap().forget();
+                Elicited::Declined
+            }
+            .boxed()
+        };
+        let mut bench = Bench::new(Counting { asked: Arc::clone(&asked), answer: Box::new(answer) }).await;
+        // Servers may ask while they are asked for something.
+        let (link, server) = (bench.link.clone(), &mut bench.server);
+        let cancel = CancellationToken::new();
+        let terms = Terms { at_most: Duration::from_secs(600), cancel: &cancel, progress: &|_| {} };
+        let serving = async {
+            let call = server.hear().await;
+            let ping = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"});
+            server.say(&[Server::question(1), Server::question(2), ping]).await;
+            // Whoever answers this has looked at what came before.
+            assert_eq!(server.hear().await["id"], 3);
+            assert_eq!(asked.load(Ordering::SeqCst), 1);
+            for _ in 0..2 {
+                gate.add_permits(1);
+                assert_eq!(server.hear().await["result"]["action"], "decline");
+            }
+            assert_eq!(asked.load(Ordering::SeqCst), 2);
+            server.say(&[json!({"jsonrpc": "2.0", "id": call["id"], "result": {"content": []}})]).await;
+        };
+        let (result, ()) = tokio::join!(link.call(CallToolRequestParams::new("x"), &terms), serving);
+        result.unwrap();
     }
 }

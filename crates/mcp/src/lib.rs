@@ -14,6 +14,8 @@
 
 mod attendant;
 mod auth;
+#[cfg(test)]
+mod bench;
 mod call;
 mod connect;
 mod content;
@@ -28,9 +30,10 @@ mod schema;
 mod search;
 pub mod serve;
 mod servers;
+mod sse;
 mod stdio;
 
-pub use auth::{Login, SignInError, TokenStore, sign_in};
+pub use auth::{Login, Outside, SignInError, TokenStore, sign_in};
 pub use call::{CALL_TOOL, CallMcpTool, unwrapped};
 pub use http::is_reached;
 pub use offer::{Offer, ToolOffer};

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Challenge;
+use crate::connect::short;
 use crate::handler::{Board, Changed, Handler};
 
 /// How long telling a server that a call is over may take.
@@ -145,7 +146,7 @@ impl Link {
                     let progress = news.borrow_and_update().clone();
                     if let Some(progress) = progress.filter(|_| is_due) {
                         told = Some(Instant::now());
-                        (terms.progress)(shown(&progress));
+                        (terms.progress)(shown(&progress, begun.elapsed()));
                     }
                 }
                 () = sleep_until(deadline.min(last)) => {
@@ -184,11 +185,60 @@ impl Link {
 }
 
 /// How far a call is, for front ends.
-fn shown(progress: &rmcp::model::ProgressNotificationParam) -> Value {
+fn shown(progress: &rmcp::model::ProgressNotificationParam, elapsed: Duration) -> Value {
+    let message = progress.message.as_deref().map(short);
+    let figure = match progress.total {
+        Some(total) => format!("{} of {total}", progress.progress),
+        None => progress.progress.to_string(),
+    };
+    let output = message.as_ref().map_or_else(|| figure.clone(), |message| format!("{message} ({figure})"));
     serde_json::json!({
-        "type": "mcp_progress",
-        "progress": progress.progress,
-        "total": progress.total,
-        "message": progress.message.as_deref().map(|text| text.chars().take(300).collect::<String>()),
+        "type": "mcp_progress", "elapsed": elapsed.as_secs_f64(), "progress": progress.progress,
+        "total": progress.total, "message": message, "output": output,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::bench::{Bench, Counting, Server};
+    use crate::principal::Elicited;
+
+    /// A call during which the user thinks for longer than any call may take.
+    async fn thoughtful() {
+        let answer = || {
+            async { tokio::time::sleep(Duration::from_secs(1_000)).await }
+                .map(|()| Elicited::Declined)
+                .boxed()
+        };
+        let principal = Counting { asked: Arc::default(), answer: Box::new(answer) };
+        let mut bench = Bench::new(principal).await;
+        let (link, server) = (bench.link.clone(), &mut bench.server);
+        let cancel = CancellationToken::new();
+        let terms = Terms { at_most: Duration::from_secs(1), cancel: &cancel, progress: &|_| {} };
+        let serving = async {
+            let call = server.hear().await;
+            server.say(&[Server::question(9)]).await;
+            assert_eq!(server.hear().await["result"]["action"], "decline");
+            let result = json!({"content": [{"type": "text", "text": "done"}]});
+            server.say(&[json!({"jsonrpc": "2.0", "id": call["id"], "result": result})]).await;
+        };
+        let (result, ()) = tokio::join!(link.call(CallToolRequestParams::new("x"), &terms), serving);
+        result.unwrap();
+    }
+
+    #[test]
+    fn nobody_is_kept_busy_while_the_user_thinks() {
+        let (done, over) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            // Time goes on only when everybody waits: for whoever is busy it would stand still.
+            runtime.enable_all().start_paused(true).build().unwrap().block_on(thoughtful());
+            done.send(()).unwrap();
+        });
+        over.recv_timeout(Duration::from_secs(120)).unwrap();
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rmcp::model::{PaginatedRequestParams, Prompt, Resource, ServerPeerInfo, Tool};
 use rmcp::service::ServiceError;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tiller_protocol::mcp::{McpArgument, McpIdentity, McpPrompt, McpResource, McpTool};
 use tiller_tools::Vault;
@@ -14,6 +15,8 @@ use crate::schema::acceptable;
 
 /// Tools, prompts and resources of one server that are kept.
 const MANY: usize = 2_000;
+/// Bytes of one list that are kept.
+const LIST: usize = 8 * 1024 * 1024;
 /// Characters of a description that the model is told.
 const DESCRIPTION: usize = 2_048;
 /// Characters of a server's instructions that are kept.
@@ -110,19 +113,20 @@ impl Offer {
         }
     }
 
-    fn with_tools(mut self, server: &str, tools: Vec<Tool>, words: &Words<'_>) -> Self {
+    fn with_tools(mut self, server: &str, tools: List<Tool>, words: &Words<'_>) -> Self {
         let mut taken = BTreeSet::new();
         self.bounded(&tools, "tools");
         let offered = |tool| offered(server, tool, &mut taken, words);
-        self.tools = tools.into_iter().take(MANY).map(offered).collect();
+        self.tools = tools.items.into_iter().take(MANY).map(offered).collect();
         self.tools.sort_by(|one, other| one.name.cmp(&other.name));
         self
     }
 
-    fn with_prompts(mut self, server: &str, prompts: Vec<Prompt>, words: &Words<'_>) -> Self {
+    fn with_prompts(mut self, server: &str, prompts: List<Prompt>, words: &Words<'_>) -> Self {
         let mut taken = BTreeSet::new();
         self.bounded(&prompts, "prompts");
         self.prompts = prompts
+            .items
             .into_iter()
             .take(MANY)
             .map(|prompt| {
@@ -143,9 +147,10 @@ impl Offer {
         self
     }
 
-    fn with_resources(mut self, resources: Vec<Resource>, words: &Words<'_>) -> Self {
+    fn with_resources(mut self, resources: List<Resource>, words: &Words<'_>) -> Self {
         self.bounded(&resources, "resources");
         self.resources = resources
+            .items
             .into_iter()
             .take(MANY)
             .map(|resource| McpResource {
@@ -159,9 +164,13 @@ impl Offer {
         self
     }
 
-    fn bounded<T>(&mut self, list: &[T], what: &str) {
-        if list.len() > MANY {
-            self.left_out.push(format!("it has {} {what}; only the first {MANY} count", list.len()));
+    fn bounded<T>(&mut self, list: &List<T>, what: &str) {
+        if list.is_cut {
+            let most = LIST / (1024 * 1024);
+            self.left_out.push(format!("its list of {what} has more than {most} MB; the rest is left out"));
+        }
+        if list.items.len() > MANY {
+            self.left_out.push(format!("it has {} {what}; only the first {MANY} count", list.items.len()));
         }
     }
 }
@@ -192,22 +201,54 @@ pub(crate) async fn offer(server: &str, link: &Link, secrets: &Vault) -> Result<
     Ok(offer)
 }
 
+/// What a server lists, as far as it counts.
+struct List<T> {
+    items: Vec<T>,
+    /// Whether there were more bytes than may be kept.
+    is_cut: bool,
+}
+
 /// A list, page by page, as far as anything of it counts.
-async fn pages<T, F>(page: impl Fn(Option<PaginatedRequestParams>) -> F) -> Result<Vec<T>, ServiceError>
+async fn pages<T, F>(page: impl Fn(Option<PaginatedRequestParams>) -> F) -> Result<List<T>, ServiceError>
 where
+    T: Serialize,
     F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
 {
-    let (mut list, mut cursor) = (Vec::new(), None);
+    let (mut items, mut cursor, mut bytes) = (Vec::new(), None, 0);
     loop {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let (found, next) = page(Some(params)).await?;
         let is_over = found.is_empty() || next.is_none();
-        list.extend(found);
-        if is_over || list.len() > MANY {
-            return Ok(list);
+        for item in found {
+            bytes += size(&item);
+            if bytes > LIST {
+                return Ok(List { items, is_cut: true });
+            }
+            items.push(item);
+        }
+        if is_over || items.len() > MANY {
+            return Ok(List { items, is_cut: false });
         }
         cursor = next;
     }
+}
+
+/// Bytes that something takes.
+fn size(item: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Nothing can go wrong where nothing is written; what cannot be told is too much.
+    serde_json::to_writer(&mut count, item).map_or(usize::MAX / 2, |()| count.0)
 }
 
 fn offered(server: &str, tool: Tool, taken: &mut BTreeSet<String>, words: &Words<'_>) -> ToolOffer {
@@ -234,5 +275,25 @@ fn offered(server: &str, tool: Tool, taken: &mut BTreeSet<String>, words: &Words
         // Whoever claims both cannot be believed.
         read_only: read_only && !destructive,
         destructive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn listed(item: &str) -> (usize, bool) {
+        let page = |_| async { Ok((vec![item.to_owned(); 10], Some("more".to_owned()))) };
+        let list = pages(page).await.unwrap();
+        (list.items.len(), list.is_cut)
+    }
+
+    // MCP-05
+    #[tokio::test]
+    async fn a_list_without_end_is_bounded_in_number_and_in_bytes() {
+        assert_eq!(listed("x").await, (MANY + 10, false));
+        let (count, is_cut) = listed(&"x".repeat(1024 * 1024)).await;
+        assert_eq!((count, is_cut), (7, true));
+        assert_eq!(listed(&"x".repeat(LIST)).await, (0, true));
     }
 }

@@ -1,7 +1,6 @@
 //! The servers of a session.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use serde_json::{Map, Value};
 use tiller_config::McpDefinition;
 use tiller_policy::{Context, Rules};
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::env::Env;
 use tiller_protocol::mcp::{McpOrder, McpServer, McpState};
 use tiller_tools::Vault;
 use tokio::sync::{mpsc, watch};
@@ -19,9 +19,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::attendant::Attendant;
-use crate::auth::{Challenge, Standing, TokenStore};
+use crate::auth::{Challenge, Outside, Standing, TokenStore};
 use crate::connect::short;
 use crate::content;
+use crate::http::{HttpError, LARGEST};
 use crate::link::{CallError, Link, Terms};
 use crate::name::plain;
 use crate::offer::{Offer, ToolOffer};
@@ -29,10 +30,8 @@ use crate::principal::Principal;
 
 /// What servers find around them.
 pub struct Surroundings {
-    /// Where programs run.
-    pub cwd: PathBuf,
-    /// The environment.
-    pub vars: Arc<BTreeMap<String, String>>,
+    /// The outside world; programs run in its directory.
+    pub env: Env,
     /// Whether only this machine may be contacted.
     pub offline: bool,
     /// Masks credentials in what servers say of themselves.
@@ -43,6 +42,12 @@ pub struct Surroundings {
     pub principal: Arc<dyn Principal>,
     /// How long things may take.
     pub patience: Patience,
+}
+
+impl Surroundings {
+    pub(crate) fn outside(&self) -> Outside<'_> {
+        Outside { env: &self.env, offline: self.offline }
+    }
 }
 
 /// How long things may take.
@@ -339,6 +344,10 @@ impl Servers {
             CallError::Service(error) if Challenge::in_request(error).is_some() => format!(
                 "The MCP server {server} wants the user to sign in before {what}, or to be granted more. Ask the user to, \
                  and then try again."
+            ),
+            CallError::Service(error) if HttpError::in_request(error).is_some() => format!(
+                "The MCP server {server} answered {what} with more than may be read ({} MB). Ask it for less.",
+                LARGEST / (1024 * 1024)
             ),
             CallError::Service(error) => match error.as_ref() {
                 rmcp::ServiceError::McpError(error) => {

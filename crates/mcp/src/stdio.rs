@@ -1,6 +1,6 @@
 //! A server that is a program: in custody, with a bound on what it may send.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use tiller_policy::{Permit, Script};
 use tiller_protocol::id::CallId;
 use tiller_sandbox::{
-    Child, Confinement, Spawn, Spool, SpoolStart, Status, Stdin, StdinPipe, Successor, is_credential,
+    Child, Confinement, LastWords, Spawn, Spool, SpoolStart, Stdin, StdinPipe, Successor, is_credential,
     spawn_confined,
 };
 use tiller_tools::Vault;
@@ -23,8 +23,6 @@ use tokio::time::Instant;
 
 /// Bytes that may wait between a server and whoever reads it.
 const BUFFER: usize = 64 * 1024;
-/// Bytes of a server's complaints that are kept.
-const COMPLAINT: usize = 4_000;
 /// Lines that a server may send in one [`WINDOW`].
 const FLOOD: u32 = 20_000;
 /// How long lines are counted together.
@@ -77,16 +75,20 @@ impl Process {
         let input = child.take_stdin().ok_or("it has no standard input")?;
         let (output, theirs) = duplex(BUFFER);
         let (stop, stopped) = oneshot::channel();
-        let (server, secrets) = (program.server.to_owned(), Arc::clone(program.secrets));
-        let complaint = Complaint { server, secrets, kept: Arc::default() };
+        let (last_words, secrets) = (LastWords::of(program.server), Arc::clone(program.secrets));
         let flood = Arc::new(Mutex::new(false));
         let gate =
             Gate { to: theirs, line: 0, lines: 0, since: Instant::now(), is_flood: Arc::clone(&flood) };
-        let heard = complaint.clone();
+        let heard = last_words.clone();
         let end = async move {
             let (exit, _) = child.relay(gate, heard, stopped).await;
             let flooded = *flood.lock().unwrap_or_else(PoisonError::into_inner);
-            if flooded { "it sent more than it may".to_owned() } else { complaint.behind(ended(exit.status)) }
+            match flooded {
+                true => "it sent more than it may".to_owned(),
+                false => {
+                    format!("it {}", last_words.behind(exit.status, |text| secrets.mask(text).into_owned()))
+                }
+            }
         };
         Ok(Self { output, input, custody: Custody { stop, end: end.boxed() } })
     }
@@ -113,16 +115,6 @@ fn script(command: &str, args: &[String]) -> String {
     let words = std::iter::once(command).chain(args.iter().map(String::as_str));
     let quoted = words.map(|word| format!("'{}'", word.replace('\'', r"'\''")));
     format!("exec {}", quoted.collect::<Vec<_>>().join(" "))
-}
-
-fn ended(status: Status) -> String {
-    match status {
-        Status::Code(127) => "the program was not found".to_owned(),
-        Status::Code(code) => format!("it ended with exit code {code}"),
-        Status::Signal(signal) => format!("it was ended by signal {signal}"),
-        Status::NotRun(errno) => format!("it could not be run (system error {errno})"),
-        Status::Lost => "it was not seen to end".to_owned(),
-    }
 }
 
 /// Lets lines through as long as they are not too many, and none is too long.
@@ -162,48 +154,6 @@ impl AsyncWrite for Gate {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.to).poll_shutdown(cx)
-    }
-}
-
-/// The last words on standard error; all of them go to the debug log.
-#[derive(Clone)]
-struct Complaint {
-    server: String,
-    secrets: Arc<Vault>,
-    kept: Arc<Mutex<VecDeque<u8>>>,
-}
-
-impl Complaint {
-    /// The reason with what the server itself said about it.
-    fn behind(&self, reason: String) -> String {
-        let mut bytes = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(bytes.make_contiguous());
-        // Before anything is cut: half a credential is not recognised.
-        let text = self.secrets.mask(&text);
-        let said = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-        match said {
-            Some(line) => format!("{reason}: {}", line.chars().take(300).collect::<String>()),
-            None => reason,
-        }
-    }
-}
-
-impl AsyncWrite for Complaint {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        tracing::debug!(server = self.server, "{}", String::from_utf8_lossy(bytes).trim_end());
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(&bytes[bytes.len().saturating_sub(COMPLAINT)..]);
-        let surplus = kept.len().saturating_sub(COMPLAINT);
-        kept.drain(..surplus);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
     }
 }
 

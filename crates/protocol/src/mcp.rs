@@ -44,6 +44,16 @@ pub enum McpTransport {
     Stdio,
     /// A service over HTTP.
     Http,
+    /// A service over HTTP that says everything over one stream of events.
+    Sse,
+}
+
+impl McpTransport {
+    /// Whether it is a service, which users can sign in to.
+    #[must_use]
+    pub fn is_service(self) -> bool {
+        self != Self::Stdio
+    }
 }
 
 /// Where a server stands.

@@ -68,8 +68,11 @@ impl Frames {
     /// wanted.
     pub(super) fn of_agent(&self, agent: &AgentId, event: &Event, tally: &Tally) -> Option<Value> {
         let info = tally.agents.get(agent)?;
-        let Event::Appended(entry) = event else { return None };
-        let mut frame = self.said_by_agent(entry, tally.forward_text)?;
+        let mut frame = match event {
+            Event::Appended(entry) => self.said_by_agent(entry, tally.forward_text)?,
+            Event::Progress { call, data } => self.progress(call, data)?,
+            _ => return None,
+        };
         frame["parent_tool_use_id"] = json!(info.call);
         frame["subagent_type"] = json!(info.kind);
         Some(frame)

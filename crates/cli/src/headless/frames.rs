@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tiller_model::Catalog;
 use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{AssistantBlock, Attachment, CallResult, Entry, Notice, Outcome};
-use tiller_protocol::id::SessionId;
+use tiller_protocol::id::{CallId, SessionId};
 use tiller_protocol::mcp::McpServer;
 use tiller_protocol::state::ModelSpent;
 use uuid::Uuid;
@@ -105,6 +105,17 @@ impl Frames {
         let of_servers =
             tally.servers.values().flat_map(|server| server.tools.iter().map(|tool| tool.name.clone()));
         self.facts.tools.iter().cloned().chain(of_servers).collect()
+    }
+
+    /// How far a call of a server's tool is, as the server says.
+    pub(crate) fn progress(&self, call: &CallId, data: &Value) -> Option<Value> {
+        (data["type"] == "mcp_progress").then(|| {
+            json!({
+                "type": "tool_progress", "uuid": self.uuid(), "session_id": self.session, "tool_use_id": call,
+                "tool_name": data["tool"], "parent_tool_use_id": null, "elapsed_time_seconds": data["elapsed"],
+                "progress": data["progress"], "total": data["total"], "message": data["message"],
+            })
+        })
     }
 
     pub(crate) fn assistant(&self, entry: &Entry, block: &AssistantBlock) -> Value {

@@ -219,6 +219,7 @@ impl Output {
             Event::CompactionEnded { .. } => {
                 self.frame(&self.frames.system("status", json!({"status": null})))
             }
+            Event::Progress { call, data } => self.frames(self.frames.progress(call, data)),
             Event::TaskChanged(task) => self.frames(self.frames.task_changed(task)),
             Event::Resolved(_) => self.state("running"),
             Event::Idle if tally.turns > 0 => self.state("idle"),
@@ -228,7 +229,6 @@ impl Output {
             | Event::StepStarted { .. }
             | Event::CallStarted(_)
             | Event::CallStopped(_)
-            | Event::Progress { .. }
             | Event::HookStarted { .. }
             | Event::Rewind(_)
             | Event::Suggestion(_)

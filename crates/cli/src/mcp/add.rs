@@ -28,7 +28,7 @@ pub(super) struct Add {
     #[arg(short, long, value_enum, default_value_t = Scope::Local)]
     scope: Scope,
 
-    /// stdio or http; without it, an address means http
+    /// stdio, http or sse; without it, an address means http
     #[arg(short, long, value_name = "KIND")]
     transport: Option<String>,
 
@@ -71,11 +71,12 @@ impl Add {
         let is_address = self.target.starts_with("http://") || self.target.starts_with("https://");
         let kind = self.transport.as_deref().unwrap_or(if is_address { "http" } else { "stdio" });
         let server = match kind {
-            "http" | "streamable-http" => {
+            "http" | "streamable-http" | "sse" => {
                 if !self.args.is_empty() || !self.env.is_empty() {
                     bail!("a service has no arguments and no variables; --header says what requests carry");
                 }
-                json!({"type": "http", "url": self.target, "headers": pairs(&self.header, ":")?})
+                let kind = if kind == "sse" { "sse" } else { "http" };
+                json!({"type": kind, "url": self.target, "headers": pairs(&self.header, ":")?})
             }
             "stdio" => {
                 if !self.header.is_empty() {
@@ -83,7 +84,7 @@ impl Add {
                 }
                 json!({"type": "stdio", "command": self.target, "args": self.args, "env": pairs(&self.env, "=")?})
             }
-            other => bail!("--transport: {other} is none of stdio, http"),
+            other => bail!("--transport: {other} is none of stdio, http, sse"),
         };
         written(env, self.scope, &self.name, &server)
     }

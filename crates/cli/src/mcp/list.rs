@@ -137,8 +137,7 @@ fn states(definitions: &[McpDefinition], env: &Env) -> anyhow::Result<BTreeMap<S
     crate::runtime()?.block_on(async {
         let choice = McpChoice::new(definitions.to_vec(), env);
         let surroundings = Surroundings {
-            cwd: env.cwd.clone(),
-            vars: Arc::clone(&env.vars),
+            env: env.clone(),
             offline: env.flag("TILLER_OFFLINE"),
             secrets: Arc::new(Vault::new(env)),
             tokens: TokenStore::below(&config_dir(env)),

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use tiller_config::{McpReach, config_dir};
-use tiller_mcp::{TokenStore, sign_in};
+use tiller_mcp::{Outside, TokenStore, sign_in};
 use tiller_protocol::env::Env;
 
 use super::{Known, UNTRUSTED};
@@ -37,9 +37,16 @@ impl Login {
         let McpReach::Http { url, oauth, .. } = &definition.reach else {
             bail!("{} is a program; there is nothing to sign in to", self.name);
         };
+        if !oauth.grant.needs_user() {
+            bail!(
+                "{} lets Tiller in without anybody signing in; `tiller mcp get {0}` says whether it does",
+                self.name
+            );
+        }
         crate::runtime()?.block_on(async {
             let tokens = TokenStore::below(&config_dir(env));
-            let login = sign_in(url, oauth, &tokens, env.flag("TILLER_OFFLINE")).await?;
+            let outside = Outside { env, offline: env.flag("TILLER_OFFLINE") };
+            let login = sign_in(url, oauth, &tokens, outside).await?;
             print(&format!("Sign in here:\n{}", login.url()))?;
             if !self.no_browser {
                 browser::open(env, login.url());

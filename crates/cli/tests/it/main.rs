@@ -44,6 +44,7 @@ mod mcp_docs;
 mod mcp_hostile;
 mod mcp_many;
 mod mcp_official;
+mod mcp_services;
 mod messages;
 mod network;
 mod output;

@@ -124,7 +124,7 @@ fn what_cannot_be_a_server_is_refused() {
         (&["add", "a/b", "x"][..], "letters, digits"),
         (&["add", "a", "https://example.org", "--env", "A=b"], "no variables"),
         (&["add", "a", "x", "--header", "A: b"], "gets no headers"),
-        (&["add", "a", "x", "--transport", "sse"], "none of stdio, http"),
+        (&["add", "a", "x", "--transport", "ws"], "none of stdio, http"),
         (&["add", "a", "x", "--env", "A"], "has no ="),
         (&["add-json", "a", "3"], "has to be an object"),
         (&["get", "nobody"], "no server named nobody"),

@@ -49,9 +49,12 @@ fn the_files_of_the_page_are_understood_whole() {
     let files = code("json");
     assert!(files.len() >= 2);
     for file in files {
-        let world = World::new().file(".mcp.json", file);
-        let world =
-            ["TOKEN", "API_KEY", "REPORTS_SECRET"].iter().fold(world, |world, name| world.var(name, "x"));
+        let world = World::new();
+        let own = world.config_dir().join("mcp.json");
+        fs_err::create_dir_all(world.config_dir()).unwrap();
+        fs_err::write(own, file).unwrap();
+        let named = ["TOKEN", "API_KEY", "REPORTS_SECRET", "STAFF_SECRET", "STAFF_ID_TOKEN"];
+        let world = named.iter().fold(world, |world, name| world.var(name, "x"));
         let run = world.run(&["mcp", "list"]).ok();
         assert_eq!(run.stderr, "");
         let file: Value = serde_json::from_str(file).unwrap();

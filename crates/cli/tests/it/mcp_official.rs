@@ -25,12 +25,12 @@ fn everything() -> Value {
 struct Service(Child, u16);
 
 impl Service {
-    fn start() -> Self {
+    fn start(how: &str) -> Self {
         loop {
             // A port that is free now may be taken in a moment; then the next one is tried.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let mut child = Command::new(npm_program("mcp-server-everything"))
-                .arg("streamableHttp")
+                .arg(how)
                 .env("PORT", port.to_string())
                 .stdout(Stdio::null())
                 .stderr(Stdio::piped())
@@ -142,6 +142,10 @@ fn look_at_everything(world: &World, frames: &[Value]) {
     assert_eq!(blocks_of(last, "tool_result").iter().filter(has_image).count(), 1);
     let facts = frames.iter().find_map(|frame| frame["tool_use_result"]["structuredContent"].as_object());
     assert!(facts.unwrap()["temperature"].is_number());
+    let progress = frames.iter().find(|frame| frame["type"] == "tool_progress").unwrap();
+    assert_eq!(progress["tool_name"], "mcp__s__trigger-long-running-operation");
+    assert_eq!((&progress["tool_use_id"], &progress["total"]), (&json!("long"), &json!(20.0)));
+    assert!(progress["elapsed_time_seconds"].is_number() && progress["uuid"].is_string(), "{progress}");
     let first = messages[0].body()["messages"].to_string();
     assert!(first.contains("Paris"), "a prompt: {first}");
     world.server.assert_clean();
@@ -156,7 +160,7 @@ fn everything_over_standard_input_and_output() {
 // MCP-01
 #[test]
 fn everything_over_http() {
-    let service = Service::start();
+    let service = Service::start("streamableHttp");
     try_everything(json!({"type": "http", "url": format!("http://127.0.0.1:{}/mcp", service.1)}));
 }
 

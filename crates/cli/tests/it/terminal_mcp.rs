@@ -81,6 +81,49 @@ fn a_form_of_a_server_is_filled_in_or_declined() {
     leave(program);
 }
 
+// MCP-06
+#[test]
+fn a_page_of_a_server_is_opened_for_whoever_agrees_and_for_nobody_else() {
+    let world = world_with(&[]);
+    let opened = world.path("opened");
+    world.write("browser", &format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", opened.display()));
+    fs_err::set_permissions(world.path("browser"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let browser = world.path("browser").display().to_string();
+    let world = world.var("BROWSER", &browser);
+    let ask = |id: &str, url: &str| Reply::new().tool_with_id(id, "mcp__fake__elicit", json!({"text": url}));
+    world.server.replies([
+        ask("a", "https://example.org/a?b=1"),
+        Reply::text("Not visited."),
+        ask("b", "http://example.org/b"),
+        Reply::text("Not opened."),
+        ask("c", "HTTPS://Example.org/c"),
+        Reply::text("Visited."),
+    ]);
+    let program = begin(&world, &["--trust", "--allowedTools", "mcp__fake__elicit"]);
+    say(&program, "ask me");
+    program.until_shown("fake asks you to visit a page");
+    program.until_shown("https://example.org/a?b=1");
+    program.until_shown("The page is on example.org.");
+    program.type_in("3");
+    until_done(&program, "● Not visited.");
+    assert!(told(&world, "a").contains("decline"));
+    say(&program, "again");
+    program.until_shown("What goes there is not encrypted.");
+    program.type_in("1");
+    until_done(&program, "● Not opened.");
+    assert!(told(&world, "b").contains("accept"));
+    assert!(!opened.exists(), "nobody has agreed to open anything");
+    say(&program, "once more");
+    program.until_shown("1. Open it in the browser");
+    program.type_in("1");
+    until_done(&program, "● Visited.");
+    assert!(told(&world, "c").contains("accept"));
+    eventually("the browser was started", || {
+        opened.exists() && world.read("opened") == "https://example.org/c"
+    });
+    leave(program);
+}
+
 #[test]
 fn a_server_asks_the_model_only_if_the_user_lets_it() {
     let world = world_with(&[]);
@@ -184,7 +227,7 @@ fn clearing_starts_servers_anew_and_forgets_files() {
 }
 
 /// A browser that goes wherever it is sent.
-fn browser(world: &World) -> String {
+pub(crate) fn browser(world: &World) -> String {
     let script =
         "#!/usr/bin/env python3\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n";
     world.write("browser", script);

@@ -1,13 +1,14 @@
 //! One server as it stands in a file.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tiller_protocol::env::Env;
 
 use super::expand::Expander;
-use super::{McpDefinition, McpGrant, McpOAuth, McpReach, McpScope};
+use super::{McpDefinition, McpDialect, McpReach, McpScope, oauth};
 use crate::origin::Origin;
 
 /// Shorter waits are taken for seconds in place of milliseconds, and not followed.
@@ -43,7 +44,7 @@ pub(super) fn definition(
     definition
 }
 
-struct Decoder<'a> {
+pub(super) struct Decoder<'a> {
     variables: Expander<'a>,
     problems: Vec<String>,
 }
@@ -76,7 +77,7 @@ impl Decoder<'_> {
         for unknown in fields.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
             self.problems.push(format!("{unknown} is not known here and is left out"));
         }
-        let (reach, shown) = self.reach(fields)?;
+        let (reach, shown) = self.reach(fields, scope)?;
         let timeout = fields.get("timeout").and_then(Value::as_u64);
         let timeout = timeout.filter(|&wait| wait >= SHORTEST).map(Duration::from_millis);
         if fields.contains_key("timeout") && timeout.is_none() {
@@ -93,7 +94,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn reach(&mut self, fields: &Map<String, Value>) -> Option<(McpReach, String)> {
+    fn reach(&mut self, fields: &Map<String, Value>, scope: McpScope) -> Option<(McpReach, String)> {
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
         let by_fields = if fields.contains_key("url") { "http" } else { "stdio" };
         match text("type").unwrap_or(by_fields) {
@@ -111,50 +112,19 @@ impl Decoder<'_> {
                 };
                 Some((reach, shown))
             }
-            "http" | "streamable-http" => {
+            kind @ ("http" | "streamable-http" | "sse") => {
                 let Some(url) = text("url").filter(|url| !url.trim().is_empty()) else {
                     return self.unusable("url is missing; say where the service is");
                 };
                 let reach = McpReach::Http {
                     url: self.expanded(url),
                     headers: self.map("headers", fields.get("headers"))?,
-                    oauth: self.oauth(fields.get("oauth").unwrap_or(&Value::Null)),
+                    oauth: Box::new(oauth::decode(self, fields.get("oauth").unwrap_or(&Value::Null), scope)),
+                    dialect: if kind == "sse" { McpDialect::Events } else { McpDialect::Streamable },
                 };
                 Some((reach, without_query(url)))
             }
-            other => self.unusable(&format!(
-                "the type {other} is not supported; use stdio or http (services that offer sse mostly offer http, too)"
-            )),
-        }
-    }
-
-    fn oauth(&mut self, value: &Value) -> McpOAuth {
-        let text = |key: &str| value[key].as_str().map(str::to_owned);
-        let scopes = match &value["scopes"] {
-            Value::String(list) => list.split_whitespace().map(str::to_owned).collect(),
-            list => {
-                list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-            }
-        };
-        let grant = match (text("grant").as_deref(), text("clientId").and(text("clientSecret"))) {
-            (None | Some("authorization_code"), _) => McpGrant::AuthorizationCode,
-            (Some("client_credentials"), Some(_)) => McpGrant::ClientCredentials,
-            (Some("client_credentials"), None) => {
-                self.problems.push("the grant client_credentials needs clientId and clientSecret".to_owned());
-                McpGrant::AuthorizationCode
-            }
-            (Some(other), _) => {
-                self.problems.push(format!("the grant {other} is not known here; the user has to sign in"));
-                McpGrant::AuthorizationCode
-            }
-        };
-        McpOAuth {
-            grant,
-            client_id: text("clientId").map(|id| self.expanded(&id)),
-            client_secret: text("clientSecret").map(|secret| self.expanded(&secret)),
-            client_metadata_url: text("clientMetadataUrl").map(|page| self.expanded(&page)),
-            callback_port: value["callbackPort"].as_u64().and_then(|port| u16::try_from(port).ok()),
-            scopes,
+            other => self.unusable(&format!("the type {other} is not supported; use stdio, http or sse")),
         }
     }
 
@@ -185,7 +155,15 @@ impl Decoder<'_> {
         Some(map)
     }
 
-    fn expanded(&mut self, text: &str) -> String {
+    pub(super) fn problem(&mut self, text: String) {
+        self.problems.push(text);
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        self.variables.home()
+    }
+
+    pub(super) fn expanded(&mut self, text: &str) -> String {
         self.variables.expand(text)
     }
 

@@ -1,6 +1,7 @@
 //! Variables in the configuration of servers: `${NAME}` and `${NAME:-default}`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use tiller_protocol::env::{Env, MODEL_CREDENTIALS};
 
@@ -16,6 +17,11 @@ pub(super) struct Expander<'a> {
 impl<'a> Expander<'a> {
     pub(super) fn new(env: &'a Env, of_project: bool) -> Self {
         Self { env, of_project, unset: Vec::new(), withheld: BTreeSet::new() }
+    }
+
+    /// Where the user is at home.
+    pub(super) fn home(&self) -> &'a Path {
+        &self.env.home
     }
 
     /// The text with variables filled in. One that is not set and has no default stays as it is written.

@@ -3,6 +3,7 @@
 mod decode;
 mod expand;
 mod file;
+mod oauth;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,6 +23,7 @@ use crate::request::{ProjectTrust, Sources};
 use crate::row::Row;
 
 pub use file::{add_mcp_server, remove_mcp_server};
+pub use oauth::{McpGrant, McpIdentityProvider, McpOAuth, McpSecret};
 
 /// The file of a project's servers, shared by everybody who works on it.
 pub(crate) const PROJECT_FILE: &str = ".mcp.json";
@@ -29,8 +31,7 @@ pub(crate) const PROJECT_FILE: &str = ".mcp.json";
 const USER_FILE: &str = "mcp.json";
 
 /// A server, as configured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct McpDefinition {
     /// Its name.
     pub name: String,
@@ -39,7 +40,6 @@ pub struct McpDefinition {
     /// How it is reached.
     pub reach: McpReach,
     /// How long a call may take without a sign of life.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// Whether its tools are always told to the model, however many there are.
     pub always_load: bool,
@@ -50,8 +50,7 @@ pub struct McpDefinition {
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpReach {
     /// A program that is started and spoken to over its standard input and output.
     Stdio {
@@ -68,43 +67,20 @@ pub enum McpReach {
         url: String,
         /// What every request carries.
         headers: BTreeMap<String, String>,
-        /// How the user signs in, as far as that is not found out.
-        oauth: McpOAuth,
+        /// How it lets Tiller in, as far as that is not found out.
+        oauth: Box<McpOAuth>,
+        /// How it is spoken to.
+        dialect: McpDialect,
     },
 }
 
-/// How a user signs in, as far as that is not found out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct McpOAuth {
-    /// Who is let in.
-    pub grant: McpGrant,
-    /// What Tiller is known as at the service.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
-    /// What proves that, for services that demand it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_secret: Option<String>,
-    /// The page that says what Tiller is, for services that read it there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_metadata_url: Option<String>,
-    /// The port on which the answer is awaited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub callback_port: Option<u16>,
-    /// What is asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub scopes: Vec<String>,
-}
-
-/// Whom a service lets in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum McpGrant {
-    /// The user, who signs in.
-    #[default]
-    AuthorizationCode,
-    /// Tiller itself, with the id and secret that are configured: nobody has to sign in.
-    ClientCredentials,
+/// How a service is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpDialect {
+    /// Every message is a request; its answer may be a stream.
+    Streamable,
+    /// One stream brings everything that the service says, as it was before 2025.
+    Events,
 }
 
 impl McpReach {
@@ -113,7 +89,8 @@ impl McpReach {
     pub fn transport(&self) -> McpTransport {
         match self {
             Self::Stdio { .. } => McpTransport::Stdio,
-            Self::Http { .. } => McpTransport::Http,
+            Self::Http { dialect: McpDialect::Streamable, .. } => McpTransport::Http,
+            Self::Http { dialect: McpDialect::Events, .. } => McpTransport::Sse,
         }
     }
 }

@@ -36,7 +36,8 @@ impl Challenge {
         }
     }
 
-    fn behind(error: &(dyn Error + 'static)) -> Option<Self> {
+    /// The challenge behind an error.
+    pub(crate) fn behind(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut cause = Some(error);
         while let Some(error) = cause {
             if let Some(unknown) = error.downcast_ref::<AuthRequiredError>() {

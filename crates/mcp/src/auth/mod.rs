@@ -2,24 +2,35 @@
 
 mod callback;
 mod challenge;
+mod counter;
+mod grant;
+mod jwt;
+mod minted;
+mod neighbours;
+mod network;
+mod proof;
 mod standing;
 mod store;
+mod way;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, ClientCredentialsConfig, OAuthClientConfig,
-    OAuthState,
-};
-use tiller_config::{McpGrant, McpOAuth};
+use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, OAuthState};
+use tiller_config::McpOAuth;
+use tiller_protocol::env::Env;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 pub(crate) use challenge::Challenge;
+use network::{Binding, Network};
+pub(crate) use proof::Prover;
 pub(crate) use standing::Standing;
+use store::Besides;
 pub use store::TokenStore;
+pub(crate) use way::{Way, way};
 
 /// How long the user may take in the browser.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -37,6 +48,14 @@ pub enum SignInError {
         "signing in needs the network, which this run does without (offline); sign in without --offline first"
     )]
     Offline,
+    /// The service does not accept what is configured for it, and will not the next time.
+    #[error("{0}")]
+    Refused(String),
+    /// A key cannot be used.
+    #[error(
+        "the key cannot be used; it has to be a private key as PEM (PKCS #8), for EC P-256, P-384, RSA or Ed25519"
+    )]
+    Key,
     /// No port for the answer.
     #[error(
         "no port of this machine could be used for the answer: {0}; name another one as oauth.callbackPort"
@@ -53,6 +72,15 @@ impl From<AuthError> for SignInError {
     }
 }
 
+/// The world as far as signing in concerns it.
+#[derive(Clone, Copy)]
+pub struct Outside<'a> {
+    /// What tells the time, and which proxies there are.
+    pub env: &'a Env,
+    /// Whether only this machine may be contacted.
+    pub offline: bool,
+}
+
 /// What signing in needs.
 pub(crate) struct SignIn<'a> {
     pub(crate) url: &'a str,
@@ -60,8 +88,7 @@ pub(crate) struct SignIn<'a> {
     /// What the service said when it refused.
     pub(crate) challenge: Option<&'a Challenge>,
     pub(crate) tokens: &'a TokenStore,
-    /// Whether only this machine may be contacted.
-    pub(crate) offline: bool,
+    pub(crate) outside: Outside<'a>,
 }
 
 /// A sign-in that waits for the user.
@@ -79,22 +106,33 @@ pub async fn sign_in(
     url: &str,
     oauth: &McpOAuth,
     tokens: &TokenStore,
-    offline: bool,
+    outside: Outside<'_>,
 ) -> Result<Login, SignInError> {
-    SignIn { url, oauth, challenge: None, tokens, offline }.begin().await
+    SignIn { url, oauth, challenge: None, tokens, outside }.begin().await
 }
 
 impl SignIn<'_> {
     pub(crate) async fn begin(self) -> Result<Login, SignInError> {
         // The service names others to which the user is sent, and the user's browser is not ours to hold back.
-        if self.offline {
+        if self.outside.offline {
             return Err(SignInError::Offline);
         }
         let port = self.oauth.callback_port.unwrap_or(0);
         let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(SignInError::Port)?;
         let port = listener.local_addr().map_err(SignInError::Port)?.port();
-        let mut manager = manager(self.url).await?;
-        manager.set_credential_store(self.tokens.of(self.url));
+        let service = address(self.url)?;
+        let prover = || Prover::new(Arc::clone(&self.outside.env.clock)).map(Arc::new);
+        let binding = match self.oauth.dpop {
+            Some(true) => Binding::Always(prover()?),
+            Some(false) => Binding::Never,
+            None => Binding::IfWanted(prover()?),
+        };
+        let network = Arc::new(Network::new(&service, None, binding, Besides::default(), self.outside.env)?);
+        if let Some(challenge) = self.challenge {
+            network.heed(&challenge.said);
+        }
+        let mut manager = manager(service, &network).await?;
+        manager.set_credential_store(self.tokens.of(self.url, network));
         let mut state = OAuthState::Unauthorized(manager);
         let back = format!("http://127.0.0.1:{port}{CALLBACK}");
         state.start_authorization(self.request(back)).await?;
@@ -161,62 +199,51 @@ impl Login {
     }
 }
 
-/// The way to a service that is known to let us in: the user has signed in before, or need not. None if it has to be
-/// asked first.
-///
-/// # Errors
-/// When the service does not accept the id and secret that are configured for it.
-pub(crate) async fn way(
-    url: &str,
-    oauth: &McpOAuth,
-    tokens: &TokenStore,
-    offline: bool,
-) -> Result<Option<AuthorizationManager>, SignInError> {
-    if oauth.grant == McpGrant::ClientCredentials {
-        return if offline { Err(SignInError::Offline) } else { without_user(url, oauth).await.map(Some) };
-    }
-    // Who has given the tokens would be asked whether they are still good.
-    if offline || !tokens.has(url) {
-        return Ok(None);
-    }
-    let known = known(url, oauth, tokens).await;
-    // Whoever cannot be reached or has changed their mind is asked anew.
-    Ok(known.inspect_err(|error| tracing::warn!("{error}")).unwrap_or_default())
+fn address(url: &str) -> Result<Url, SignInError> {
+    Url::parse(url).map_err(|error| SignInError::Service(error.to_string()))
 }
 
-async fn known(
-    url: &str,
-    oauth: &McpOAuth,
-    tokens: &TokenStore,
-) -> Result<Option<AuthorizationManager>, SignInError> {
-    let mut manager = manager(url).await?;
-    manager.set_credential_store(tokens.of(url));
-    if !manager.initialize_from_store().await? {
-        return Ok(None);
-    }
-    if let (Some(id), Some(secret)) = (&oauth.client_id, &oauth.client_secret) {
-        let config = OAuthClientConfig::new(id, "http://127.0.0.1").with_client_secret(secret);
-        manager.configure_client(config)?;
-    }
-    Ok(Some(manager))
+async fn manager(service: Url, network: &Arc<Network>) -> Result<AuthorizationManager, SignInError> {
+    let network = Arc::clone(network);
+    Ok(AuthorizationManager::new_with_oauth_http_client(service, network).await?)
 }
 
-async fn without_user(url: &str, oauth: &McpOAuth) -> Result<AuthorizationManager, SignInError> {
-    let config = ClientCredentialsConfig::ClientSecret {
-        client_id: oauth.client_id.clone().unwrap_or_default(),
-        client_secret: oauth.client_secret.clone().unwrap_or_default(),
-        scopes: oauth.scopes.clone(),
-        resource: Some(url.to_owned()),
-    };
-    let mut state = OAuthState::Unauthorized(manager(url).await?);
-    state.authenticate_client_credentials(config).await?;
-    let refused = || SignInError::Service("the service gave no access".to_owned());
-    state.into_authorization_manager().ok_or_else(refused)
-}
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
 
-/// Services on other machines cannot lead us to addresses that only this network reaches.
-async fn manager(url: &str) -> Result<AuthorizationManager, SignInError> {
-    crate::http::prepare();
-    let url = Url::parse(url).map_err(|error| SignInError::Service(error.to_string()))?;
-    Ok(AuthorizationManager::new(url).await?)
+    use tiller_protocol::env::{Clock, Ids};
+
+    use super::*;
+
+    pub(super) struct Stopped;
+
+    impl Clock for Stopped {
+        fn now(&self) -> jiff::Timestamp {
+            jiff::Timestamp::from_second(1_700_000_000).unwrap()
+        }
+    }
+
+    impl Ids for Stopped {
+        fn next(&self) -> uuid::Uuid {
+            uuid::Uuid::nil()
+        }
+
+        fn random(&self) -> f64 {
+            0.0
+        }
+    }
+
+    pub(super) fn network(besides: Besides) -> Arc<Network> {
+        let env = Env {
+            clock: Arc::new(Stopped),
+            ids: Arc::new(Stopped),
+            vars: Arc::default(),
+            home: PathBuf::from("/"),
+            cwd: PathBuf::from("/"),
+        };
+        let prover = Arc::new(Prover::new(Arc::new(Stopped)).unwrap());
+        let service = Url::parse("https://example.org/mcp").unwrap();
+        Arc::new(Network::new(&service, None, Binding::IfWanted(prover), besides, &env).unwrap())
+    }
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crossterm::event::KeyEvent;
-use tiller_protocol::ask::Ask;
+use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::command::Command;
 use tiller_protocol::entry::Level;
 use tiller_protocol::id::AskId;
 
 use super::{App, Effect};
 use crate::dialog::{Attention, Form, PendingOutcome, Said};
+use crate::host::Request;
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -101,6 +102,10 @@ fn follow(outcome: PendingOutcome) -> Option<Vec<Effect>> {
         PendingOutcome::Elsewhere => None,
         PendingOutcome::Handled | PendingOutcome::Ignored => Some(Vec::new()),
         PendingOutcome::Answered(id, answer) => Some(vec![Effect::Send(Command::Answer(id, answer))]),
+        PendingOutcome::Visit(id, url) => {
+            let agreed = Answer::Elicitation { content: None };
+            Some(vec![Effect::Ask(Request::Visit(url)), Effect::Send(Command::Answer(id, agreed))])
+        }
         PendingOutcome::EditPlan(id, path) => Some(vec![Effect::EditPlan(id, path)]),
     }
 }

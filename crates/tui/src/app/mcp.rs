@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 use tiller_protocol::command::Command;
 use tiller_protocol::entry::Level;
-use tiller_protocol::mcp::{McpOrder, McpServer, McpState, McpTransport};
+use tiller_protocol::mcp::{McpOrder, McpServer, McpState};
 
 use super::overlay::{Content, Overlay, Subject};
 use super::{App, Effect};
@@ -25,13 +25,11 @@ impl Act {
     /// What makes sense for a server that stands there.
     fn all(server: &McpServer) -> Vec<Self> {
         let mut acts = vec![Self::Show];
-        let orders: &[McpOrder] = match (&server.state, server.transport) {
-            (McpState::Ready, McpTransport::Http) => {
-                &[McpOrder::Reconnect, McpOrder::SignOut, McpOrder::Stop]
-            }
+        let orders: &[McpOrder] = match (&server.state, server.transport.is_service()) {
+            (McpState::Ready, true) => &[McpOrder::Reconnect, McpOrder::SignOut, McpOrder::Stop],
             (McpState::Ready | McpState::Starting, _) => &[McpOrder::Reconnect, McpOrder::Stop],
             (McpState::NeedsSignIn | McpState::SigningIn { .. }, _) => &[McpOrder::SignIn, McpOrder::Stop],
-            (McpState::Failed { .. }, McpTransport::Http) => &[McpOrder::Reconnect, McpOrder::SignIn],
+            (McpState::Failed { .. }, true) => &[McpOrder::Reconnect, McpOrder::SignIn],
             (McpState::Configured | McpState::Failed { .. } | McpState::Stopped, _) => &[McpOrder::Reconnect],
         };
         acts.extend(orders.iter().copied().map(Self::Order));

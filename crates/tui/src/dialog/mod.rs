@@ -56,6 +56,8 @@ pub enum Outcome {
     Answered(Answer),
     /// Open the plan in the user's editor.
     EditPlan(PathBuf),
+    /// The user has agreed to visit this page: open it.
+    Visit(String),
 }
 
 /// The dialog of one question of a session.

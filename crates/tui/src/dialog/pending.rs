@@ -46,6 +46,8 @@ pub enum PendingOutcome {
     Elsewhere,
     /// The user has answered.
     Answered(AskId, Answer),
+    /// The user has agreed to visit this page: open it.
+    Visit(AskId, String),
     /// Open this file in the user's editor, then call [`Pending::plan_edited`].
     EditPlan(AskId, PathBuf),
 }
@@ -167,6 +169,10 @@ impl Pending {
             Outcome::Handled => PendingOutcome::Handled,
             Outcome::Ignored => PendingOutcome::Ignored,
             Outcome::EditPlan(path) => PendingOutcome::EditPlan(id, path),
+            Outcome::Visit(url) => {
+                self.resolve(id);
+                PendingOutcome::Visit(id, url)
+            }
             Outcome::Answered(answer) => {
                 self.resolve(id);
                 PendingOutcome::Answered(id, answer)

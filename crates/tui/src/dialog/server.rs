@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 use tiller_protocol::ask::{Answer, Then};
+use tiller_protocol::host::is_loopback;
 use tiller_protocol::mcp::SamplingAsk;
 
 use super::Outcome;
@@ -15,22 +16,35 @@ use crate::text::{paragraphs, visible, visible_line};
 use crate::theme::Theme;
 use crate::view::View;
 
-/// A question with a yes and a no.
+/// A question whose last choice is a no.
 #[derive(Debug)]
 pub struct ServerQuestion {
     choice: Choice,
-    yes: Answer,
+    /// What the choices before that mean.
+    meanings: Vec<Outcome>,
 }
 
 impl ServerQuestion {
-    /// A server wants the user to visit a page.
+    /// A server wants the user to visit a page. It is opened for whoever wants that, if nobody can listen on the way.
     #[must_use]
     pub fn visit(server: &str, message: &str, url: &str, keys: Arc<Keymap>) -> Self {
-        let (message, url) = (visible(message).into_owned(), visible_line(url));
+        let host = host(url);
+        let may_open = url.starts_with("https://") || (url.starts_with("http://") && is_loopback(name(host)));
+        let mut options = vec![ChoiceOption::plain("I visit it myself"), ChoiceOption::plain("No")];
+        let mut meanings = vec![Outcome::Answered(Answer::Elicitation { content: None })];
+        if may_open {
+            options.insert(0, ChoiceOption::plain("Open it in the browser"));
+            meanings.insert(0, Outcome::Visit(url.to_owned()));
+        }
+        let (message, url, host) = (visible(message).into_owned(), visible_line(url), visible_line(host));
         let body = Arc::new(move |columns: u16, theme: &Theme| {
             let mut lines = paragraphs(&message, columns, theme.text);
             lines.push(Line::default());
             lines.extend(paragraphs(&url, columns, theme.accent));
+            lines.extend(paragraphs(&format!("The page is on {host}."), columns, theme.strong));
+            if !may_open {
+                lines.extend(paragraphs("What goes there is not encrypted.", columns, theme.warning));
+            }
             lines.push(Line::default());
             lines.extend(paragraphs(
                 "What you enter there, neither Tiller nor the model sees.",
@@ -40,9 +54,8 @@ impl ServerQuestion {
             lines
         });
         let title = format!("{} asks you to visit a page", visible_line(server));
-        let options = vec![ChoiceOption::plain("I have done it"), ChoiceOption::plain("No")];
         let choice = Choice::new(title, body, options, keys).in_tone(Tone::Warning);
-        Self { choice, yes: Answer::Elicitation { content: None } }
+        Self { choice, meanings }
     }
 
     /// A server wants to ask the model.
@@ -55,7 +68,8 @@ impl ServerQuestion {
             ChoiceOption::plain("No"),
         ];
         let choice = Choice::new(title, body, options, keys).in_tone(Tone::Warning);
-        Self { choice, yes: Answer::Allow { updated_input: None, updates: Vec::new() } }
+        let yes = Answer::Allow { updated_input: None, updates: Vec::new() };
+        Self { choice, meanings: vec![Outcome::Answered(yes)] }
     }
 
     /// Takes a key.
@@ -66,7 +80,8 @@ impl ServerQuestion {
 
     /// What a line can answer.
     pub(super) fn form(&self) -> Form {
-        Form { yes: Some(0), no: Some(Said::one(1)), ..self.choice.form() }
+        let no = self.meanings.len();
+        Form { yes: (no == 1).then_some(0), no: Some(Said::one(no)), ..self.choice.form() }
     }
 
     /// Takes the answer of a line.
@@ -78,10 +93,8 @@ impl ServerQuestion {
         match outcome {
             ChoiceOutcome::Handled => Outcome::Handled,
             ChoiceOutcome::Ignored => Outcome::Ignored,
-            ChoiceOutcome::Chosen(0) => Outcome::Answered(self.yes.clone()),
-            ChoiceOutcome::Chosen(_) | ChoiceOutcome::Cancelled => {
-                Outcome::Answered(Answer::Refuse { feedback: None, then: Then::GoOn })
-            }
+            ChoiceOutcome::Chosen(index) => self.meanings.get(index).cloned().unwrap_or_else(refusal),
+            ChoiceOutcome::Cancelled => refusal(),
         }
     }
 
@@ -89,6 +102,25 @@ impl ServerQuestion {
     #[must_use]
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
         self.choice.view(columns, height, theme)
+    }
+}
+
+fn refusal() -> Outcome {
+    Outcome::Answered(Answer::Refuse { feedback: None, then: Then::GoOn })
+}
+
+/// The machine that a page is on, with its port: what stands before an @ only looks like one.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    rest[..end].rsplit('@').next().unwrap_or_default()
+}
+
+/// The same without the port.
+fn name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
     }
 }
 

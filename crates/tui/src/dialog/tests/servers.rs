@@ -67,18 +67,54 @@ fn pending(ask: Ask) -> Pending {
     pending
 }
 
-#[test]
-fn a_page_to_visit_is_shown_in_full() {
-    let url = "https://example.com/authorize?x=1".to_owned();
-    let ask = ElicitationAsk {
+fn visit(url: &str) -> Pending {
+    pending(Ask::Elicitation(ElicitationAsk {
         server: "registry".to_owned(),
         message: "Please confirm.".to_owned(),
-        wanted: Wanted::Visit { url, id: "7".to_owned() },
-    };
-    let mut questions = pending(Ask::Elicitation(ask));
+        wanted: Wanted::Visit { url: url.to_owned(), id: "7".to_owned() },
+    }))
+}
+
+// MCP-06
+#[test]
+fn a_page_to_visit_is_shown_in_full_and_opened_only_for_whoever_wants_it() {
+    let url = "https://example.com/authorize?x=1";
+    let mut questions = visit(url);
     insta::assert_snapshot!(pictures(20, |columns, height, theme| questions.view(columns, height, theme)));
-    let answer = Answer::Elicitation { content: None };
-    assert_eq!(questions.handle(key(KeyCode::Char('1'))), PendingOutcome::Answered(AskId::default(), answer));
+    assert_eq!(
+        questions.handle(key(KeyCode::Char('1'))),
+        PendingOutcome::Visit(AskId::default(), url.to_owned())
+    );
+    let answered = |code: KeyCode| visit(url).handle(key(code));
+    let without = Answer::Elicitation { content: None };
+    assert_eq!(answered(KeyCode::Char('2')), PendingOutcome::Answered(AskId::default(), without));
+    let refused =
+        PendingOutcome::Answered(AskId::default(), Answer::Refuse { feedback: None, then: Then::GoOn });
+    assert_eq!((answered(KeyCode::Char('3')), answered(ESC)), (refused.clone(), refused));
+    assert_eq!(visit(url).form().unwrap().read("yes"), None, "a yes could mean two things");
+}
+
+// MCP-06
+#[test]
+fn a_page_that_others_can_read_along_is_not_opened() {
+    let shown = |url: &str| {
+        let view = visit(url).view(80, 20, &Theme::printed());
+        view.lines.iter().map(|line| format!("{line}\n")).collect::<String>()
+    };
+    for (url, host, opens) in [
+        ("https://example.com/a", "example.com", true),
+        ("http://example.com/a", "example.com", false),
+        ("http://127.0.0.1:80/a", "127.0.0.1:80", true),
+        ("http://[::1]:80/a", "[::1]:80", true),
+        ("http://127.0.0.1@evil.example/a", "evil.example", false),
+        ("https://bank.example@evil.example/", "evil.example", true),
+        ("http://localhost.evil.example?x=@localhost", "localhost.evil.example", false),
+    ] {
+        let shown = shown(url);
+        assert!(shown.contains(&format!("The page is on {host}.")), "{shown}");
+        assert_eq!(shown.contains("Open it in the browser"), opens, "{shown}");
+        assert_eq!(shown.contains("not encrypted"), !opens, "{shown}");
+    }
 }
 
 #[test]

@@ -1,18 +1,50 @@
 //! A server that is a service: how it is reached over HTTP.
 
+mod bounded;
+mod client;
+
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use reqwest::Client;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::service::ServiceError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tiller_protocol::host::is_loopback;
 use url::Url;
 
+pub(crate) use bounded::{LARGEST, body};
+pub(crate) use client::HttpClient;
+
+use crate::auth::SignInError;
+
 /// How long making a connection may take.
 const CONNECT: Duration = Duration::from_secs(15);
-/// Bytes that one event of a service may have.
-const LARGEST_EVENT: usize = 16 * 1024 * 1024;
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HttpError {
+    /// The service cannot be reached, or breaks off.
+    #[error(transparent)]
+    Request(#[from] reqwest::Error),
+    /// It sends more than it may.
+    #[error("it answered with more than {} MB", .0 / (1024 * 1024))]
+    TooLong(usize),
+    /// The token cannot be used.
+    #[error(transparent)]
+    Proof(#[from] SignInError),
+}
+
+impl HttpError {
+    /// What a service did wrong, where it was not only the connection that broke.
+    pub(crate) fn in_request(error: &ServiceError) -> Option<&Self> {
+        let ServiceError::TransportSend(error) = error else { return None };
+        match error.error.downcast_ref::<StreamableHttpError<Self>>()? {
+            StreamableHttpError::Client(error @ Self::TooLong(_)) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// Checks an address.
 ///
@@ -51,14 +83,13 @@ pub(crate) fn client() -> Result<Client, String> {
     client.build().map_err(|error| error.to_string())
 }
 
-/// How requests look.
+/// What requests carry.
 ///
 /// # Errors
 /// When a header cannot be sent.
-pub(crate) fn config(
-    url: &Url,
+pub(crate) fn headers(
     headers: &BTreeMap<String, String>,
-) -> Result<StreamableHttpClientTransportConfig, String> {
+) -> Result<HashMap<HeaderName, HeaderValue>, String> {
     let mut custom = HashMap::new();
     for (name, value) in headers {
         let wrong = || format!("the header {name} cannot be sent");
@@ -67,9 +98,7 @@ pub(crate) fn config(
         value.set_sensitive(true);
         custom.insert(header, value);
     }
-    Ok(StreamableHttpClientTransportConfig::with_uri(url.as_str())
-        .custom_headers(custom)
-        .max_sse_event_size(LARGEST_EVENT))
+    Ok(custom)
 }
 
 #[cfg(test)]
