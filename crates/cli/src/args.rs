@@ -101,6 +101,14 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     pub(crate) effort: Option<EffortArg>,
 
+    /// Whether the model thinks before it answers; without this as it does by itself
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) thinking: Option<ThinkingArg>,
+
+    /// Let the model think up to so many tokens, where it takes a number; 0 for not at all
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32))]
+    pub(crate) max_thinking_tokens: Option<u32>,
+
     /// Stop after so many model requests
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
@@ -272,6 +280,15 @@ pub(crate) enum InputFormat {
     Text,
     /// A line for each message.
     StreamJson,
+}
+
+/// Whether the model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThinkingArg {
+    /// As much as it finds useful
+    Adaptive,
+    /// Not at all, or as little as the model allows
+    Disabled,
 }
 
 /// How much effort the model spends.

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use tiller_protocol::entry::Outcome;
 
+use crate::headless::Halt;
+
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -25,6 +27,8 @@ pub(crate) enum Exit {
     MaxTokens,
     /// The limit on time was reached.
     MaxTime,
+    /// The work ended at a question that nobody was there to answer.
+    NeedsInput,
     /// A replay differs from its recording.
     Different,
     /// Interrupted by the user.
@@ -39,10 +43,14 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// The code of a finished turn.
-    pub(crate) fn of(outcome: &Outcome, ended_at_denial: bool) -> Self {
+    pub(crate) fn of(outcome: &Outcome, halt: Option<Halt>) -> Self {
         match outcome {
-            Outcome::Success if ended_at_denial => Self::Denied,
-            Outcome::Success | Outcome::PlanHandedOver { .. } => Self::Success,
+            Outcome::Success => match halt {
+                None => Self::Success,
+                Some(Halt::Denied) => Self::Denied,
+                Some(Halt::Unanswered) => Self::NeedsInput,
+            },
+            Outcome::PlanHandedOver { .. } => Self::Success,
             Outcome::MaxTurns => Self::MaxTurns,
             Outcome::MaxBudget => Self::MaxBudget,
             Outcome::MaxTokens => Self::MaxTokens,
@@ -66,6 +74,7 @@ impl Exit {
             Self::MaxTokens => 7,
             Self::MaxTime => 8,
             Self::Different => 9,
+            Self::NeedsInput => 10,
             Self::NotRun => 125,
             Self::Interrupted => 130,
             Self::Terminated => 143,

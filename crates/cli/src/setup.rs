@@ -5,17 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tiller_config::{AgentDefinition, Recipe, config_dir, tool_concurrency};
+use serde_json::{Map, Value, json};
+use tiller_config::{
+    AgentDefinition, ModelProvider, Recipe, Resolved, Sourced, config_dir, tool_concurrency,
+};
 use tiller_engine::{AgentLimits, CompactionChoice, Limits, PromptChoice, Setup, Start, skill_lines, store};
 use tiller_model::name::{Names, Provider, asks_for_long_context};
 use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
+use tiller_protocol::tool::canonical;
 use tiller_steering::compaction::Percent;
 use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry, Skill as SkillTool, SkillLine, Tool};
 
-use crate::args::{Args, InputFormat};
+use crate::args::{Args, InputFormat, ThinkingArg};
 use crate::extensions::Offered;
 use crate::headless::{SessionFacts, Terms};
 use crate::inspect::find::find;
@@ -46,7 +50,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let mut settings = settings::load(args, env)?;
     let extensions = extensions::load(args, env)?;
     extensions::add_hooks(&mut settings, &extensions);
-    let names = Names::new(Provider::FirstParty, env);
+    let names = Names::new(provider(settings.provider.value), env);
     let model_setting = Some(settings.model.value.clone());
     let main_model = names.main_model(model_setting.as_deref());
     let fallback_model = settings::fallback_model(&settings, &names, &main_model)?;
@@ -66,7 +70,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         Some(form) => registry.with(form.clone()),
         None => registry,
     };
-    let catalog = Catalog::shipped()?;
+    let catalog = catalog(&settings)?;
     let window = catalog.info(&main_model).context_window;
     if asks_for_long_context(&main_model) && window < LONG_WINDOW {
         crate::complain(&format!(
@@ -127,7 +131,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         readable,
         streaming_tools: settings.streaming_tool_execution.value,
         stream_events: args.include_partial_messages || args.at_terminal.is_some(),
-        thinking: Thinking::ModelDefault,
+        thinking: thinking(args, env),
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
         steering,
@@ -140,6 +144,38 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         config_dir,
     };
     Ok(Parts { setup, facts, terms })
+}
+
+/// What is known of models: what is shipped, and what settings say.
+fn catalog(settings: &Resolved) -> anyhow::Result<Catalog> {
+    let row = |(id, said): (&String, &Sourced<Map<String, Value>>)| {
+        let mut row = said.value.clone();
+        row.insert("id".to_owned(), id.as_str().into());
+        Value::Object(row)
+    };
+    let rows: Vec<Value> = settings.models.iter().map(row).collect();
+    Catalog::with_overrides(&json!({"models": rows}).to_string()).context("the setting `models`")
+}
+
+fn provider(said: ModelProvider) -> Provider {
+    match said {
+        ModelProvider::FirstParty => Provider::FirstParty,
+        ModelProvider::Foundry => Provider::Foundry,
+        ModelProvider::Bedrock => Provider::Bedrock,
+        ModelProvider::Vertex => Provider::Vertex,
+    }
+}
+
+/// How the model should think: a number of tokens says more than a word.
+fn thinking(args: &Args, env: &Env) -> Thinking {
+    let variable =
+        || env.var_or_alias("TILLER_MAX_THINKING_TOKENS", "MAX_THINKING_TOKENS")?.trim().parse().ok();
+    match (args.thinking, args.max_thinking_tokens.or_else(variable)) {
+        (Some(ThinkingArg::Disabled), _) | (None, Some(0)) => Thinking::Off,
+        (Some(ThinkingArg::Adaptive), _) => Thinking::Adaptive,
+        (None, Some(tokens)) => Thinking::Budget(tokens),
+        (None, None) => Thinking::ModelDefault,
+    }
 }
 
 fn prompt_choice(args: &Args, env: &Env) -> anyhow::Result<PromptChoice> {
@@ -206,9 +242,9 @@ fn tools(
     let all = tiller_tools::agent_tools(tiller_tools::built_in(), agents);
     let all = tiller_tools::skill_tools(all, skills);
     let known = all.names();
-    let wanted = match args.tools.as_deref() {
+    let wanted: Vec<String> = match args.tools.as_deref() {
         None | Some("default") => known.iter().map(|&name| name.to_owned()).collect(),
-        Some(list) => split_list(list),
+        Some(list) => split_list(list).iter().map(|name| canonical(name).to_owned()).collect(),
     };
     let unknown = wanted.iter().find(|name| !known.contains(&name.as_str()));
     if let (Some(unknown), InputFormat::StreamJson) = (unknown, args.input_format) {

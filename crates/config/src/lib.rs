@@ -30,8 +30,8 @@ mod write;
 pub use agent::{AgentDefinition, Agents, Isolation, agents};
 pub use change::{set, write_updates};
 pub use definition::{
-    DEFAULT_MODEL, Hook, HookEvent, HookGroup, LanguageServer, Network, OnFailure, Permissions, RuleTest,
-    Sandbox, Secrets, Settings, Steering, Terminal, TerminalTheme, Web,
+    DEFAULT_MODEL, Hook, HookEvent, HookGroup, LanguageServer, ModelProvider, Network, OnFailure,
+    Permissions, RuleTest, Sandbox, Secrets, Settings, Steering, Terminal, TerminalTheme, Web,
 };
 pub use dirs::{Places, Target, config_dir};
 pub use error::{Problem, SettingsError};

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
 
 use crate::definition::{
     DEFAULT_AUTO_COMPACT, DEFAULT_AUTO_COMPACT_PCT, DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY,
     DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE, DEFAULT_SUGGESTIONS, DEFAULT_VIM,
-    DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, Network, RuleTest, Settings, TerminalTheme,
+    DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, ModelProvider, Network, RuleTest, Settings,
+    TerminalTheme,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -28,6 +30,10 @@ pub struct Resolved {
     pub model: Sourced<String>,
     /// The model to switch to, if any.
     pub fallback_model: Sourced<Option<String>>,
+    /// Where the models are hosted.
+    pub provider: Sourced<ModelProvider>,
+    /// What is to be known of models, by id.
+    pub models: BTreeMap<String, Sourced<Map<String, Value>>>,
     /// Whether calls start while the model is still writing.
     pub streaming_tool_execution: Sourced<bool>,
     /// Whether the conversation is folded by itself.
@@ -171,6 +177,8 @@ impl Resolved {
         Ok(Self {
             model: stack.highest(|s| s.model.clone(), DEFAULT_MODEL.to_owned()),
             fallback_model: stack.highest(|s| s.fallback_model.clone().map(Some), None),
+            provider: stack.highest(|s| s.provider, ModelProvider::default()),
+            models: stack.named(|s| &s.models),
             streaming_tool_execution: stack.highest(|s| s.streaming_tool_execution, DEFAULT_STREAMING),
             auto_compact_enabled: stack.highest(|s| s.auto_compact_enabled, DEFAULT_AUTO_COMPACT),
             auto_compact_threshold_pct: stack

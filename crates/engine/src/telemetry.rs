@@ -15,6 +15,7 @@ pub(crate) enum Telemetry<'a> {
     StreamingToolsNotUsed { tool_count: usize },
     QueryBeforeAttachments { messages: usize, assistants: usize, results: usize },
     QueryAfterAttachments { total: usize, changed_files: usize },
+    AgentSelected { kind: &'a str, model: &'a str, source: &'a str, built_in: bool },
     ModeCycled { to: &'a str },
     PlanExit { length: usize, outcome: &'a str },
     ResponseKeyword,
@@ -102,6 +103,15 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
         }
         Telemetry::PostAutocompactTurn { turn, counter } => {
             event!("tiller_post_autocompact_turn", turnId = turn.to_string(), turnCounter = counter);
+        }
+        Telemetry::AgentSelected { kind, model, source, built_in } => {
+            event!(
+                "tiller_agent_selected",
+                agentType = kind,
+                model = model,
+                source = source,
+                builtIn = built_in
+            );
         }
         Telemetry::ModeCycled { to } => {
             event!("tiller_mode_cycle", to = to);

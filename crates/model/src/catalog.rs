@@ -125,6 +125,9 @@ pub struct ModelInfo {
     /// Whether the catalogue has a row for it; otherwise all of this is a careful guess.
     #[serde(skip)]
     pub known: bool,
+    /// Whether nothing better is to be learnt: the provider has reported it, or the user has said what to believe.
+    #[serde(skip)]
+    pub settled: bool,
 }
 
 /// A guess for a model that no row describes: small limits, no optional features, history left alone.
@@ -147,6 +150,7 @@ impl Default for ModelInfo {
             cache_minimum: None,
             mid_conversation_system: false,
             known: false,
+            settled: false,
         }
     }
 }
@@ -213,8 +217,17 @@ struct Table {
 #[derive(Deserialize)]
 struct Row {
     id: String,
+    #[serde(skip)]
+    settled: bool,
     #[serde(flatten)]
     fields: Map<String, Value>,
+}
+
+impl Row {
+    fn is_called(&self, id: &str) -> bool {
+        let aliases = self.fields.get("aliases").and_then(Value::as_array);
+        self.id == id || aliases.is_some_and(|aliases| aliases.iter().any(|alias| alias == id))
+    }
 }
 
 /// All models that are known.
@@ -240,14 +253,17 @@ impl Catalog {
     pub fn with_overrides(json: &str) -> Result<Self, CatalogError> {
         let mut rows = serde_json::from_str::<Table>(SHIPPED)?.models;
         for change in serde_json::from_str::<Table>(json)?.models {
-            match rows.iter_mut().find(|row| row.id == change.id) {
-                Some(row) => row.fields.extend(change.fields),
-                None => rows.push(change),
+            match rows.iter_mut().find(|row| row.is_called(&change.id)) {
+                Some(row) => {
+                    row.fields.extend(change.fields);
+                    row.settled = true;
+                }
+                None => rows.push(Row { settled: true, ..change }),
             }
         }
         let models = rows.into_iter().map(|row| {
             let info: ModelInfo = serde_json::from_value(Value::Object(row.fields))?;
-            Ok(ModelInfo { id: row.id, known: true, ..info })
+            Ok(ModelInfo { id: row.id, known: true, settled: row.settled, ..info })
         });
         Ok(Self { models: models.collect::<Result<_, CatalogError>>()? })
     }

@@ -70,7 +70,7 @@ impl Names {
             sonnet: default("ANTHROPIC_DEFAULT_SONNET_MODEL", "claude-sonnet-5-5"),
             opus: default("ANTHROPIC_DEFAULT_OPUS_MODEL", opus),
             fable: default("ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2"),
-            subagent: var("TILLER_SUBAGENT_MODEL"),
+            subagent: var("TILLER_SUBAGENT_MODEL").or_else(|| var("CLAUDE_CODE_SUBAGENT_MODEL")),
         }
     }
 
@@ -335,11 +335,13 @@ mod tests {
     #[test]
     fn model_of_a_sub_agent() {
         let forced = names(Provider::FirstParty, &[("TILLER_SUBAGENT_MODEL", "opus")]);
+        let alias = names(Provider::FirstParty, &[("CLAUDE_CODE_SUBAGENT_MODEL", "opus")]);
         let free = first_party();
         let idle = step("sonnet", Mode::Default, false);
         let planning = step("opusplan", Mode::Plan, true);
         for (names, call, definition, parent, id) in [
             (&forced, Some("haiku"), Some("sonnet"), idle, "claude-opus-5-5"),
+            (&alias, Some("haiku"), Some("sonnet"), idle, "claude-opus-5-5"),
             (&free, Some("Haiku"), Some("opus"), idle, "claude-haiku-5-5"),
             (&free, None, None, idle, "claude-sonnet-5-5"),
             (&free, None, Some("inherit"), idle, "main"),

@@ -5,6 +5,7 @@
 
 pub mod ask;
 pub mod block;
+pub mod branch;
 pub mod command;
 pub mod compaction;
 pub mod effect;
@@ -22,4 +23,6 @@ pub mod mode;
 pub mod permission;
 pub mod rewind;
 pub mod state;
+pub mod template;
+pub mod tool;
 pub mod usage;

@@ -12,9 +12,12 @@ use crate::state::State;
 /// One step back. Nothing of the log is taken away: what is left behind stays there, and the step can be undone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rewound {
-    /// The prompt before which everything stands again; absent when a step back is undone.
+    /// The prompt before which everything stands again; absent when a step back is undone or a branch is gone on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<EntryId>,
+    /// The number of the step back whose left conversation is gone on from, if it was that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<u64>,
     /// What has become of the conversation, if it went back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationBack>,
@@ -120,6 +123,8 @@ pub enum RewindTarget {
     Prompt(EntryId),
     /// To where things stood before the last step back.
     Undo,
+    /// On from the conversation that the step back with this number has left behind.
+    Branch(u64),
 }
 
 /// What goes back. Undoing a step takes back what the step did.

@@ -118,6 +118,7 @@ fn bodies() -> Vec<Body> {
             }),
             files: Some(FilesBack { to: SnapshotId::from("s"), undo: SnapshotId::from("u") }),
             unfolded: Some(id),
+            branch: Some(7),
         }),
         Body::Compacted(Box::new(Compacted {
             trigger: Trigger::Manual,

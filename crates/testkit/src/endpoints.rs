@@ -245,7 +245,11 @@ fn model_page(page: &Page) -> Value {
 
 async fn show_model(State(shared): Server, Path(id): Path<String>, request: Request) -> Response {
     let visit = Visit::enter(shared, request).await;
-    let model = visit.check_head().and_then(|()| service::model(&id)).map(models::Model::info);
+    let found = match visit.shared.settings().models_hidden {
+        true => Err(ApiError::new(404, "not_found_error", "Not Found")),
+        false => service::model(&id),
+    };
+    let model = visit.check_head().and(found).map(models::Model::info);
     visit.answer(model)
 }
 

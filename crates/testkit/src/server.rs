@@ -212,6 +212,11 @@ impl ModelServer {
         self.shared.settings().cache_minimum = Some(tokens);
     }
 
+    /// Knows nothing of models any more, as gateways do that pass on messages alone.
+    pub fn hide_models(&self) {
+        self.shared.settings().models_hidden = true;
+    }
+
     /// Forgets all cached prefixes, as if their time was over.
     pub fn expire_cache(&self) {
         self.shared.memory().cache.clear();

@@ -29,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) keep_bodies: bool,
     pub(crate) window: Option<u64>,
     pub(crate) cache_minimum: Option<u64>,
+    pub(crate) models_hidden: bool,
 }
 
 impl Default for Settings {
@@ -39,6 +40,7 @@ impl Default for Settings {
             keep_bodies: true,
             window: None,
             cache_minimum: None,
+            models_hidden: false,
         }
     }
 }

@@ -4,11 +4,52 @@ use serde_json::json;
 use tiller_protocol::mode::Mode;
 
 use crate::harness::Bench;
-use crate::{Input, Registry, View, file_tools, plan_tools};
+use crate::registry::Spec;
+use crate::{
+    AgentLine, Input, Registry, SkillLine, View, agent_tools, built_in, file_tools, plan_tools, skill_tools,
+};
+
+/// Everything that can be on offer.
+fn everything() -> Registry {
+    let agent = AgentLine { name: "Explore".to_owned(), ..AgentLine::default() };
+    let skill = SkillLine { name: "review".to_owned(), ..SkillLine::default() };
+    skill_tools(agent_tools(built_in(), vec![agent]), vec![skill])
+}
+
+/// What is said about these tools where all the others are there, too.
+fn beside_all_others(these: &Registry) -> Vec<Spec> {
+    let names = these.names();
+    everything().specs().into_iter().filter(|spec| names.contains(&spec.name)).collect()
+}
+
+// PROMPT-04: however few tools there are, their descriptions name no other one.
+#[test]
+fn descriptions_name_no_tool_that_is_missing() {
+    let all = everything().names();
+    let few: [&[&str]; 4] = [
+        &["Bash"],
+        &["Read", "Glob", "Grep"],
+        &["Read", "Glob", "Grep", "Bash", "WebFetch", "WebSearch", "TodoWrite"],
+        &["BashOutput", "KillShell", "ShellInput", "TaskOutput", "ExitPlanMode", "EnterPlanMode"],
+    ];
+    for tools in few.into_iter().map(<[&str]>::to_vec).chain(all.iter().map(|one| vec![*one])) {
+        for spec in everything().filtered(|name| tools.contains(&name)).specs() {
+            let text = spec.definition["description"].as_str().unwrap();
+            let words = || text.split(|letter: char| !letter.is_ascii_alphanumeric());
+            let named = |tool: &&&str| {
+                // Some names are also verbs.
+                let is_verb = ["Read", "Edit", "Write", "Task", "Skill", "Recall"].contains(*tool);
+                text.contains(&format!("`{tool}`")) || !is_verb && words().any(|word| word == **tool)
+            };
+            let missing: Vec<_> = all.iter().filter(|name| !tools.contains(name)).filter(named).collect();
+            assert_eq!(missing, Vec::<&&str>::new(), "{}: {text}", spec.name);
+        }
+    }
+}
 
 #[test]
 fn definitions_are_as_agreed() {
-    for spec in file_tools(Registry::default()).specs() {
+    for spec in beside_all_others(&file_tools(Registry::default())) {
         insta::assert_json_snapshot!(spec.name, spec.definition);
     }
 }
@@ -17,7 +58,7 @@ fn definitions_are_as_agreed() {
 fn prompts_stay_small() {
     let limits =
         [("Read", 220), ("Edit", 200), ("Write", 110), ("NotebookEdit", 130), ("Glob", 110), ("Grep", 220)];
-    for (spec, (name, tokens)) in file_tools(Registry::default()).specs().iter().zip(limits) {
+    for (spec, (name, tokens)) in beside_all_others(&file_tools(Registry::default())).iter().zip(limits) {
         assert_eq!(spec.name, name);
         let used = spec.definition["description"].as_str().unwrap().len().div_ceil(4);
         assert!(used <= tokens, "{name}: {used} tokens");
@@ -43,7 +84,7 @@ fn the_safety_table_holds() {
 
 #[test]
 fn definitions_for_planning_are_as_agreed() {
-    for spec in plan_tools(Registry::default()).specs() {
+    for spec in beside_all_others(&plan_tools(Registry::default())) {
         insta::assert_json_snapshot!(spec.name, spec.definition);
     }
 }
@@ -51,7 +92,7 @@ fn definitions_for_planning_are_as_agreed() {
 #[test]
 fn prompts_for_planning_stay_small() {
     let limits = [("EnterPlanMode", 440), ("ExitPlanMode", 330), ("AskUserQuestion", 230)];
-    for (spec, (name, tokens)) in plan_tools(Registry::default()).specs().iter().zip(limits) {
+    for (spec, (name, tokens)) in beside_all_others(&plan_tools(Registry::default())).iter().zip(limits) {
         assert_eq!(spec.name, name);
         let used = spec.definition["description"].as_str().unwrap().len().div_ceil(4);
         assert!(used <= tokens, "{name}: {used} tokens");
@@ -59,7 +100,7 @@ fn prompts_for_planning_stay_small() {
 }
 
 fn prompt_of(tool: &str) -> String {
-    let specs = plan_tools(Registry::default()).specs();
+    let specs = beside_all_others(&plan_tools(Registry::default()));
     let spec = specs.iter().find(|spec| spec.name == tool).unwrap();
     spec.definition["description"].as_str().unwrap().to_owned()
 }
@@ -117,7 +158,7 @@ fn tools_for_planning_are_as_safe_as_they_say() {
     for (tool, input, safe, read_only) in [
         ("EnterPlanMode", json!({}), true, true),
         ("ExitPlanMode", json!({"later": "extension"}), true, false),
-        ("AskUserQuestion", question, false, false),
+        ("AskUserQuestion", question, false, true),
     ] {
         let call = bench.prepare(tool, &input);
         assert_eq!((call.parallel(), call.read_only()), (safe, read_only), "{tool}");

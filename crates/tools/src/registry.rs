@@ -11,7 +11,7 @@ use tiller_protocol::ask::FileChange;
 
 use crate::cx::{ToolCx, View};
 use crate::secret::Concealing;
-use crate::tool::{Description, Done, Tool, ToolError};
+use crate::tool::{Done, Tool, ToolError};
 
 /// What the provider is told about a tool, and what lists show.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ type Keep = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 trait AnyTool: Send + Sync {
     fn name(&self) -> &'static str;
-    fn spec(&self) -> Spec;
+    fn spec(&self, tools: &[&str]) -> Spec;
     fn prepare(&self, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError>;
 }
 
@@ -186,7 +186,8 @@ impl Registry {
     /// The definitions, in order.
     #[must_use]
     pub fn specs(&self) -> Vec<Spec> {
-        self.tools.iter().map(|tool| tool.spec()).collect()
+        let names = self.names();
+        self.tools.iter().map(|tool| tool.spec(&names)).collect()
     }
 
     /// Finds the tool and parses the input. Whatever the call says will have its credentials masked.
@@ -226,14 +227,15 @@ impl<T: Tool> AnyTool for Entry<T> {
         T::NAME
     }
 
-    fn spec(&self) -> Spec {
-        let Description { summary, prompt, examples } = self.0.describe();
+    fn spec(&self, tools: &[&str]) -> Spec {
+        let description = self.0.describe();
         let schema = self.0.input_schema().unwrap_or_else(schema::<T>);
-        let mut definition = json!({"name": T::NAME, "description": prompt, "input_schema": schema});
-        if !examples.is_empty() {
-            definition["input_examples"] = Value::Array(examples);
+        let mut definition =
+            json!({"name": T::NAME, "description": description.text(tools), "input_schema": schema});
+        if !description.examples.is_empty() {
+            definition["input_examples"] = Value::Array(description.examples);
         }
-        Spec { name: T::NAME, summary, definition }
+        Spec { name: T::NAME, summary: description.summary, definition }
     }
 
     fn prepare(&self, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {

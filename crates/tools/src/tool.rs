@@ -9,6 +9,7 @@ use tiller_policy::Access;
 use tiller_protocol::ask::FileChange;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::Effect;
+use tiller_protocol::template::{Facts, render};
 
 use crate::cx::{ToolCx, View};
 
@@ -64,8 +65,10 @@ pub trait Tool: Send + Sync + 'static {
 pub struct Description {
     /// One line for lists and dialogs.
     pub summary: &'static str,
-    /// The text that goes with the definition and teaches proper use.
-    pub prompt: String,
+    /// The text that goes with the definition and teaches proper use: a [template](tiller_protocol::template).
+    pub prompt: &'static str,
+    /// What is on offer in this session, as it is, and a template with what is to be said about it.
+    pub offer: Option<(String, &'static str)>,
     /// Example inputs sent with the definition.
     pub examples: Vec<Value>,
 }
@@ -73,8 +76,25 @@ pub struct Description {
 impl Description {
     /// A description without examples.
     #[must_use]
-    pub fn new(summary: &'static str, prompt: &str) -> Self {
-        Self { summary, prompt: prompt.trim_end().to_owned(), examples: Vec::new() }
+    pub fn new(summary: &'static str, prompt: &'static str) -> Self {
+        Self { summary, prompt, offer: None, examples: Vec::new() }
+    }
+
+    /// The same, followed by what is on offer.
+    #[must_use]
+    pub fn offering(self, offer: String, advice: &'static str) -> Self {
+        Self { offer: Some((offer, advice)), ..self }
+    }
+
+    /// The text for an agent with these tools: it names no other.
+    #[must_use]
+    pub fn text(&self, tools: &[&str]) -> String {
+        let facts = Facts { tools, interactive: true };
+        let mut text = render(self.prompt, facts);
+        if let Some((offer, advice)) = &self.offer {
+            text = format!("{text}\n{offer}\n{}", render(advice, facts));
+        }
+        text.trim_end().to_owned()
     }
 }
 

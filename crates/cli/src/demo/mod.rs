@@ -102,6 +102,7 @@ pub(crate) async fn run(env: &Env) -> anyhow::Result<Exit> {
 async fn drawn(env: &Env, scene: &Scene) -> anyhow::Result<Exit> {
     let stage = Stage {
         model: "recorded".to_owned(),
+        catalog: Catalog::shipped()?,
         commands: Vec::new(),
         prompt: Some(PROMPT.to_owned()),
         advice: vec![ADVICE.to_owned()],

@@ -14,7 +14,7 @@ use tiller_protocol::state::ModelSpent;
 use uuid::Uuid;
 
 use super::compact;
-use super::tally::Tally;
+use super::tally::{Halt, Tally};
 use crate::args::PROTOCOL_LEVEL;
 use crate::extensions::Offered;
 
@@ -320,7 +320,12 @@ impl Ending {
         };
         match outcome {
             Some(Outcome::Success) => {
-                Self { outcome: if tally.ended_at_denial() { "denied" } else { "success" }, ..Self::good() }
+                let outcome = match tally.halt() {
+                    None => "success",
+                    Some(Halt::Denied) => "denied",
+                    Some(Halt::Unanswered) => "needs_input",
+                };
+                Self { outcome, ..Self::good() }
             }
             Some(Outcome::PlanHandedOver { .. }) => Self::good(),
             Some(Outcome::MaxTurns) => {

@@ -24,6 +24,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) use control::Terms;
 pub(crate) use frames::SessionFacts;
 pub(crate) use output::never_started;
+pub(crate) use tally::Halt;
 
 use crate::args::{Args, InputFormat, OutputFormat};
 use crate::exit::Exit;
@@ -222,7 +223,7 @@ impl Run {
         if let Body::TurnEnded(end) = &entry.body
             && self.tally.turns > 0
         {
-            self.exit = Exit::of(&end.outcome, self.tally.ended_at_denial());
+            self.exit = Exit::of(&end.outcome, self.tally.halt());
         }
     }
 

@@ -11,7 +11,7 @@ use tiller_protocol::id::{AgentId, MessageId};
 use tiller_protocol::mcp::{McpServer, McpState};
 use tiller_protocol::state::State;
 use tiller_protocol::usage::{StopReason, Usage};
-use tiller_tools::{StructuredOutput, Tool};
+use tiller_tools::{ONLY_WITH_USER, StructuredOutput, Tool};
 
 /// Figures for results.
 pub(crate) struct Tally {
@@ -26,6 +26,15 @@ pub(crate) struct Tally {
     pub(crate) servers: BTreeMap<String, McpServer>,
     /// Whether the host wants to hear what sub-agents say, and not only what they do.
     pub(crate) forward_text: bool,
+}
+
+/// What kept the model from what it last tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// It was denied.
+    Denied,
+    /// It was a question to the user, and nobody was there to answer.
+    Unanswered,
 }
 
 /// Figures of one turn.
@@ -44,7 +53,7 @@ pub(crate) struct TurnTally {
     answer: (Option<MessageId>, String),
     /// The last response with calls.
     calling: Option<MessageId>,
-    denied_last: bool,
+    halt: Option<Halt>,
     was_cut: bool,
 }
 
@@ -62,7 +71,7 @@ impl TurnTally {
             structured: None,
             answer: (None, String::new()),
             calling: None,
-            denied_last: false,
+            halt: None,
             was_cut: false,
         }
     }
@@ -135,7 +144,7 @@ impl Tally {
                     && self.turn.calling.as_ref() != Some(&block.message_id)
                 {
                     self.turn.calling = Some(block.message_id.clone());
-                    self.turn.denied_last = false;
+                    self.turn.halt = None;
                 }
             }
             Body::Response(response) if !response.side => {
@@ -146,7 +155,7 @@ impl Tally {
                 self.turn.stop_reason = Some(response.stop_reason.as_str().to_owned());
             }
             Body::Decision(decision) if decision.behavior == "deny" => {
-                self.turn.denied_last = true;
+                self.turn.halt = Some(Halt::Denied);
                 self.turn.deny(decision);
             }
             Body::Compacted(compacted) if self.turn.requests == 0 => {
@@ -156,6 +165,9 @@ impl Tally {
             }
             Body::Result(result) if result.tool == StructuredOutput::NAME && !result.is_error => {
                 self.turn.structured = Some(result.detail.clone());
+            }
+            Body::Result(result) if result.is_error && ONLY_WITH_USER.contains(&result.tool.as_str()) => {
+                self.turn.halt.get_or_insert(Halt::Unanswered);
             }
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}
@@ -186,9 +198,9 @@ impl Tally {
         self.turns > 0 && self.turn.end.is_none()
     }
 
-    /// Whether the last response with calls had one that was denied.
-    pub(crate) fn ended_at_denial(&self) -> bool {
-        self.turn.denied_last
+    /// What the last response with calls came to a halt at.
+    pub(crate) fn halt(&self) -> Option<Halt> {
+        self.turn.halt
     }
 
     pub(crate) fn duration_ms(&self) -> u64 {

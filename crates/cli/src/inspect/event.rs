@@ -94,9 +94,10 @@ fn went_back(rewound: &Rewound) -> String {
         (Some(_), None) => "the conversation",
         (None, _) => "files",
     };
-    match rewound.to {
-        Some(prompt) => format!("{what} went back to before the prompt {prompt}"),
-        None => format!("going back was undone: {what}"),
+    match (rewound.to, rewound.branch) {
+        (Some(prompt), _) => format!("{what} went back to before the prompt {prompt}"),
+        (None, Some(_)) => format!("going on from what was left behind: {what}"),
+        (None, None) => format!("going back was undone: {what}"),
     }
 }
 

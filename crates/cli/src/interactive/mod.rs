@@ -98,6 +98,7 @@ async fn work(
     }
     let stage = Stage {
         model: facts.model,
+        catalog: facts.catalog,
         commands: choices::commands(&facts.offered),
         prompt,
         advice: advice(args),
@@ -109,6 +110,8 @@ async fn work(
 pub(crate) struct Stage {
     /// The model, as it is called.
     pub(crate) model: String,
+    /// What is known of models.
+    pub(crate) catalog: Catalog,
     /// Commands and skills that the session carries out.
     pub(crate) commands: Vec<Candidate>,
     /// What is said first.
@@ -140,10 +143,9 @@ async fn present(
     manner: &tiller_tui::Manner,
 ) -> anyhow::Result<(Left, SessionId)> {
     let config_dir = config_dir(env);
-    let catalog = Catalog::shipped()?;
-    let window = catalog.info(&stage.model).context_window;
-    let models = choices::models(&catalog, &setup.names, &stage.model);
-    let (options, chosen) = look::options(args, env)?;
+    let window = stage.catalog.info(&stage.model).context_window;
+    let models = choices::models(&stage.catalog, &setup.names, &stage.model);
+    let (options, chosen) = look::options(args, env, manner)?;
     let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(args, env.clone(), session.id, chosen));
     let info = Info {

@@ -72,6 +72,20 @@ fn a_needed_tool_that_was_denied_is_3() {
     assert!(text.stderr.contains("Bash was not permitted, because no rule allows"), "{}", text.stderr);
 }
 
+// HEAD-01: a question that nobody can answer is not a success either, although the tool was not on offer.
+#[test]
+fn a_question_that_nobody_answers_is_10() {
+    let question = json!({"questions": [{"question": "Which?", "header": "Kind", "options": [
+        {"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
+    let script = |world: &World| {
+        let ask = Reply::new().tool("AskUserQuestion", question.clone());
+        world.server.replies([ask, Reply::text("I need to know which.")]);
+    };
+    let (result, text, code) = in_each_format(script, &[]);
+    outcome(&result, "success", "needs_input", false);
+    assert_eq!((text.stdout.as_str(), code), ("I need to know which.\n", 10));
+}
+
 // HEAD-01: whatever was finished beside the denied call, and in whatever order.
 #[test]
 fn a_denial_among_others_is_3() {

@@ -176,3 +176,67 @@ fn two_runs_share_their_tools() {
     let [(_, first), (_, second)] = [first_request(&[]), first_request(&["--permission-mode", "plan"])];
     assert_eq!(first["tools"].to_string(), second["tools"].to_string());
 }
+
+// MODEL-03, BUDG-03: what the user says of a model outranks the shipped table; a model that is in no table gets one.
+#[test]
+fn what_settings_say_of_models_counts() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    let price = json!({"input": 1e6, "write5m": 1e6, "write1h": 1e6, "read": 1e6, "output": 1e6});
+    let models = json!({"claude-sonnet-5-5": {"contextWindow": 300_000, "prices": [price]}});
+    let settings = json!({"models": models}).to_string();
+    let run = world.run(&["-p", "go", "--output-format", "json", "--settings", &settings]).ok();
+    let usage = &run.frames()[0]["modelUsage"]["claude-sonnet-5-5"];
+    assert_eq!(usage["contextWindow"], 300_000);
+    assert!(usage["costUSD"].as_f64().unwrap() > 1.0, "{usage}");
+    let asked = world.server.requests().iter().filter(|request| request.path().contains("/models")).count();
+    assert_eq!(asked, 0, "the user has said what to believe");
+
+    let wrong = json!({"models": {"claude-sonnet-5-5": {"contextWidow": 1}}}).to_string();
+    let run = world.run(&["-p", "go", "--settings", &wrong]);
+    assert_eq!(run.code(), 1);
+    assert!(run.stderr.contains("models") && run.stderr.contains("contextWidow"), "{}", run.stderr);
+}
+
+// MODEL-01, MODEL-03
+#[test]
+fn the_provider_decides_what_short_names_mean() {
+    for (provider, model) in [("firstParty", "claude-opus-5-5"), ("bedrock", "claude-opus-5")] {
+        let (_, request) =
+            first_request(&["--model", "opus", "--settings", &json!({"provider": provider}).to_string()]);
+        assert_eq!(request["model"], model, "{provider}");
+    }
+}
+
+#[test]
+fn thinking_is_as_it_was_asked_for() {
+    let haiku = "claude-haiku-4-5-20251001";
+    for (args, thinking) in [
+        (&["--thinking", "adaptive"][..], json!("adaptive")),
+        (&["--thinking", "disabled"], json!("between_tools")),
+        (&["--max-thinking-tokens", "0"], json!("between_tools")),
+        (&["--model", haiku], Value::Null),
+        (&["--model", haiku, "--max-thinking-tokens", "2048"], json!("enabled")),
+    ] {
+        let (_, request) = first_request(args);
+        assert_eq!(request["thinking"]["type"], thinking, "{args:?}");
+    }
+    let (_, request) = first_request(&["--model", haiku, "--max-thinking-tokens", "2048"]);
+    assert_eq!(request["thinking"]["budget_tokens"], 2048);
+    let world = World::new().var("MAX_THINKING_TOKENS", "4096");
+    world.server.reply(Reply::text("ok"));
+    world.run(&["-p", "go", "--model", haiku]).ok();
+    assert_eq!(world.server.messages()[0].body()["thinking"]["budget_tokens"], 4096);
+}
+
+#[test]
+fn the_tool_for_agents_goes_by_two_names() {
+    let names = |request: &Value| {
+        let tools = request["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (_, request) = first_request(&["--disallowedTools", "Agent"]);
+    assert!(!names(&request).contains(&"Task".to_owned()));
+    let (_, request) = first_request(&["--tools", "Agent,Read"]);
+    assert_eq!(names(&request), ["Read", "Task"]);
+}

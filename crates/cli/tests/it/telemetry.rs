@@ -89,6 +89,24 @@ fn failures_and_fallbacks_are_measured() {
     world.server.assert_clean();
 }
 
+// LOOP-48
+#[test]
+fn the_choice_of_an_agent_is_measured() {
+    let world = World::new();
+    let task = json!({"subagent_type": "Explore", "description": "Look", "prompt": "Look around."});
+    world.server.replies([Reply::new().tool("Task", task), Reply::text("Seen."), Reply::text("done")]);
+    let events = measured(&world, &[]);
+    let selected = only(&events, "tiller_agent_selected");
+    assert_eq!(
+        (selected["agentType"].as_str(), selected["source"].as_str(), &selected["builtIn"]),
+        (Some("Explore"), Some("default"), &json!(true))
+    );
+    assert!(selected["model"].as_str().unwrap().starts_with("claude-"), "{selected}");
+    let of_the_lead = only(&events, "tiller_streaming_tools_used");
+    assert_eq!(selected["chainId"], of_the_lead["chainId"], "{events:#?}");
+    world.server.assert_clean();
+}
+
 // LOOP-26
 #[test]
 fn flattery_is_counted_and_nothing_more() {

@@ -82,6 +82,47 @@ fn esc_twice_goes_back_with_the_files_and_the_step_is_undone() {
     world.server.assert_clean();
 }
 
+// UNDO-02: what was left behind can be gone on from, also when it is not the last that was.
+#[test]
+fn a_conversation_that_was_left_behind_is_gone_on_from() {
+    let world = World::new();
+    let program = two_prompts(&world);
+    say(&program, "/rewind");
+    program.until_shown("› change it");
+    program.type_in(ENTER);
+    program.until_shown("1. Conversation and files");
+    program.type_in("1");
+    program.until_shown("Back to before \"change it\": conversation and files");
+    program.until_shown("› change it");
+    step(&world, "echo otherwise > file", "Otherwise.");
+    program.type_in(" otherwise");
+    program.until_shown("› change it otherwise");
+    program.type_in(ENTER);
+    until_done(&program, "● Otherwise.");
+
+    say(&program, "/rewind");
+    program.until_shown("› Undo the last step back");
+    program.type_in(UP);
+    program.until_shown("› Go on from what was left behind: change it");
+    program.until_shown("2 prompts, to its end");
+    program.type_in(ENTER);
+    program.until_shown("Go on from: change it");
+    program.until_shown("1. Conversation and files");
+    program.type_in("1");
+    program.until_shown("On from what was left behind: conversation and files");
+    eventually("the files are as they were", || world.read("file") == "one\n2\nthree\n");
+    assert!(!world.path("new").exists());
+
+    world.server.reply(Reply::text("Going on."));
+    say(&program, "go on");
+    until_done(&program, "● Going on.");
+    let request = world.server.messages().pop().unwrap().body()["messages"].to_string();
+    assert!(request.contains("Changed.") && request.contains("go on"), "{request}");
+    assert!(!request.contains("Otherwise."), "{request}");
+    leave(program);
+    world.server.assert_clean();
+}
+
 // UNDO-02: each goes back alone, and what was left behind is not shown when the session is continued.
 #[test]
 fn the_conversation_goes_back_alone() {

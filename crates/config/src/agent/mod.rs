@@ -8,6 +8,7 @@ mod tests;
 
 use serde::Serialize;
 use serde_json::Value;
+use tiller_protocol::tool::canonical;
 
 use crate::dirs::Places;
 use crate::error::Problem;
@@ -86,10 +87,7 @@ fn covers(name: &str, tool: &str) -> bool {
     let of_server = || {
         server.starts_with("mcp__") && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"))
     };
-    name == tool
-        || name == "*"
-        || of_server()
-        || matches!((name, tool), ("Agent", "Task") | ("Task", "Agent"))
+    name == "*" || of_server() || canonical(name) == canonical(tool)
 }
 
 /// All agents there are, and what is wrong with those that could not be used as they were meant.

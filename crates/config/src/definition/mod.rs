@@ -4,6 +4,7 @@
 
 mod hook;
 mod language;
+mod model;
 mod permission;
 mod sandbox;
 mod terminal;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use hook::{Hook, HookEvent, HookGroup, OnFailure};
 pub use language::LanguageServer;
 pub(crate) use language::{DEFAULT_DIAGNOSTICS, DEFAULT_WAIT_MS};
+pub use model::ModelProvider;
 pub use permission::{Permissions, RuleTest};
 pub(crate) use sandbox::DEFAULT_ENABLED as DEFAULT_SANDBOX;
 pub use sandbox::{Network, Sandbox};
@@ -46,6 +48,14 @@ pub struct Settings {
     /// The model to switch to when the chosen one is overloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_model: Option<String>,
+    /// Where the models are hosted; requests go to `ANTHROPIC_BASE_URL` all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = ModelProvider::default()))]
+    pub provider: Option<ModelProvider>,
+    /// What is to be known of models, by id: `contextWindow`, `maxOutput`, `prices` and the other fields of the shipped table.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-trust" = true))]
+    pub models: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
     /// Whether calls start while the model is still writing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_STREAMING))]

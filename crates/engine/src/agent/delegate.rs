@@ -22,9 +22,10 @@ use crate::hook::Agent;
 use crate::policy::resolved;
 use crate::services::Services;
 use crate::session::{Aside, Commission, Finished};
+use crate::telemetry::{self, Telemetry};
 
 /// Characters of an agent's answer that its caller sees.
-const LONGEST_ANSWER: usize = 50_000;
+const LONGEST_ANSWER: usize = 60_000;
 
 /// A call that asks for an agent.
 pub(crate) struct Delegation {
@@ -112,6 +113,7 @@ impl Delegation {
             call: self.call.clone(),
             background: order.background,
         };
+        self.measure(&definition, &model);
         let commission = Commission {
             definition,
             model,
@@ -120,6 +122,17 @@ impl Delegation {
             lead: self.services.lead.borrow().clone(),
         };
         Ok(Ready { agents: Arc::clone(agents), info, commission, worktree, services })
+    }
+
+    fn measure(&self, definition: &AgentDefinition, model: &str) {
+        let selected = Telemetry::AgentSelected {
+            kind: &definition.name,
+            model,
+            source: &definition.origin.layer.to_string(),
+            built_in: definition.is_built_in(),
+        };
+        let (chain, depth) = self.services.lead.borrow().step;
+        telemetry::record(&selected, chain, depth);
     }
 
     async fn worktree(&self, definition: &AgentDefinition, id: &AgentId) -> Result<Option<Worktree>, String> {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
+use tiller_protocol::tool::{canonical, other_name};
 
 /// What the settings call a matcher.
 #[derive(Debug)]
@@ -45,8 +46,12 @@ impl Matcher {
         match (self, subject) {
             (Self::Invalid(_), _) => false,
             (Self::All, _) | (_, None) => true,
-            (Self::Names(names), Some(subject)) => names.iter().any(|name| name == subject),
-            (Self::Pattern(pattern), Some(subject)) => pattern.is_match(subject),
+            (Self::Names(names), Some(subject)) => {
+                names.iter().any(|name| name == subject || canonical(name) == subject)
+            }
+            (Self::Pattern(pattern), Some(subject)) => {
+                pattern.is_match(subject) || other_name(subject).is_some_and(|name| pattern.is_match(name))
+            }
         }
     }
 
@@ -82,6 +87,8 @@ mod tests {
             ("code-reviewer", &["code-reviewer"], &["code"]),
             ("Notebook.*", &["NotebookEdit", "Notebook", "MyNotebook"], &["Note"]),
             ("^Bash$", &["Bash"], &["BashOutput"]),
+            ("Agent", &["Task"], &["Agents"]),
+            ("^Agent$|^Bash$", &["Task"], &["TaskOutput"]),
             ("mcp__.*__write", &["mcp__fs__write_file"], &["mcp__fs__read"]),
             ("^Edit$|mcp__.*", &["Edit", "mcp__a__b"], &["NotebookEdit"]),
         ] {

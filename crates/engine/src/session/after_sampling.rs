@@ -22,9 +22,9 @@ impl Task {
         self.watch_cache(attempt)
     }
 
-    /// Asks the provider about a model that the catalogue does not know, once, without waiting for the answer.
+    /// Asks the provider about a model of which only the shipped table is known, once, without waiting for the answer.
     fn learn_about(&mut self, model: &str) {
-        if self.services.model.info(model).known || !self.asked_about.insert(model.to_owned()) {
+        if self.services.model.info(model).settled || !self.asked_about.insert(model.to_owned()) {
             return;
         }
         let refresh = self.services.model.refresh(model.to_owned());

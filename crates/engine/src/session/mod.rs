@@ -42,7 +42,7 @@ use tiller_protocol::command::{Command, Event};
 use tiller_protocol::compaction::Folded;
 use tiller_protocol::entry::{Body, Entry, Epoch, Level, Notice, Origin, Reading};
 use tiller_protocol::env::Env;
-use tiller_protocol::id::{AskId, EntryId, SessionId};
+use tiller_protocol::id::{AskId, ChainId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::rewind::Stretch;
 use tiller_protocol::state::{Files, State};
@@ -227,6 +227,8 @@ pub(crate) struct Lead {
     pub(crate) main_model: String,
     /// The model as the user chose it.
     pub(crate) setting: Option<String>,
+    /// The turn and the step that are under way.
+    pub(crate) step: (ChainId, u32),
     /// The last entry before the answer that is being written.
     pub(crate) seq: u64,
     /// Its log, if it has one.

@@ -14,7 +14,7 @@ use tiller_protocol::entry::{
     Body, Cause, Dequeued, EndMarker, EndReason, Entry, Level, Opened, Outcome, TurnEnd,
 };
 use tiller_protocol::env::Env;
-use tiller_protocol::id::{EntryId, SessionId};
+use tiller_protocol::id::{ChainId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
 use tiller_tools::{Recall, Shells, Tool, Vault, todo_file};
@@ -105,6 +105,7 @@ impl Task {
         let (lead, lead_now) = watch::channel(Lead {
             main_model: main_model.clone(),
             setting,
+            step: (ChainId::default(), 0),
             seq: 0,
             log: log.clone(),
             abandoned: Vec::new(),

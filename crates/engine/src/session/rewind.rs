@@ -22,6 +22,8 @@ use crate::view::View;
 struct Way {
     /// The prompt that is gone back to.
     prompt: Option<crate::undo::Prompt>,
+    /// The step back whose left conversation is gone on from.
+    branch: Option<u64>,
     /// What is no part of the conversation then, if that goes back.
     abandoned: Option<Vec<Stretch>>,
     /// Whether files shall go back.
@@ -112,6 +114,7 @@ impl Task {
             to: way.prompt.as_ref().map(|prompt| prompt.id),
             conversation: back.clone(),
             files: files.map(|(restored, to)| FilesBack { to, undo: restored.undo.clone() }),
+            branch: way.branch,
             unfolded: None,
         }))?;
         if let Some(back) = back {
@@ -153,25 +156,37 @@ fn told(restored: Restored) -> Told {
 }
 
 fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {
+    let talks = order.part != RewindPart::Files;
+    let touches_files = order.part != RewindPart::Conversation;
     match order.to {
         RewindTarget::Prompt(id) => {
             let prompt = outline.current().find(|prompt| prompt.id == id)?;
-            let talks = order.part != RewindPart::Files;
-            let touches = order.part != RewindPart::Conversation;
             Some(Way {
                 abandoned: talks.then(|| outline.abandoning(prompt)),
-                touches_files: touches,
-                files: outline.files_at(prompt).filter(|_| touches).cloned(),
+                touches_files,
+                files: outline.files_at(prompt).filter(|_| touches_files).cloned(),
                 prompt: Some(prompt.clone()),
+                branch: None,
             })
         }
         RewindTarget::Undo => {
             let step = outline.last_step()?;
             Some(Way {
                 prompt: None,
+                branch: None,
                 abandoned: step.rewound.conversation.as_ref().map(|_| outline.returning(step)),
                 touches_files: step.rewound.files.is_some(),
                 files: step.rewound.files.as_ref().map(|files| files.undo.clone()),
+            })
+        }
+        RewindTarget::Branch(seq) => {
+            let branch = outline.branches().into_iter().find(|branch| branch.step.seq == seq)?;
+            Some(Way {
+                prompt: None,
+                branch: Some(seq),
+                abandoned: talks.then(|| outline.returning(branch.step)),
+                touches_files,
+                files: outline.files_of(&branch).filter(|_| touches_files).cloned(),
             })
         }
     }

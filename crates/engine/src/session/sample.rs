@@ -127,6 +127,7 @@ impl Task {
     fn show_lead(&self) {
         let state = &self.journal.state;
         self.lead.send_modify(|lead| {
+            lead.step = (self.turn.chain, self.turn.depth());
             lead.seq = state.seq;
             lead.abandoned.clone_from(&state.abandoned);
             lead.folded = state.folded;

@@ -11,7 +11,7 @@ use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
 use tiller_protocol::effect::{Effect, FileSeen};
 use tiller_protocol::entry::{AgentOpened, Body, CallResult, Level, Notice, Opened, Origin, Outcome};
-use tiller_protocol::id::{AgentId, EntryId, SessionId};
+use tiller_protocol::id::{AgentId, ChainId, EntryId, SessionId};
 use tiller_protocol::state::Spent;
 use tiller_steering::compaction::Standing;
 use tiller_tools::{Recall, Tool, todo_file};
@@ -150,6 +150,7 @@ impl Template {
         let own = Lead {
             main_model: model,
             setting: None,
+            step: (ChainId::default(), 0),
             seq: 0,
             log: log.clone(),
             abandoned: Vec::new(),

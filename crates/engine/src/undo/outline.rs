@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::branch::{Left, branches};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Epoch};
 use tiller_protocol::id::{CallId, EntryId, SnapshotId};
@@ -138,31 +139,20 @@ impl Outline {
         step.before.iter().copied().chain([since]).collect()
     }
 
-    /// Conversations that steps back have left behind, oldest first. One that the present conversation or another branch
-    /// goes on from is not listed: going there, and back from there, leads to it.
+    /// Conversations that steps back have left behind, oldest first, but for those that another goes on from.
     #[must_use]
     pub fn branches(&self) -> Vec<Branch<'_>> {
-        let left = self.steps.iter().filter(|step| step.is_of_conversation());
-        let all: Vec<Branch<'_>> = left.map(|step| self.branch(step)).collect();
-        let current: Vec<&Prompt> = self.current().collect();
-        let is_contained = |at: usize| {
-            let (own, others) =
-                (&all[at].prompts, all.iter().enumerate().filter(move |(other, _)| *other != at));
-            let mut longer = others.filter(|(other, branch)| branch.prompts.len() > own.len() || *other > at);
-            current.starts_with(own) || longer.any(|(_, branch)| branch.prompts.starts_with(own))
-        };
-        let distinct: Vec<bool> = (0..all.len()).map(|at| !is_contained(at)).collect();
-        all.into_iter()
-            .zip(distinct)
-            .filter_map(|(branch, is_distinct)| is_distinct.then_some(branch))
-            .collect()
+        let prompts: Vec<u64> = self.prompts.iter().map(|prompt| prompt.seq).collect();
+        let steps = self.steps.iter().filter(|step| step.is_of_conversation());
+        let left: Vec<Left> = steps.map(|step| Left { seq: step.seq, before: step.before.clone() }).collect();
+        let found = branches(&prompts, &left, &self.abandoned).into_iter();
+        found.filter_map(|branch| self.branch(&branch)).collect()
     }
 
-    fn branch<'a>(&'a self, step: &'a Step) -> Branch<'a> {
-        let is_part = |prompt: &&Prompt| {
-            prompt.seq < step.seq && !step.before.iter().any(|stretch| stretch.holds(prompt.seq))
-        };
-        Branch { step, prompts: self.prompts.iter().filter(is_part).collect() }
+    fn branch(&self, found: &tiller_protocol::branch::Branch) -> Option<Branch<'_>> {
+        let step = self.steps.iter().find(|step| step.seq == found.step)?;
+        let prompts = self.prompts.iter().filter(|prompt| found.prompts.contains(&prompt.seq));
+        Some(Branch { step, prompts: prompts.collect() })
     }
 
     /// What the files were when a branch was left: as they were kept before the first change since. Nothing if nothing was

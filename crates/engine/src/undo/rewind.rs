@@ -101,7 +101,8 @@ impl Rewind {
             _ => None,
         };
         let abandoned = self.outline.abandoning(prompt);
-        self.record(Some(prompt), conversation.then_some(abandoned), restored)
+        let rewound = Rewound { to: Some(prompt.id), ..Rewound::default() };
+        self.record(&rewound, conversation.then_some(abandoned), restored)
     }
 
     /// Goes on from a conversation that a step back has left behind; the present one is a branch then.
@@ -122,7 +123,8 @@ impl Rewind {
             _ => None,
         };
         let abandoned = self.outline.returning(branch.step);
-        self.record(None, conversation.then_some(abandoned), restored)
+        let rewound = Rewound { branch: Some(branch.step.seq), ..Rewound::default() };
+        self.record(&rewound, conversation.then_some(abandoned), restored)
     }
 
     /// Takes the last step back again.
@@ -136,12 +138,12 @@ impl Rewind {
             None => None,
         };
         let abandoned = step.rewound.conversation.as_ref().map(|_| self.outline.returning(&step));
-        self.record(None, abandoned, restored)
+        self.record(&Rewound::default(), abandoned, restored)
     }
 
     fn record(
         &mut self,
-        to: Option<&Prompt>,
+        rewound: &Rewound,
         abandoned: Option<Vec<Stretch>>,
         restored: Option<(tiller_protocol::id::SnapshotId, Restored)>,
     ) -> Result<Undone, RewindError> {
@@ -152,12 +154,11 @@ impl Rewind {
         let went_back = conversation.is_some();
         let (to_snapshot, files) = restored.unzip();
         self.journal.append(Body::Rewound(Rewound {
-            to: to.map(|prompt| prompt.id),
             conversation,
             files: to_snapshot
                 .zip(files.as_ref())
                 .map(|(to, restored)| FilesBack { to, undo: restored.undo.clone() }),
-            unfolded: None,
+            ..rewound.clone()
         }))?;
         // What the model thought was bound to the conversation as it was.
         if let Some(epoch) = self.outline.epoch.take().filter(|_| went_back) {

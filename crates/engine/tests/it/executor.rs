@@ -45,6 +45,26 @@ async fn a_failed_change_cancels_what_waits_behind_it() {
     lab.server.assert_clean();
 }
 
+// EXEC-18: a failed change also cancels what runs beside it.
+#[tokio::test]
+async fn a_failed_change_cancels_its_running_siblings() {
+    let lab = Lab::new();
+    let bad = json!({"fail": true, "say": "broken", "safe": true, "wait": "both run"});
+    let reply = probe(Reply::new(), "running", json!({"safe": true, "wait": "never"}));
+    lab.server.replies([probe(reply, "bad", bad), Reply::text("fine")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until_or_seen_started("running").await;
+    watch.until_or_seen_started("bad").await;
+    lab.gates.open("both run");
+    watch.until_turn_ends().await;
+    assert_eq!(
+        (watch.result("bad").cause, watch.result("running").cause),
+        (Cause::Call, Cause::SiblingError)
+    );
+    assert!(watch.result("running").is_error);
+    lab.server.assert_clean();
+}
+
 // EXEC-18: a failed look cancels nothing.
 #[tokio::test]
 async fn a_failed_read_leaves_its_siblings_alone() {

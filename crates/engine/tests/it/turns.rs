@@ -101,6 +101,20 @@ async fn an_overloaded_model_is_left_for_the_fallback() {
     lab.server.assert_clean();
 }
 
+// LOOP-22: calls that were open when the model was left are answered as that.
+#[tokio::test]
+async fn calls_of_an_answer_that_the_fallback_replaces_are_answered() {
+    let lab = Lab::new();
+    let overloaded = || call("a", json!({"wait": "never"})).error_event("overloaded_error", "busy");
+    let refused = || Reply::status(529, "overloaded_error", "busy");
+    lab.server.replies([overloaded(), refused(), refused(), refused(), Reply::text("done")]);
+    let setup = Setup { fallback_model: Some("haiku".into()), ..lab.setup() };
+    let watch = lab.turn(setup, "go").await;
+    assert!(watch.result("a").is_error, "{:?}", watch.result("a"));
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
 // LOOP-23, LOOP-24, LOOP-45
 #[tokio::test]
 async fn a_fatal_error_answers_open_calls_and_ends_the_turn() {
@@ -328,15 +342,28 @@ async fn images_of_the_user_reach_the_model() {
     lab.server.assert_clean();
 }
 
-// LOOP-25: the provider is asked on the side about a model nobody knows; that it does not know it either changes nothing.
+// LOOP-25, MODEL-03: the provider is asked on the side about its model, once, and only when it has answered; that it
+// knows nothing of it changes nothing.
 #[tokio::test]
 async fn what_follows_an_answer_on_the_side_cannot_harm_it() {
     let lab = Lab::new();
-    lab.server.replies([call("a", says("x")), Reply::text("done")]);
-    let setup = Setup { model_setting: Some("claude-sonnet-4-5".into()), ..lab.setup() };
-    let watch = lab.turn(setup, "go").await;
+    let asked = || {
+        let paths: Vec<String> =
+            lab.server.requests().iter().map(|request| request.path().to_owned()).collect();
+        paths.into_iter().filter(|path| path.starts_with("/v1/models/")).collect::<Vec<_>>()
+    };
+    lab.server.reply(Reply::status(400, "invalid_request_error", "no"));
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(asked(), [""; 0], "there was no answer");
+    lab.server.hide_models();
+    lab.server.replies([call("a", says("x")), call("b", says("y")), Reply::text("done")]);
+    watch.send(Command::Submit(UserInput::text("again"))).await;
+    watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);
-    lab.server.assert_clean();
+    while asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(asked(), ["/v1/models/claude-sonnet-5-5"]);
 }
 
 // CACHE-03

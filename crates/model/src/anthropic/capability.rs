@@ -21,7 +21,7 @@ struct Listed {
 /// When the answer is not a model.
 pub(crate) fn refine(info: ModelInfo, answer: &[u8]) -> Result<ModelInfo, serde_json::Error> {
     let listed: Listed = serde_json::from_slice(answer)?;
-    let mut info = ModelInfo { known: true, ..info };
+    let mut info = ModelInfo { known: true, settled: true, ..info };
     if let Some(window) = listed.max_input_tokens {
         info.context_window = window;
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use list::split_list;
 pub use tiller_protocol::permission::Behavior;
+use tiller_protocol::tool::canonical;
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +107,11 @@ impl FromStr for Rule {
             Some(_) => {}
             None => content.map_or(Ok(()), |content| understood(tool, content, text))?,
         }
-        Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned), origin: Origin::default() })
+        Ok(Self {
+            tool: canonical(tool).to_owned(),
+            content: content.map(str::to_owned),
+            origin: Origin::default(),
+        })
     }
 }
 

@@ -5,14 +5,13 @@
 
 mod environment;
 mod servers;
-pub(crate) mod template;
 
 use tiller_config::AgentDefinition;
 
 use crate::reminder::neutralise;
 pub use environment::Environment;
-use template::Facts;
 pub use tiller_protocol::ingredients::ServerLine;
+use tiller_protocol::template::{self, Facts};
 
 const IDENTITY: &str = include_str!("identity.md");
 const NON_INTERACTIVE: &str = include_str!("non_interactive.md");

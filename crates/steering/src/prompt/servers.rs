@@ -2,8 +2,8 @@
 
 use tiller_protocol::ingredients::ServerLine;
 
-use super::template::{Facts, render};
 use crate::reminder::neutralise;
+use tiller_protocol::template::{Facts, render};
 
 const MCP: &str = include_str!("mcp.md");
 /// Characters of all instructions together.

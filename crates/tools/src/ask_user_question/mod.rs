@@ -40,6 +40,10 @@ impl Tool for AskUserQuestion {
         Description::new("Asks what the user wants", include_str!("prompt.md"))
     }
 
+    fn read_only(&self, _input: &AskUserQuestionInput) -> bool {
+        true
+    }
+
     fn validate(&self, input: &AskUserQuestionInput, _view: &View) -> Result<(), String> {
         if !(1..=MOST_QUESTIONS).contains(&input.questions.len()) {
             return Err(format!("Ask one to {MOST_QUESTIONS} questions, not {}.", input.questions.len()));

@@ -18,7 +18,7 @@ const ROOM: usize = 8_000;
 const ROOM_FOR_NAMES: usize = 2_000;
 
 /// What the model is told of one skill before it opens it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillLine {
     /// Its name.
     pub name: String,
@@ -81,7 +81,7 @@ impl Tool for Skill {
     type Input = SkillInput;
 
     fn describe(&self) -> Description {
-        Description::new("Opens a skill", &format!("{PROMPT}{}", self.listing()))
+        Description::new("Opens a skill", PROMPT).offering(self.listing(), "")
     }
 
     /// What comes of the skill is judged call by call.

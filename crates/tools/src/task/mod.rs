@@ -12,7 +12,7 @@ const PROMPT: &str = include_str!("prompt.md");
 const ADVICE: &str = include_str!("advice.md");
 
 /// What the model is told of one agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentLine {
     /// Its type.
     pub name: String,
@@ -97,7 +97,7 @@ impl Tool for Task {
 
     fn describe(&self) -> Description {
         let agents: String = self.agents.iter().map(AgentLine::render).collect();
-        Description::new("Hands work to a sub-agent", &format!("{PROMPT}{agents}\n{ADVICE}"))
+        Description::new("Hands work to a sub-agent", PROMPT).offering(agents, ADVICE)
     }
 
     fn parallel(&self, _input: &TaskInput) -> bool {

@@ -60,28 +60,41 @@ fn row(queued: &Queued, working: bool, paper: &Paper<'_>) -> Line<'static> {
     ])
 }
 
-/// The list in which what waits is changed.
-#[derive(Debug)]
+/// The list in which what waits is changed. The session follows one command at a time, so that its own queue may lag
+/// behind what the keys have asked for: the list remembers that and goes on from there.
+#[derive(Debug, Default)]
 pub(super) struct QueueList {
-    /// The order that is wanted. The session follows one command at a time, so that its own may lag behind.
-    order: Vec<EntryId>,
+    wanted: Vec<(EntryId, Delivery)>,
+    dropped: Vec<EntryId>,
     marked: usize,
 }
 
 impl QueueList {
-    /// Lets the list follow what was delivered, dropped and added meanwhile.
-    fn follow<'a>(&self, queue: &'a VecDeque<Queued>) -> Vec<&'a Queued> {
-        let known = self.order.iter().filter_map(|id| queue.iter().find(|queued| queued.id == *id));
-        let added = queue.iter().filter(|queued| !self.order.contains(&queued.id));
-        known.chain(added).collect()
+    /// What waits as it is wanted, without what was delivered meanwhile and with what was added.
+    fn follow(&self, queue: &VecDeque<Queued>) -> Vec<Queued> {
+        let known = self.wanted.iter().filter_map(|&(id, delivery)| {
+            let queued = queue.iter().find(|queued| queued.id == id)?;
+            Some(Queued { delivery, ..queued.clone() })
+        });
+        let fresh = |queued: &&Queued| {
+            !self.dropped.contains(&queued.id) && !self.wanted.iter().any(|(id, _)| *id == queued.id)
+        };
+        known.chain(queue.iter().filter(fresh).cloned()).collect()
     }
 
-    /// Exchanges an entry with the next one.
-    fn swapped(&mut self, mut waiting: Vec<Queued>, at: usize) -> Vec<Effect> {
-        waiting.swap(at, at + 1);
-        self.order.swap(at, at + 1);
-        // What is delivered anew comes last: so everything from there on is, in the order that is wanted.
-        waiting[at..].iter().map(|queued| redelivered(queued, queued.delivery)).collect()
+    /// Wants this from now on, and asks for it. What is delivered anew comes last: so everything behind the first
+    /// change is, in the order that is wanted.
+    fn want(&mut self, waiting: &[Queued], changed_from: usize) -> Vec<Effect> {
+        self.wanted = waiting.iter().map(|queued| (queued.id, queued.delivery)).collect();
+        let later = waiting.iter().skip(changed_from);
+        later.map(|queued| Effect::Send(Command::Redeliver(queued.id, queued.delivery))).collect()
+    }
+
+    fn without(&mut self, waiting: &mut Vec<Queued>, at: usize) -> Vec<Effect> {
+        let id = waiting.remove(at).id;
+        self.dropped.push(id);
+        self.wanted.retain(|(wanted, _)| *wanted != id);
+        vec![Effect::Send(Command::Dequeue(id))]
     }
 }
 
@@ -92,8 +105,7 @@ impl App {
             self.remark("nothing is queued");
         } else {
             self.hint = None;
-            let order = self.state.queue.iter().map(|queued| queued.id).collect();
-            self.overlay = Some(Overlay::Queue(QueueList { order, marked: 0 }));
+            self.overlay = Some(Overlay::Queue(QueueList::default()));
         }
         Vec::new()
     }
@@ -112,8 +124,7 @@ impl App {
 
     /// A key for the list.
     pub(super) fn press_in_queue(&mut self, mut list: QueueList, key: KeyEvent) -> Vec<Effect> {
-        let waiting: Vec<Queued> = list.follow(&self.state.queue).into_iter().cloned().collect();
-        list.order = waiting.iter().map(|queued| queued.id).collect();
+        let mut waiting = list.follow(&self.state.queue);
         let last = waiting.len().saturating_sub(1);
         list.marked = list.marked.min(last);
         let at = list.marked;
@@ -126,17 +137,21 @@ impl App {
             Some(Action::Previous) => list.marked = at.saturating_sub(1),
             Some(Action::MoveUp) if at > 0 => {
                 list.marked = at - 1;
-                effects = list.swapped(waiting, at - 1);
+                waiting.swap(at - 1, at);
+                effects = list.want(&waiting, at - 1);
             }
             Some(Action::MoveDown) if at < last => {
                 list.marked = at + 1;
-                effects = list.swapped(waiting, at);
+                waiting.swap(at, at + 1);
+                effects = list.want(&waiting, at);
             }
-            Some(Action::Toggle) => effects = at_the_other_time(&waiting[at..]),
+            Some(Action::Toggle) => {
+                waiting[at].delivery = the_other(waiting[at].delivery);
+                effects = list.want(&waiting, at);
+            }
             Some(Action::Drop) => {
-                effects.push(Effect::Send(Command::Dequeue(waiting[at].id)));
-                list.order.remove(at);
-                if list.order.is_empty() {
+                effects = list.without(&mut waiting, at);
+                if waiting.is_empty() {
                     return effects;
                 }
             }
@@ -151,7 +166,7 @@ impl App {
         let waiting = list.follow(&self.state.queue);
         let marked = list.marked.min(waiting.len().saturating_sub(1));
         let paper = self.look.paper();
-        let entry = |(at, queued): (usize, &&Queued)| {
+        let entry = |(at, queued): (usize, &Queued)| {
             let mut line = row(queued, self.live.turn.is_some(), &paper);
             let lead = if at == marked { "› " } else { "  " };
             line.spans.insert(0, Span::styled(lead, theme.accent));
@@ -177,17 +192,9 @@ impl App {
     }
 }
 
-/// Delivers the first at the other time, and the others after it as before: so it keeps its place.
-fn at_the_other_time(waiting: &[Queued]) -> Vec<Effect> {
-    let Some((first, others)) = waiting.split_first() else { return Vec::new() };
-    let other = match first.delivery {
+fn the_other(delivery: Delivery) -> Delivery {
+    match delivery {
         Delivery::Steer => Delivery::Queue,
         Delivery::Queue => Delivery::Steer,
-    };
-    let others = others.iter().map(|queued| redelivered(queued, queued.delivery));
-    std::iter::once(redelivered(first, other)).chain(others).collect()
-}
-
-fn redelivered(queued: &Queued, delivery: Delivery) -> Effect {
-    Effect::Send(Command::Redeliver(queued.id, delivery))
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 use ratatui::text::{Line, Span};
+use tiller_protocol::branch::{Branch, Left, branches};
 use tiller_protocol::command::Command;
 use tiller_protocol::entry::{Body, CallResult, Entry, Level};
 use tiller_protocol::id::EntryId;
@@ -44,6 +45,7 @@ struct Prompt {
 pub(super) struct Trail {
     prompts: Vec<Prompt>,
     abandoned: Vec<Stretch>,
+    left: Vec<Left>,
     /// Whether there is a step back that can be undone.
     stepped: bool,
 }
@@ -61,7 +63,10 @@ impl Trail {
             Body::Rewound(rewound) => {
                 self.stepped |= rewound.unfolded.is_none();
                 if let Some(back) = &rewound.conversation {
-                    self.abandoned.clone_from(&back.abandoned);
+                    let before = std::mem::replace(&mut self.abandoned, back.abandoned.clone());
+                    // That a fold was taken back has left nothing behind.
+                    let left = rewound.unfolded.is_none().then_some(Left { seq: entry.seq, before });
+                    self.left.extend(left);
                 }
             }
             _ => {}
@@ -83,6 +88,29 @@ impl Trail {
         self.prompts.iter().find(|prompt| prompt.id == id).map(|prompt| prompt.text.as_str())
     }
 
+    /// The last prompt of a conversation that was left behind, and how many it has.
+    fn left_at(&self, step: u64) -> Option<(&Prompt, usize)> {
+        let branch = self.branches().into_iter().find(|branch| branch.step == step)?;
+        let last = branch.prompts.last()?;
+        let prompt = self.prompts.iter().find(|prompt| prompt.seq == *last)?;
+        Some((prompt, branch.prompts.len()))
+    }
+
+    fn branches(&self) -> Vec<Branch> {
+        let prompts: Vec<u64> = self.prompts.iter().map(|prompt| prompt.seq).collect();
+        branches(&prompts, &self.left, &self.abandoned)
+    }
+
+    fn branch_row(&self, branch: &Branch) -> Option<PromptRow> {
+        let (last, count) = self.left_at(branch.step)?;
+        let prompts = if count == 1 { "1 prompt".to_owned() } else { format!("{count} prompts") };
+        Some(PromptRow {
+            target: RewindTarget::Branch(branch.step),
+            text: format!("Go on from what was left behind: {}", short(&last.text)),
+            detail: format!("{prompts}, to its end"),
+        })
+    }
+
     fn rows(&self, paper: &Paper<'_>) -> Vec<PromptRow> {
         let is_current = |prompt: &&Prompt| !self.abandoned.iter().any(|stretch| stretch.holds(prompt.seq));
         let row = |prompt: &Prompt| PromptRow {
@@ -91,6 +119,7 @@ impl Trail {
             detail: outcome(prompt, paper),
         };
         let mut rows: Vec<PromptRow> = self.prompts.iter().filter(is_current).map(row).collect();
+        rows.extend(self.branches().iter().filter_map(|branch| self.branch_row(branch)));
         if self.stepped {
             rows.push(PromptRow {
                 target: RewindTarget::Undo,
@@ -139,10 +168,8 @@ impl Offer {
     fn new(report: &RewindReport) -> Self {
         let parts = match (report.order.to, report.files.is_empty()) {
             (RewindTarget::Undo, _) => vec![RewindPart::Both],
-            (RewindTarget::Prompt(_), true) => vec![RewindPart::Conversation],
-            (RewindTarget::Prompt(_), false) => {
-                vec![RewindPart::Both, RewindPart::Conversation, RewindPart::Files]
-            }
+            (_, true) => vec![RewindPart::Conversation],
+            (_, false) => vec![RewindPart::Both, RewindPart::Conversation, RewindPart::Files],
         };
         Self { target: report.order.to, parts }
     }
@@ -215,7 +242,12 @@ impl App {
     pub(super) fn refused(&mut self, problem: &str) -> Vec<Effect> {
         match self.awaited.take() {
             Some(Awaited {
-                order: RewindOrder { to: to @ RewindTarget::Prompt(_), part: RewindPart::Both, .. },
+                order:
+                    RewindOrder {
+                        to: to @ (RewindTarget::Prompt(_) | RewindTarget::Branch(_)),
+                        part: RewindPart::Both,
+                        ..
+                    },
                 ..
             }) => self.ask_preview(to, RewindPart::Conversation, Some(problem.to_owned())),
             awaited => {
@@ -243,13 +275,23 @@ impl App {
 
     fn offer(&mut self, report: &RewindReport, problem: Option<String>) {
         let offer = Offer::new(report);
-        let title = match &report.prompt {
-            Some(prompt) => format!("Go back to before: {}", short(prompt)),
-            None => "Undo the last step back?".to_owned(),
+        let title = match (report.order.to, &report.prompt) {
+            (RewindTarget::Undo, _) => "Undo the last step back?".to_owned(),
+            (RewindTarget::Branch(step), _) => format!("Go on from: {}", self.name_of(step)),
+            (RewindTarget::Prompt(_), prompt) => {
+                format!("Go back to before: {}", short(prompt.as_deref().unwrap_or_default()))
+            }
         };
         let choice =
             Choice::new(title, self.changes(report, problem), offer.options(), Arc::clone(&self.keys));
         self.overlay = Some(Overlay::Choice(choice.in_tone(Tone::Warning), Subject::Rewind(offer)));
+    }
+
+    /// What a conversation that was left behind is called: its last prompt.
+    fn name_of(&self, step: u64) -> String {
+        self.trail
+            .left_at(step)
+            .map_or_else(|| "what was left behind".to_owned(), |(last, _)| short(&last.text))
     }
 
     /// What would change in files, to be looked at first.
@@ -308,10 +350,12 @@ impl App {
             (None, Some(_)) => "the files",
             (None, None) => "nothing had changed",
         };
-        let text = match rewound.to.map(|id| self.trail.text_of(id).map(short)) {
-            Some(Some(prompt)) => format!("Back to before \"{prompt}\": {what}"),
-            Some(None) => format!("Back to before an earlier prompt: {what}"),
-            None => format!("The last step back is undone: {what}"),
+        let prompt = rewound.to.map(|id| self.trail.text_of(id).map(short));
+        let text = match (prompt, rewound.branch) {
+            (Some(Some(prompt)), _) => format!("Back to before \"{prompt}\": {what}"),
+            (Some(None), _) => format!("Back to before an earlier prompt: {what}"),
+            (None, Some(_)) => format!("On from what was left behind: {what}"),
+            (None, None) => format!("The last step back is undone: {what}"),
         };
         let theme = &self.look.theme;
         let line = Line::from(vec![Span::styled("↶ ", theme.accent), Span::styled(text, theme.strong)]);

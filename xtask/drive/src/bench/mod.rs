@@ -81,12 +81,19 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
         effort.length = Length::Long;
     }
     let arena = Arena::new(root)?;
-    let mut figures = Vec::new();
+    let (mut figures, mut failed) = (Vec::new(), Vec::new());
     for (name, measure) in GROUPS {
         if chosen.is_empty() || chosen.contains(&name) {
-            figures.extend(measure(&arena, &effort)?);
+            match measure(&arena, &effort) {
+                Ok(measured) => figures.extend(measured),
+                // What the other groups have measured is not lost.
+                Err(error) => failed.push(format!("{name}: {error:#}")),
+            }
         }
     }
     say(&if options.contains(&"--json") { figure::json(&figures) } else { figure::table(&figures) });
+    if !failed.is_empty() {
+        bail!("not everything could be measured\n{}", failed.join("\n"));
+    }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::text::{Filled, fill};
 use super::{Kind, Rendered};
-use crate::prompt::template::{Facts, render};
+use tiller_protocol::template::{Facts, render};
 
 pub use agent_counts::AgentCounts;
 

@@ -83,6 +83,36 @@ fn what_is_queued_can_be_edited_moved_promoted_and_dropped() {
     assert!(!stage.shown().contains("What waits"));
 }
 
+// VERB-01: keys that come faster than the session follows mean what is shown.
+#[test]
+fn the_queue_is_changed_faster_than_the_session_follows() {
+    let mut stage = Stage::new(80, 20);
+    stage.begin_turn("work");
+    let [first, second, third] = [(1, "first"), (2, "second"), (3, "third")]
+        .map(|(number, text)| stage.queue(number, text, Delivery::Queue));
+    let redeliver = |id, delivery: &str| format!("Redeliver({id:?}, {delivery})");
+    stage.key(KeyCode::Char('q'), KeyModifiers::CONTROL);
+    stage.press(KeyCode::Char(' '));
+    assert!(stage.shown().contains("↪ first"), "{}", stage.shown());
+    assert_eq!(
+        stage.sent(),
+        [redeliver(first, "Steer"), redeliver(second, "Queue"), redeliver(third, "Queue")]
+    );
+    stage.press(KeyCode::Char(' '));
+    assert_eq!(
+        stage.sent()[0],
+        redeliver(first, "Queue"),
+        "what is asked for counts, not what has been done"
+    );
+    stage.press(KeyCode::Delete);
+    stage.press(KeyCode::Delete);
+    assert_eq!(stage.sent(), [first, second].map(|id| format!("Dequeue({id:?})")));
+    assert_eq!(order(&mut stage), ["third"]);
+    stage.press(KeyCode::Delete);
+    assert_eq!(stage.sent(), [format!("Dequeue({third:?})")]);
+    assert!(!stage.shown().contains("What waits"));
+}
+
 /// The texts of the list, from the top.
 fn order(stage: &mut Stage) -> Vec<String> {
     let shown = stage.shown();

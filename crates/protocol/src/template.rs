@@ -1,4 +1,4 @@
-//! Selection of the lines of a text by what the agent has.
+//! Selection of the lines of a text for a model by what the agent has.
 //!
 //! A line stays if every tool it names in backticks is there: what a text says about a tool is thereby its own
 //! condition, and no line can mention a missing one. Conditions that the wording does not show stand in braces in front
@@ -6,14 +6,18 @@
 //! and goes when that line goes.
 
 /// What conditions are asked about.
-#[derive(Clone, Copy)]
-pub(crate) struct Facts<'a> {
-    pub(crate) tools: &'a [&'a str],
-    pub(crate) interactive: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The names of its tools.
+    pub tools: &'a [&'a str],
+    /// Whether somebody can answer it.
+    pub interactive: bool,
 }
 
 impl Facts<'_> {
-    pub(super) fn has_tool(self, name: &str) -> bool {
+    /// Whether it has a tool.
+    #[must_use]
+    pub fn has_tool(self, name: &str) -> bool {
         self.tools.contains(&name)
     }
 
@@ -27,7 +31,8 @@ impl Facts<'_> {
 }
 
 /// The text for an agent of which these facts hold.
-pub(crate) fn render(template: &str, facts: Facts<'_>) -> String {
+#[must_use]
+pub fn render(template: &str, facts: Facts<'_>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut head_stayed = false;
     for line in template.lines() {
