@@ -47,7 +47,7 @@ pub(crate) fn may_read(policy: &Context, path: &Path) -> bool {
 }
 
 fn permit(policy: &Context, path: &Path) -> Result<Permit, Unseen> {
-    let access = vec![Access::Read(path.to_owned())];
+    let access = vec![Access::Read(policy.place(path))];
     permitted(&Request { tool: READ.to_owned(), access, read_only: true }, policy)
 }
 
@@ -63,18 +63,19 @@ impl FileSight {
         self.services.policy.now()
     }
 
-    fn resolved(&self, path: &Path) -> PathBuf {
-        resolve_links(&self.view.absolute(&path.to_string_lossy(), &self.view.home))
+    fn absolute(&self, path: &Path) -> PathBuf {
+        self.view.absolute(&path.to_string_lossy(), &self.view.home)
     }
 
     async fn read(&self, path: &Path, lines: Option<LineRange>) -> Result<Shown, Unseen> {
-        let path = self.resolved(path);
+        let written = self.absolute(path);
+        let path = resolve_links(&written);
         let at = path.clone();
         let metadata = blocking(move || fs_err::metadata(&at)).await?.map_err(unseen)?;
         if metadata.is_dir() {
             return Err(Unseen::Directory);
         }
-        let permit = permit(&self.policy(), &path)?;
+        let permit = permit(&self.policy(), &written)?;
         let input = match lines {
             Some(LineRange { first, last }) => {
                 json!({"file_path": path, "offset": first, "limit": last - first + 1})
@@ -130,8 +131,9 @@ impl FileSight {
     }
 
     async fn names(&self, path: &Path, at_most: usize) -> Result<Listing, Unseen> {
-        let path = self.resolved(path);
-        let permit = permit(&self.policy(), &path)?;
+        let written = self.absolute(path);
+        let permit = permit(&self.policy(), &written)?;
+        let path = resolve_links(&written);
         blocking(move || names_in(path, &permit, at_most)).await?
     }
 }

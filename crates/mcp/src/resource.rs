@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tiller_policy::{Access, Request};
+use tiller_policy::{Access, Place, Request};
 use tiller_protocol::mcp::McpState;
 use tiller_tools::{Description, Done, Tool, ToolCx, ToolError, View, resolve_links};
 
@@ -148,7 +148,7 @@ fn access(server: &str, uri: &str) -> Vec<Access> {
     let local =
         |mut url: url::Url| url.set_host(Some("localhost")).ok().and_then(|()| url.to_file_path().ok());
     let file = file.map(|url| local(url).unwrap_or_else(|| "/".into()));
-    let file = file.map(|path| Access::Read(resolve_links(&path)));
+    let file = file.map(|path| Access::Read(Place::new(&path, resolve_links(&path))));
     std::iter::once(Access::Server(plain(server))).chain(file).collect()
 }
 

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-/// One thing a call will touch. Paths are absolute, with `..` and links resolved.
+use crate::path::Place;
+
+/// One thing a call will touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads a file or searches below a directory.
-    Read(PathBuf),
+    Read(Place),
     /// Creates, changes or replaces a file.
-    Write(PathBuf),
+    Write(Place),
     /// Runs a command.
     Exec(Script),
     /// Connects to a host.
@@ -55,7 +57,7 @@ impl Request {
     #[must_use]
     pub fn describe(&self) -> String {
         let touched = self.access.iter().map(|access| match access {
-            Access::Read(path) | Access::Write(path) => path.display().to_string(),
+            Access::Read(place) | Access::Write(place) => place.real.display().to_string(),
             Access::Exec(script) => script.command.clone(),
             Access::Net(host) => host.clone(),
             Access::Server(name) => name.clone(),

@@ -43,7 +43,9 @@ pub struct Context {
 }
 
 impl Context {
-    pub(crate) fn place(&self, path: &Path) -> Place {
+    /// Where an absolute path leads.
+    #[must_use]
+    pub fn place(&self, path: &Path) -> Place {
         self.resolver.place(path)
     }
 

@@ -34,7 +34,7 @@ pub use decide::{Decision, Reason, answer_for_user, approve, decide, leave, vouc
 pub use explain::{ExplainedPart, Explanation, explain};
 pub use grant::{end_grants, grant, refusals, without_grants};
 pub use holding::{Holding, Kernel, Profile};
-pub use path::Resolver;
+pub use path::{Place, Resolver};
 pub use permit::{NotPermitted, Permit, Release};
 pub use prompt::{Confidence, Finding, Found, Question, open_question};
 pub use rule::pattern::Search;

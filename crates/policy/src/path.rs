@@ -6,36 +6,82 @@ use std::sync::Arc;
 
 /// A path in its two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     /// As written, made absolute, `..` taken away.
     pub(crate) written: PathBuf,
     /// Where it really leads.
     pub(crate) real: PathBuf,
 }
 
+impl Place {
+    /// A place that was named by an absolute path, and where that really leads.
+    #[must_use]
+    pub fn new(written: &Path, real: PathBuf) -> Self {
+        Self { written: lexical(written), real }
+    }
+
+    /// Where it really leads.
+    #[must_use]
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+}
+
+/// A place that was named by where it really is.
+impl From<PathBuf> for Place {
+    fn from(real: PathBuf) -> Self {
+        Self { written: real.clone(), real }
+    }
+}
+
+/// A place that was named by where it really is.
+impl From<&str> for Place {
+    fn from(real: &str) -> Self {
+        PathBuf::from(real).into()
+    }
+}
+
 /// Finds where a path really leads. The default knows no links and goes by the letters.
 #[derive(Clone, Default)]
-pub struct Resolver(Option<Arc<Resolve>>);
+pub struct Resolver {
+    resolve: Option<Arc<Resolve>>,
+    links: Option<Arc<Links>>,
+}
 
 type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
+type Links = dyn Fn(&Path, &str) -> Option<Vec<PathBuf>> + Send + Sync;
 
 impl Resolver {
     /// Resolves by `resolve`, which gets absolute paths that may contain `..` and must judge a path that does not
     /// exist yet by its nearest existing ancestor.
     pub fn new(resolve: impl Fn(&Path) -> PathBuf + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(resolve)))
+        Self { resolve: Some(Arc::new(resolve)), links: None }
+    }
+
+    /// Finds by `links` what a shell pattern below a directory stands for and is only reached through a link; `None`
+    /// says that nobody can tell.
+    #[must_use]
+    pub fn with_links(
+        self,
+        links: impl Fn(&Path, &str) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { links: Some(Arc::new(links)), ..self }
+    }
+
+    pub(crate) fn links(&self, dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
+        self.links.as_ref().map_or_else(|| Some(Vec::new()), |links| links(dir, pattern))
     }
 
     pub(crate) fn place(&self, path: &Path) -> Place {
         let written = lexical(path);
-        let real = self.0.as_ref().map_or_else(|| written.clone(), |resolve| resolve(path));
+        let real = self.resolve.as_ref().map_or_else(|| written.clone(), |resolve| resolve(path));
         Place { written, real }
     }
 }
 
 impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Resolver(given)" } else { "Resolver(lexical)" })
+        f.write_str(if self.resolve.is_some() { "Resolver(given)" } else { "Resolver(lexical)" })
     }
 }
 

@@ -164,8 +164,8 @@ impl Permit {
             return Err(NotPermitted(format!("reading {} (the rule {rule} forbids it)", path.display())));
         }
         let covered = self.request.access.iter().any(|access| match access {
-            Access::Read(root) => path.starts_with(root),
-            Access::Write(file) => path == file,
+            Access::Read(root) => path.starts_with(&root.real),
+            Access::Write(file) => path == file.real,
             Access::Exec(_) | Access::Net(_) | Access::Server(_) => false,
         });
         covered.then_some(()).ok_or_else(|| NotPermitted(format!("reading {}", path.display())))
@@ -176,8 +176,11 @@ impl Permit {
     /// # Errors
     /// When the call did not declare it.
     pub fn write(&self, path: &Path) -> Result<(), NotPermitted> {
-        let covered =
-            self.request.access.iter().any(|access| matches!(access, Access::Write(file) if file == path));
+        let covered = self
+            .request
+            .access
+            .iter()
+            .any(|access| matches!(access, Access::Write(file) if file.real == path));
         covered.then_some(()).ok_or_else(|| NotPermitted(format!("writing {}", path.display())))
     }
 

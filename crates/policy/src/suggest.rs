@@ -125,12 +125,14 @@ fn general_updates(request: &Request, cx: &Context) -> Vec<Update> {
                 None => return Vec::new(),
             },
             Access::Net(host) => rules.push(rule(&request.tool, Some(format!("domain:{host}")))),
-            Access::Read(path) => rules.extend(directory(path, cx).map(|dir| rule("Read", Some(dir)))),
+            Access::Read(place) => {
+                rules.extend(directory(&place.real, cx).map(|dir| rule("Read", Some(dir))));
+            }
             Access::Server(_) => {}
-            Access::Write(path) if is_guarded(path) => return Vec::new(),
-            Access::Write(path) if cx.is_inside(path) => updates.push(accept_edits()),
-            Access::Write(path) => {
-                let dirs = path.parent().filter(|dir| dir.parent().is_some()).map(Path::to_path_buf);
+            Access::Write(place) if is_guarded(&place.real) => return Vec::new(),
+            Access::Write(place) if cx.is_inside(&place.real) => updates.push(accept_edits()),
+            Access::Write(place) => {
+                let dirs = place.real.parent().filter(|dir| dir.parent().is_some()).map(Path::to_path_buf);
                 updates.extend(dirs.map(|dir| Update::AddDirectories {
                     directories: vec![dir],
                     destination: Destination::Session,

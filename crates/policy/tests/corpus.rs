@@ -84,6 +84,12 @@ fn what_the_shell_computes_runs_nothing() {
     check("computed", include_str!("corpus/computed.txt"));
 }
 
+// RULE-01, RULE-05, RULE-06
+#[test]
+fn no_way_leads_to_files_that_no_word_names() {
+    check("reads", include_str!("corpus/reads.txt"));
+}
+
 // PERM-02, PERM-03, PERM-04, PERM-21, PLAN-48
 #[test]
 fn modes_judge_changes_by_their_place() {

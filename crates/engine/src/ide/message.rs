@@ -68,21 +68,21 @@ fn first() -> u64 {
 pub(super) fn understand(line: &[u8]) -> Result<Said, String> {
     match serde_json::from_slice(line).map_err(|error| format!("this is not understood: {error}"))? {
         Line::Selection { file, text, .. } if text.is_empty() => {
-            Ok(Said::Looks(Editor::Opened(place(&file)?)))
+            Ok(Said::Looks(Editor::Opened(named_file(&file)?)))
         }
         Line::Selection { file, start_line, end_line, text, editor } => {
             if start_line == 0 || end_line < start_line {
                 return Err("lines are counted from 1, and endLine is not before startLine".to_owned());
             }
             Ok(Said::Looks(Editor::Selection(SelectedLinesInIde {
-                filename: place(&file)?,
+                filename: named_file(&file)?,
                 line_start: start_line,
                 line_end: end_line,
                 content: beginning(&text, MAX_SELECTION),
                 ide_name: editor.map(|name| named(&name)).filter(|name| !name.is_empty()),
             })))
         }
-        Line::OpenedFile { file } => Ok(Said::Looks(Editor::Opened(place(&file)?))),
+        Line::OpenedFile { file } => Ok(Said::Looks(Editor::Opened(named_file(&file)?))),
         Line::ClosedFile => Ok(Said::LooksAway),
         Line::Diagnostics { file, problems } => {
             Ok(Said::Problems(place(&file)?, problems.into_iter().take(MAX_PROBLEMS).map(problem).collect()))
@@ -90,12 +90,18 @@ pub(super) fn understand(line: &[u8]) -> Result<Said, String> {
     }
 }
 
-fn place(file: &Path) -> Result<PathBuf, String> {
+/// The file by the name that the editor knows it by: rules speak of that, too.
+fn named_file(file: &Path) -> Result<PathBuf, String> {
     let bytes = file.as_os_str().as_encoded_bytes();
     if !file.is_absolute() || bytes.len() > MAX_PATH || bytes.iter().any(u8::is_ascii_control) {
         return Err("file has to be an absolute path".to_owned());
     }
-    Ok(resolve_links(file))
+    Ok(file.to_owned())
+}
+
+/// The file by where it really is: problems are looked up by that.
+fn place(file: &Path) -> Result<PathBuf, String> {
+    named_file(file).map(|file| resolve_links(&file))
 }
 
 fn problem(problem: Problem) -> Diagnostic {

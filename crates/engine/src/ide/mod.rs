@@ -89,7 +89,7 @@ fn file_of(looks: &Editor) -> &Path {
 
 /// Whether a file may be read without a question. That the user looks at it is not a wish to show it.
 fn is_open(policy: &Context, file: &Path) -> bool {
-    let access = vec![Access::Read(file.to_owned())];
+    let access = vec![Access::Read(policy.place(file))];
     let request = Request { tool: "Read".to_owned(), access, read_only: true };
     matches!(decide(&request, policy), Decision::Allow(..))
 }

@@ -135,7 +135,7 @@ impl Tool for Probe {
     }
 
     fn access(&self, input: &ProbeInput, _view: &View) -> Vec<Access> {
-        input.writes.iter().cloned().map(Access::Write).collect()
+        input.writes.iter().cloned().map(|path| Access::Write(path.into())).collect()
     }
 
     async fn run(&self, input: ProbeInput, cx: ToolCx) -> Result<Done, ToolError> {

@@ -10,7 +10,9 @@ pub(crate) fn objection(request: &Request, cx: &Context, analysis: Option<&Analy
     let fence = cx.fence.as_ref()?;
     let fenced = |path: &std::path::Path| Reason::Fenced { fence: fence.clone(), path: path.to_owned() };
     request.access.iter().find_map(|access| match access {
-        Access::Write(path) if !path.starts_with(fence) && !cx.is_plan_file(path) => Some(fenced(path)),
+        Access::Write(place) if !place.real.starts_with(fence) && !cx.is_plan_file(&place.real) => {
+            Some(fenced(&place.real))
+        }
         // Only the kernel can keep a command inside.
         Access::Exec(script) if !cx.holding.kernel.confines() => {
             let looks = request.read_only && analysis.is_some_and(Analysis::changes_nothing);

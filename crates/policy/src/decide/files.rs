@@ -33,9 +33,11 @@ impl<'a> Files<'a> {
     }
 
     fn read_rule(&self, behavior: Behavior, place: &Place) -> Option<&'a Rule> {
+        // What lies below a link bears the names that rules speak of only until the link is followed.
+        let is_link = place.real != place.written;
         let fits = |pattern: &Pattern| match behavior {
             Behavior::Allow => pattern.fits(&place.real),
-            _ => pattern.fits_place(place),
+            _ => pattern.fits_place(place) || is_link && pattern.is_within(&place.written),
         };
         self.find(behavior, |rule, _| rule.judges_reads(self.tool), fits)
     }
@@ -83,6 +85,10 @@ impl<'a> Files<'a> {
 
     /// A rule that forbids to read something which could be among what is read.
     pub(crate) fn may_read(&self, what: &str, could_fit: impl Fn(&Pattern) -> bool) -> Option<Part> {
+        // Where the kernel confines commands, that is hidden from them.
+        if self.tool.is_none() && self.cx.holding.kernel.confines() {
+            return None;
+        }
         let rule = self.find(Behavior::Deny, |rule, _| rule.judges_reads(self.tool), could_fit)?;
         let Origin { source, file } = rule.origin.clone();
         let reason = Reason::MayRead { rule: rule.to_string(), source, file };
@@ -137,18 +143,16 @@ impl<'a> Files<'a> {
         self.write_rule(Behavior::Allow, place).is_some()
     }
 
-    /// The judgement on reading a resolved path by a tool.
-    pub(crate) fn read(&self, path: &Path) -> Part {
-        let what = format!("read {}", path.display());
-        let place = resolved(path);
-        self.read_objection(&what, &place).unwrap_or_else(|| part(&what, self.may_be_read(&place)))
+    /// The judgement on reading a place by a tool.
+    pub(crate) fn read(&self, place: &Place) -> Part {
+        let what = format!("read {}", place.real.display());
+        self.read_objection(&what, place).unwrap_or_else(|| part(&what, self.may_be_read(place)))
     }
 
-    /// The judgement on changing a resolved path by a tool.
-    pub(crate) fn write(&self, path: &Path) -> Part {
-        let what = format!("write {}", path.display());
-        let place = resolved(path);
-        self.write_objection(&what, &place).unwrap_or_else(|| part(&what, self.may_be_written(&place)))
+    /// The judgement on changing a place by a tool.
+    pub(crate) fn write(&self, place: &Place) -> Part {
+        let what = format!("write {}", place.real.display());
+        self.write_objection(&what, place).unwrap_or_else(|| part(&what, self.may_be_written(place)))
     }
 
     /// Whichever reading of a place is guarded: by its name, or because Tiller keeps its own things there.
@@ -176,8 +180,4 @@ pub(crate) fn part(what: &str, opinion: Result<Reason, Reason>) -> Part {
         Ok(reason) => Part::allow(what, reason),
         Err(reason) => Part::ask(what, reason),
     }
-}
-
-fn resolved(path: &Path) -> Place {
-    Place { written: path.to_path_buf(), real: path.to_path_buf() }
 }

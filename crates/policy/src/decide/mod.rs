@@ -301,8 +301,8 @@ fn parts(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Vec<Pa
     let mut parts = Vec::new();
     for access in &request.access {
         match access {
-            Access::Read(path) => parts.push(files.read(path)),
-            Access::Write(path) => parts.push(files.write(path)),
+            Access::Read(place) => parts.push(files.read(place)),
+            Access::Write(place) => parts.push(files.write(place)),
             Access::Net(host) => parts.push(net(request, cx, host)),
             Access::Server(name) => parts.push(resources(cx, name)),
             Access::Exec(script) => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::context::Context;
 use crate::path::Place;
-use crate::shell::{Dirs, Form, Word};
+use crate::shell::{Dirs, Form, Word, alternatives};
 
 /// Where a word leads.
 #[derive(Clone, Debug)]
@@ -55,25 +55,34 @@ impl Places<'_> {
         Some(dirs.as_ref()?.iter().map(|dir| dir.join(text)).collect())
     }
 
-    /// The directory before the first special character, and the names below it.
+    /// Every word that braces make, and for each the directory before its first special character with the names below.
     fn pattern(&self, word: &Word, dirs: &Dirs) -> Where {
-        let Some(special) = word.text.find(['*', '?', '[', '{', '(']) else { return Where::Unknown };
-        let cut = word.text[..special].rfind('/').map_or(0, |slash| slash + 1);
-        let (dir, names) = word.text.split_at(cut);
-        // Braces can hold paths that start anew.
-        if ["{/", ",/", "{~", ",~"].iter().any(|start| names.contains(start)) {
-            return Where::Unknown;
+        let Some(alternatives) = alternatives(&word.text) else { return Where::Unknown };
+        let mut known = Vec::new();
+        let mut below = Vec::new();
+        let mut shape: Option<&str> = None;
+        for text in &alternatives {
+            let cut = text.find(['*', '?', '[', '(']).map(|special| &text[..special]);
+            let cut = cut.map(|plain| plain.rfind('/').map_or(0, |slash| slash + 1));
+            let (dir, names) = text.split_at(cut.unwrap_or(text.len()));
+            let dir = if dir.is_empty() { "." } else { dir };
+            let paths = self.absolute(dir, word.tilde, dirs).filter(|_| text.starts_with('~') == word.tilde);
+            let Some(paths) = paths.filter(|_| !leads_up(names)) else { return Where::Unknown };
+            if cut.is_none() {
+                known.extend(self.places(&paths));
+                continue;
+            }
+            let links = paths.iter().map(|path| self.cx.resolver.links(path, names));
+            let Some(links) = links.collect::<Option<Vec<_>>>() else { return Where::Unknown };
+            below.extend(self.places(&paths).into_iter().chain(self.places(&links.concat())));
+            if shape.replace(names).is_some_and(|before| before != names) {
+                return Where::Unknown;
+            }
         }
-        // A part like `.*` or `{..,x}` may lead upwards.
-        if names
-            .split(['/', '{', ',', '}', '(', '|'])
-            .any(|part| part == ".." || part.starts_with(".*") || part == ".?")
-        {
-            return Where::Unknown;
-        }
-        match self.absolute(if dir.is_empty() { "." } else { dir }, word.tilde, dirs) {
-            Some(paths) => Where::Below(self.places(&paths), names.to_owned()),
-            None => Where::Unknown,
+        match shape {
+            None => Where::Known(known),
+            Some(names) if known.is_empty() => Where::Below(below, names.to_owned()),
+            Some(_) => Where::Unknown,
         }
     }
 
@@ -101,6 +110,14 @@ impl Places<'_> {
         }
         Where::Known(known)
     }
+}
+
+/// Whether a part of a pattern could stand for `..`, or for what only some shells understand.
+fn leads_up(names: &str) -> bool {
+    let could = |part: &str| {
+        part == ".." || part.strip_prefix('.').is_some_and(|rest| rest.starts_with(['*', '?', '[']))
+    };
+    names.contains('(') || names.split('/').any(could)
 }
 
 /// Whether a word is what `git ls-files` prints: names of files below the directory it runs in. What it is asked must not

@@ -63,7 +63,7 @@ fn planning(request: &Request, cx: &Context, analysis: Option<&Analysis>) -> Gua
 
 fn written(access: &Access) -> Option<&std::path::Path> {
     match access {
-        Access::Write(path) => Some(path),
+        Access::Write(place) => Some(&place.real),
         _ => None,
     }
 }

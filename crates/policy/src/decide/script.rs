@@ -208,12 +208,23 @@ impl<'a> Judge<'a> {
                     [read, write.map(|part| soften(part, touch.deed)), below, self.unheld(touch, what)];
                 strictest(parts.into_iter().flatten())
             }
-            Where::Below(places, names) if reads => places.iter().find_map(|place| {
-                self.files.may_read(what, |pattern| match touch.deed {
-                    Deed::ReadBelow => pattern.could_fit_below(&place.written),
-                    _ => pattern.could_fit_names(&place.written, &names),
-                })
-            }),
+            Where::Below(places, names) => {
+                let links = || places.iter().filter(|place| place.real != place.written);
+                let read =
+                    || links().filter(|_| reads).find_map(|place| self.files.read_objection(what, place));
+                let write =
+                    || links().filter(|_| writes).find_map(|place| self.files.write_objection(what, place));
+                let among = || {
+                    places.iter().filter(|_| reads).find_map(|place| {
+                        self.files.may_read(what, |pattern| match touch.deed {
+                            Deed::ReadBelow => pattern.could_fit_below(&place.written),
+                            _ => pattern.could_fit_names(&place.written, &names),
+                        })
+                    })
+                };
+                let write = || write().map(|part| soften(part, touch.deed));
+                strictest([read(), write(), among()].into_iter().flatten())
+            }
             Where::Elsewhere | Where::Unknown if reads && touch.deed != Deed::Mention => {
                 self.files.may_read(what, |_| true)
             }

@@ -1,4 +1,5 @@
 mod held;
+mod links;
 
 use std::path::{Path, PathBuf};
 

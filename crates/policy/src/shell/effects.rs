@@ -59,10 +59,17 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
         }
         // What is given another name first could be anything.
         "git" if git::runs(rest) == Runs::Unseen => mentions(rest, &command.dirs),
-        "git" => git_touches(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
+        "git" => {
+            let dirs = git::directory(rest, &command.dirs);
+            let moved = rest.iter().skip_while(|word| word.text != "-C").nth(1);
+            let inside =
+                git_touches(rest).into_iter().map(|(deed, word)| Touch { deed, word, dirs: dirs.clone() });
+            moved.map(|word| touch(Deed::Look, word)).into_iter().chain(inside).collect()
+        }
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
             searches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
         }
+        "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
         "awk" | "gawk" | "mawk" => awk_files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         _ => match looker(name).map(|looker| looker.operands) {
             Some(Operands::Text | Operands::None) => Vec::new(),
@@ -175,12 +182,9 @@ fn is_expression(word: &Word) -> bool {
     word.text.starts_with('-') || matches!(word.text.as_str(), "(" | "!" | ")")
 }
 
-/// `git` names files as operands, after `:` and after `-C`.
+/// `git` names files as operands and after `:`.
 fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let mut found = Vec::new();
-    if let Some(at) = rest.iter().position(|word| word.text == "-C") {
-        found.extend(rest.get(at + 1).map(|word| (Deed::Look, word.clone())));
-    }
     let Some((subcommand, rest)) = git::subcommand(rest) else { return found };
     found.extend(git::named_files(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     let deed = match subcommand {

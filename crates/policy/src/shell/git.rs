@@ -1,8 +1,8 @@
 //! What `git` can be asked without changing anything.
 
-use super::Word;
 use super::lookers::is_option;
 use super::runners::Runs;
+use super::{Dirs, Word};
 
 /// Subcommands that only look, whatever their operands.
 const LOOKERS: &[&str] = &[
@@ -135,6 +135,8 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
     loop {
         let word = words.get(at)?.known()?;
         match word {
+            // Each is taken from where the one before has led.
+            "-C" if at > 0 && words[..at].iter().any(|before| before.text == "-C") => return None,
             "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" => at += 1,
             "-C" => {
                 words.get(at + 1).filter(|dir| dir.lead && !dir.splits)?;
@@ -155,6 +157,16 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
             subcommand => return Some((subcommand, &words[at + 1..])),
         }
     }
+}
+
+/// Where `git` goes by its options `-C` before it looks at anything.
+pub(crate) fn directory(words: &[Word], dirs: &Dirs) -> Dirs {
+    let mut now = dirs.clone();
+    for (option, dir) in words.iter().zip(words.iter().skip(1)).filter(|(option, _)| option.text == "-C") {
+        let plain = option.known().and(dir.known()).filter(|_| !dir.tilde);
+        now = plain.and_then(|dir| Some(now?.iter().map(|from| from.join(dir)).collect()));
+    }
+    now
 }
 
 /// The subcommand as a word, and what follows it, if the options before it are harmless.

@@ -1,27 +1,79 @@
-//! What `jq` can be asked without showing more than the files that its command line names.
+//! What `jq` can be asked without reading more than its command line names.
 
 use super::Word;
-use super::lookers::is_option;
 
-/// Options that name files with programs or data.
-const FILES: &[&str] =
-    &["-f", "-L", "--from-file", "--library-path", "--rawfile", "--slurpfile", "--argfile", "--run-tests"];
+/// Options that take no value.
+const FLAGS: &[&str] = &[
+    "--",
+    "--ascii-output",
+    "--color-output",
+    "--compact-output",
+    "--exit-status",
+    "--join-output",
+    "--monochrome-output",
+    "--null-input",
+    "--raw-input",
+    "--raw-output",
+    "--slurp",
+    "--sort-keys",
+    "--stream",
+    "--tab",
+    "--unbuffered",
+];
 
-/// Words of programs that load files, or show the environment.
-const REACHING: &[&str] = &["env", "ENV", "import", "include"];
+/// Words of a program that read modules, other inputs or the environment.
+const REACHING: &[&str] =
+    &["import", "include", "env", "ENV", "get_search_list", "input_filename", "modulemeta"];
+
+/// What values of variables are given with: no files.
+const GIVEN: [&str; 2] = ["--arg", "--argjson"];
+
+/// The words without those that give variables their values.
+pub(crate) fn without_given(rest: &[Word]) -> Vec<Word> {
+    let mut words = rest.iter();
+    let mut left = Vec::new();
+    while let Some(word) = words.next() {
+        match word.known() {
+            Some(option) if GIVEN.contains(&option) => _ = words.nth(1),
+            _ => left.push(word.clone()),
+        }
+    }
+    left
+}
 
 /// Whether a call of `jq` only looks. `rest`: the words after `jq`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
-    let is_fine = |word: &Word| {
-        let names_file = FILES.iter().any(|option| word.text != "--" && is_option(&word.text, option));
-        // What the shell puts in where an option could stand could be one of these.
-        !names_file && !word.splits && !reaches(&word.text)
-    };
-    rest.iter().all(is_fine)
+    let mut words = rest.iter();
+    let mut program_seen = false;
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        if text.len() < 2 || !text.starts_with('-') {
+            if !program_seen && !word.known().is_some_and(|program| !reaches(program)) {
+                return false;
+            }
+            program_seen = true;
+            if !word.lead || word.splits {
+                return false;
+            }
+            continue;
+        }
+        let is_letter = |letter: char| "nrRscCMSaeji".contains(letter);
+        match word.known() {
+            Some(option) if GIVEN.contains(&option) => {
+                if !(0..2).all(|_| words.next().is_some_and(Word::is_single)) {
+                    return false;
+                }
+            }
+            Some("--indent") if words.next().is_some_and(Word::is_literal) => {}
+            Some(flag) if FLAGS.contains(&flag) || flag[1..].chars().all(is_letter) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
-/// Whether a text has one of the words that reach further. Behind a dot, in quotation marks or before a colon it is the name
-/// of a field; behind a slash, part of a path.
+/// Whether a program has one of the words that reach further. Behind a dot, in quotation marks or before a colon it is the
+/// name of a field.
 fn reaches(program: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     program.char_indices().any(|(at, _)| {
@@ -29,7 +81,7 @@ fn reaches(program: &str) -> bool {
         REACHING.iter().any(|word| {
             let is_word = |after: &str| !after.starts_with(is_name) && !after.trim_start().starts_with(':');
             here.strip_prefix(word).is_some_and(is_word)
-                && !before.ends_with(|c: char| is_name(c) || matches!(c, '.' | '"' | '/' | '-'))
+                && !before.ends_with(|c: char| is_name(c) || matches!(c, '.' | '"'))
         })
     })
 }

@@ -4,6 +4,7 @@
 //! for in the bare text.
 
 mod awk;
+mod braces;
 mod condition;
 mod effects;
 mod expansion;
@@ -24,6 +25,7 @@ mod wrapper;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub(crate) use braces::alternatives;
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use git::{git_subcommand, possible_subcommands};
 pub(crate) use lookers::{is_known_program, is_option, program_name};

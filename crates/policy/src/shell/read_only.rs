@@ -2,11 +2,11 @@
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use super::{Command, Kind, Word, awk, condition, git, jq, ps, sed};
+use super::{Command, Kind, Word, awk, condition, git, jq, lookers, ps, sed};
 
-/// Actions and options of `find` that change or run something, or show what a file holds.
+/// Actions and options of `find` that change or run something, follow links, or show what a file holds.
 const FIND_ACTIONS: &[&str] =
-    &["-delete", "-files0-from", "-fprint", "-fprint0", "-fprintf", "-fls", "-ok", "-okdir"];
+    &["-L", "-delete", "-files0-from", "-fls", "-follow", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
 
 /// Whether a command only looks, wherever its paths lead.
 pub(crate) fn only_looks(command: &Command) -> bool {
@@ -32,6 +32,10 @@ fn looks(words: &[Word]) -> bool {
         "find" | "gfind" => find_looks(rest),
         "jq" => jq::looks(rest),
         "ps" => ps::looks(rest),
+        // What links below a directory lead to may lie anywhere.
+        "grep" | "egrep" | "fgrep" => !rest.iter().any(follows_links),
+        // A name after @ is that of a file with further words.
+        "strings" => rest.iter().all(|word| word.lead && !word.text.starts_with('@')),
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
         "exec" => rest.is_empty(),
@@ -85,6 +89,12 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
         }
     }
     true
+}
+
+fn follows_links(word: &Word) -> bool {
+    ["-R", "--dereference-recursive"]
+        .iter()
+        .any(|option| word.text != "--" && lookers::is_option(&word.text, option))
 }
 
 fn is_option(word: &Word) -> bool {

@@ -70,18 +70,30 @@ pub(crate) struct Reader<'a> {
     brace: Option<bool>,
     /// Whether something in it is a pattern for file names.
     globs: bool,
+    /// Whether there is a brace or comma in it that means nothing to the shell.
+    plain_brace: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Reads a node as a word. `None` if it holds something that is not understood.
     pub(crate) fn read(source: &'a str, node: Node<'_>) -> Option<Word> {
-        let mut reader =
-            Self { source, word: Word::literal(""), unquoted: String::new(), brace: None, globs: false };
+        let mut reader = Self {
+            source,
+            word: Word::literal(""),
+            unquoted: String::new(),
+            brace: None,
+            globs: false,
+            plain_brace: false,
+        };
         reader.add(node)?;
         reader.finish_unquoted();
         if reader.brace == Some(true) {
             reader.word.form = reader.word.form.max(Form::Pattern);
             reader.word.lead &= !reader.word.text.starts_with('{');
+        }
+        // Nobody can tell the two kinds of braces apart afterwards.
+        if reader.brace == Some(true) && reader.plain_brace {
+            reader.word.form = Form::Dynamic;
         }
         // What is put in can make a pattern fit several names.
         let multiplies = reader.globs || reader.brace == Some(true);
@@ -182,6 +194,7 @@ impl<'a> Reader<'a> {
 
     fn quoted(&mut self, text: &str) {
         self.finish_unquoted();
+        self.plain_brace |= text.contains(['{', '}', ',']);
         self.word.text.push_str(text);
     }
 
@@ -196,6 +209,7 @@ impl<'a> Reader<'a> {
                     Some('\n') | None => {}
                     Some(escaped) => {
                         self.finish_unquoted();
+                        self.plain_brace |= matches!(escaped, '{' | '}' | ',');
                         self.word.text.push(escaped);
                     }
                 },

@@ -53,7 +53,7 @@ impl Tool for Edit {
     }
 
     fn access(&self, input: &EditInput, view: &View) -> Vec<Access> {
-        vec![Access::Write(workspace::resolve(view, &input.file_path))]
+        vec![Access::Write(workspace::place(view, &input.file_path))]
     }
 
     async fn run(&self, input: EditInput, cx: ToolCx) -> Result<Done, ToolError> {

@@ -59,7 +59,7 @@ impl Tool for Glob {
     }
 
     fn access(&self, input: &GlobInput, view: &View) -> Vec<Access> {
-        vec![Access::Read(base(input, view))]
+        vec![Access::Read(workspace::place(view, &base(input, view).to_string_lossy()))]
     }
 
     async fn run(&self, input: GlobInput, cx: ToolCx) -> Result<Done, ToolError> {
@@ -67,16 +67,15 @@ impl Tool for Glob {
     }
 }
 
-/// The directory that the walk starts from: whatever the pattern names plainly belongs to it.
+/// The directory that the walk starts from, as written: whatever the pattern names plainly belongs to it.
 fn base(input: &GlobInput, view: &View) -> PathBuf {
     let (named, _) = split_base(&input.pattern);
     let start = view.absolute(input.path.as_deref().unwrap_or_default(), &view.home);
-    let below = if named.starts_with("~/") { view.absolute(named, &view.home) } else { start.join(named) };
-    workspace::resolve(view, &below.to_string_lossy())
+    if named.starts_with("~/") { view.absolute(named, &view.home) } else { start.join(named) }
 }
 
 fn glob(input: &GlobInput, cx: &ToolCx) -> Result<Done, ToolError> {
-    let base = base(input, &cx.view);
+    let base = workspace::resolve_links(&base(input, &cx.view));
     cx.permit.read(&base)?;
     if !base.is_dir() {
         let error = if base.exists() {

@@ -112,7 +112,7 @@ impl Tool for Grep {
     }
 
     fn access(&self, input: &GrepInput, view: &View) -> Vec<Access> {
-        vec![Access::Read(root(input, view))]
+        vec![Access::Read(workspace::place(view, input.path.as_deref().unwrap_or_default()))]
     }
 
     async fn run(&self, input: GrepInput, cx: ToolCx) -> Result<Done, ToolError> {

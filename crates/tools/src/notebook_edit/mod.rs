@@ -78,7 +78,7 @@ impl Tool for NotebookEdit {
     }
 
     fn access(&self, input: &NotebookEditInput, view: &View) -> Vec<Access> {
-        vec![Access::Write(workspace::resolve(view, &input.notebook_path))]
+        vec![Access::Write(workspace::place(view, &input.notebook_path))]
     }
 
     async fn run(&self, input: NotebookEditInput, cx: ToolCx) -> Result<Done, ToolError> {

@@ -77,7 +77,7 @@ impl Tool for Read {
     }
 
     fn access(&self, input: &ReadInput, view: &View) -> Vec<Access> {
-        vec![Access::Read(workspace::resolve(view, &input.file_path))]
+        vec![Access::Read(workspace::place(view, &input.file_path))]
     }
 
     async fn run(&self, input: ReadInput, cx: ToolCx) -> Result<Done, ToolError> {

@@ -4,15 +4,19 @@
 //! since, and is refused.
 
 mod error;
+mod links;
 mod open;
 mod replace;
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use tiller_policy::Place;
+
 use crate::cx::View;
 
 pub(crate) use error::FileError;
+pub use links::links_among;
 pub(crate) use open::{Loaded, Opened, load, open, open_permitted};
 pub(crate) use replace::{Before, Replaced, replace};
 
@@ -22,6 +26,13 @@ const LINKS_FOLLOWED: usize = 40;
 /// The absolute path that the model means, with `..` and links resolved as far as the path exists (RULE-05).
 pub(crate) fn resolve(view: &View, path: &str) -> PathBuf {
     resolve_links(&view.absolute(path, &view.home))
+}
+
+/// The place that the model means: rules against it hold for the name it is called by and for where that leads (RULE-05).
+pub(crate) fn place(view: &View, path: &str) -> Place {
+    let written = view.absolute(path, &view.home);
+    let real = resolve_links(&written);
+    Place::new(&written, real)
 }
 
 /// Where an absolute path really leads; what does not exist yet lies below its nearest existing ancestor.

@@ -47,7 +47,7 @@ impl Tool for Write {
     }
 
     fn access(&self, input: &WriteInput, view: &View) -> Vec<Access> {
-        vec![Access::Write(workspace::resolve(view, &input.file_path))]
+        vec![Access::Write(workspace::place(view, &input.file_path))]
     }
 
     async fn run(&self, input: WriteInput, cx: ToolCx) -> Result<Done, ToolError> {

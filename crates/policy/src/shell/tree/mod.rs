@@ -13,7 +13,7 @@ use tree_sitter::{Node, Parser};
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Word, sound};
+use super::{Analysis, Assignment, Dirs, Form, Kind, Layer, Word, sound};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
@@ -146,11 +146,20 @@ impl<'a> Walker<'a> {
     fn pipeline(&mut self, node: Node<'_>) {
         let (outer, fed) = (std::mem::take(&mut self.names), self.fed.len());
         let mut cursor = node.walk();
+        let complains = node.children(&mut cursor).any(|child| child.kind() == "|&");
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
             self.apart(|inner| inner.statement(child));
+            self.names = match self.out.commands.get(already..) {
+                // Complaints are no names.
+                _ if complains || [">&", "&>"].iter().any(|sign| self.text(child).contains(sign)) => {
+                    Names::Any
+                }
+                Some([only]) if at == 0 => Names::listed_by(only.words()),
+                Some([only]) => self.names.passed_by(only.words()),
+                _ => Names::Any,
+            };
             let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
-            self.names = if at == 0 { Names::listed_by(words) } else { self.names.passed_by(words) };
             let says = words.first().is_some_and(|word| matches!(word.text.as_str(), "echo" | "printf"));
             if says || self.text(child).contains("<<") {
                 self.fed.push(self.text(child).to_owned());

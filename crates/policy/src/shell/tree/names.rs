@@ -14,24 +14,62 @@ pub(super) enum Names {
     Found,
 }
 
+/// Long options of listers that leave names as they are.
+const PLAIN: &[&str] = &[
+    "--cached",
+    "--deleted",
+    "--exclude",
+    "--exclude-dir",
+    "--exclude-standard",
+    "--extension",
+    "--files",
+    "--files-with-matches",
+    "--glob",
+    "--hidden",
+    "--iglob",
+    "--include",
+    "--modified",
+    "--no-ignore",
+    "--others",
+    "--type",
+];
+
 impl Names {
     /// What a command prints at the start of a pipeline.
     pub(super) fn listed_by(words: &[Word]) -> Self {
-        let text = |at: usize| words.get(at).map(|word| word.text.as_str()).unwrap_or_default();
-        let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.text.as_str()));
-        match text(0) {
-            "find" if !has(&["-printf", "-ls", "-exec", "-execdir"]) => Self::Found,
-            "ls" | "fd" => Self::Listed,
-            "git" if text(1) == "ls-files" => Self::Listed,
-            "rg" | "grep" if has(&["-l", "-rl", "-lr", "--files", "--files-with-matches"]) => Self::Listed,
-            _ => Self::Any,
-        }
+        let Some((program, rest)) = words.split_first() else { return Self::Any };
+        let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
+        let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
+        let lists = match program.text.as_str() {
+            "find" => return if has(&shows) { Self::Any } else { Self::Found },
+            // Links are shown with where they lead, and `..` is a name as well.
+            "ls" => has_only(rest, "1RSUdhrtX"),
+            "fd" => has_only(rest, "0EFHIadegijpstu"),
+            "git" => rest.first().is_some_and(|word| word.text == "ls-files") && names_below(&rest[1..]),
+            "rg" => has(&["-l", "--files", "--files-with-matches"]) && has_only(rest, "0EFHSeghijlstuwx"),
+            "grep" => has(&["-l", "-rl", "-lr", "--files-with-matches"]) && has_only(rest, "EFGPZehilrsvwx"),
+            _ => false,
+        };
+        if lists { Self::Listed } else { Self::Any }
     }
 
     /// What is left of them after a further command of the pipeline.
     pub(super) fn passed_by(self, words: &[Word]) -> Self {
-        let program = words.first().map(|word| word.text.as_str()).unwrap_or_default();
-        if matches!(program, "grep" | "head" | "sort" | "tail" | "uniq") { self } else { Self::Any }
+        let Some((program, rest)) = words.split_first() else { return Self::Any };
+        let (letters, operands) = match program.text.as_str() {
+            // The pattern.
+            "grep" => ("EFGPeivwx", 1),
+            "head" | "tail" => ("n", 0),
+            "sort" => ("Vbdfghnru", 0),
+            "uniq" => ("cdiu", 0),
+            _ => return Self::Any,
+        };
+        let is_value = |at: usize| at > 0 && rest[at - 1].text == "-n" && program.text != "sort";
+        let others =
+            rest.iter().enumerate().filter(|(at, word)| !word.text.starts_with('-') && !is_value(*at));
+        let passes =
+            has_only(rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
+        if passes { self } else { Self::Any }
     }
 
     /// The word that stands for such a name.
@@ -42,4 +80,19 @@ impl Names {
             Self::Found => Word::put_in("{}", Form::Found, false),
         }
     }
+}
+
+/// Whether all options are of these letters, with digits at most behind them, or long and plain.
+fn has_only(rest: &[Word], letters: &str) -> bool {
+    rest.iter().filter(|word| word.text.starts_with('-')).all(|word| match word.text.strip_prefix("--") {
+        Some("") => true,
+        Some(_) => PLAIN.contains(&word.text.split('=').next().unwrap_or_default()),
+        None => word.text[1..].chars().all(|c| letters.contains(c) || c.is_ascii_digit()),
+    })
+}
+
+/// Whether `git ls-files` is asked for nothing but files below the directory it runs in.
+fn names_below(rest: &[Word]) -> bool {
+    let is_below = |word: &Word| !word.text.starts_with(['/', ':', '~']) && !word.text.contains("..");
+    has_only(rest, "cdmoz") && rest.iter().all(|word| word.form <= Form::Pattern && is_below(word))
 }

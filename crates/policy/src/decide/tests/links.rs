@@ -1,0 +1,59 @@
+//! Names that lead elsewhere.
+
+use super::*;
+use crate::Place;
+
+// RULE-05, RULE-06
+#[test]
+fn a_rule_holds_for_the_name_and_for_where_it_leads() {
+    let named = |written: &str, real: &str| Place::new(Path::new(written), real.into());
+    let cx = cx(Mode::AcceptEdits);
+    let denied = with(cx.clone(), Behavior::Deny, &["Read(.env)", "Read(secrets/**)", "Edit(kept)"]);
+    let asked = with(cx.clone(), Behavior::Ask, &["Read(.env)", "Edit(kept)"]);
+    for tool in ["Read", "Grep", "Glob", "ReadMcpResourceTool"] {
+        for (written, real) in [
+            ("/w/.env", "/w/dev.env"),
+            ("/w/dev.env", "/w/.env"),
+            ("/w/secrets/key", "/w/real/key"),
+            ("/w/x/../secrets", "/w/real"),
+        ] {
+            let read = request(tool, vec![Access::Read(named(written, real))], true);
+            assert_eq!(verdict(&read, &cx), "allow", "{tool} {written}");
+            assert_eq!(verdict(&read, &denied), "deny", "{tool} {written}");
+        }
+        let read = request(tool, vec![Access::Read(named("/w/.env", "/w/dev.env"))], true);
+        assert_eq!(verdict(&read, &asked), "ask", "{tool}");
+    }
+    let write = request("Write", vec![Access::Write(named("/w/kept", "/w/target"))], false);
+    assert_eq!(verdict(&write, &cx), "allow");
+    assert_eq!(verdict(&write, &asked), "ask");
+    assert_eq!(verdict(&write, &denied), "deny");
+    let guarded = request("Write", vec![Access::Write(named("/w/.git/config", "/w/plain"))], false);
+    assert_eq!(verdict(&guarded, &cx), "ask");
+}
+
+// RULE-05
+#[test]
+fn what_a_pattern_reaches_through_links_is_judged_by_where_they_lead() {
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/docs/out") => "/home/u/.netrc".into(),
+        Some("/w/docs/env") => "/w/.env".into(),
+        _ => crate::path::lexical(path),
+    });
+    let links = |dir: &Path, names: &str| match names {
+        "o*" if dir == Path::new("/w/docs") => Some(vec!["/w/docs/out".into()]),
+        "e*" if dir == Path::new("/w/docs") => Some(vec!["/w/docs/env".into()]),
+        "*" if dir == Path::new("/w/docs") => None,
+        _ => Some(Vec::new()),
+    };
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::Default) };
+    for command in ["cat docs/o*", "cat docs/*", "for f in docs/o*; do cat \"$f\"; done", "wc -l < docs/o*"] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in ["cat docs/e*", "cat src/*", "for f in docs/e*; do cat \"$f\"; done"] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+    let denied = with(cx, Behavior::Deny, &["Read(.env)"]);
+    assert_eq!(verdict(&bash("cat docs/e*"), &denied), "deny");
+    assert_eq!(verdict(&bash("for f in docs/e*; do cat \"$f\"; done"), &denied), "deny");
+}

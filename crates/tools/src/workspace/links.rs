@@ -1,0 +1,72 @@
+//! What shell patterns reach through links.
+
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+
+/// How many names are looked at before nobody can tell.
+const MOST_NAMES: usize = 20_000;
+
+/// What a shell pattern below a directory stands for and is only reached through a link. `None` if there is too much to
+/// look at.
+#[must_use]
+pub fn links_among(dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
+    let mut looked_at = 0;
+    let mut reached = vec![(dir.to_owned(), false)];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        // What is no pattern to this library may still be one to the shell.
+        let glob = GlobBuilder::new(part).literal_separator(true).build().map(|glob| glob.compile_matcher());
+        let fits = |name: &str| glob.as_ref().map_or(true, |glob| glob.is_match(name));
+        let mut next = Vec::new();
+        for (dir, through_link) in reached {
+            if !part.contains(['*', '?', '[']) {
+                let path = dir.join(part);
+                next.push((path.clone(), through_link || path.is_symlink()));
+                continue;
+            }
+            let Ok(entries) = fs_err::read_dir(&dir) else { continue };
+            for entry in entries.flatten() {
+                looked_at += 1;
+                if looked_at > MOST_NAMES {
+                    return None;
+                }
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                if fits(&entry.file_name().to_string_lossy()) {
+                    next.push((entry.path(), through_link || is_link));
+                }
+            }
+        }
+        reached = next;
+    }
+    Some(reached.into_iter().filter(|(_, through_link)| *through_link).map(|(path, _)| path).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    // RULE-05
+    #[test]
+    fn links_that_a_pattern_reaches_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs_err::create_dir_all(at("sub/deep")).unwrap();
+        fs_err::write(at("sub/plain.md"), "").unwrap();
+        symlink("/etc", at("out")).unwrap();
+        symlink("/etc/hostname", at("sub/link.md")).unwrap();
+        let found = |pattern: &str| {
+            let mut found = links_among(dir.path(), pattern).unwrap();
+            found.sort();
+            found
+        };
+        assert_eq!(found("*"), [at("out")]);
+        assert_eq!(found("s*"), [at(""); 0]);
+        assert_eq!(found("sub/*.md"), [at("sub/link.md")]);
+        assert_eq!(found("*/*.md"), [at("sub/link.md")]);
+        assert_eq!(found("*/host[n]ame"), [at("out/hostname")]);
+        assert_eq!(found("o*/hostname"), [at("out/hostname")]);
+        assert_eq!(found("nothing/*"), [at(""); 0]);
+    }
+}
