@@ -92,7 +92,9 @@ impl Places<'_> {
             let here = self.absolute(".", false, dirs);
             return here.map_or(Where::Unknown, |here| Where::Below(self.places(&here), "*/*".to_owned()));
         }
-        let name = word.text.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
+        let name = word.text.strip_prefix('$');
+        let name =
+            name.map(|name| name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name));
         let Some(Some(values)) = name.and_then(|name| self.variables.get(name)) else {
             return Where::Unknown;
         };
@@ -101,6 +103,9 @@ impl Places<'_> {
             if value.text.contains(char::is_whitespace) || value.form == Form::Dynamic {
                 return Where::Unknown;
             }
+            // Without quotes, the shell takes what it has put in for a pattern.
+            let globs = value.is_literal() && value.text.contains(['*', '?', '[']);
+            let value = if globs { &Word { form: Form::Pattern, ..value.clone() } } else { value };
             match self.of(value, dirs) {
                 Where::Known(places) => known.extend(places),
                 // What a pattern stands for lies below its directory, which is all that counts here.

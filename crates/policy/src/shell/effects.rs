@@ -38,7 +38,11 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     let touch = |deed: Deed, word: &Word| Touch { deed, word: word.clone(), dirs: command.dirs.clone() };
     let all = |deed: Deed| operands(rest).map(|word| touch(deed, &word)).collect::<Vec<_>>();
     match name {
-        "cd" | "pushd" => all(Deed::Look),
+        "cd" | "pushd" => {
+            // The shell goes up by the letters of a path, not by where its links lead.
+            let lexical = operands(rest).map(|word| Word { text: without_turns(&word.text), ..word });
+            all(Deed::Look).into_iter().chain(lexical.map(|word| touch(Deed::Look, &word))).collect()
+        }
         "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
         | "chgrp" => all(Deed::Write),
         "mv" => moves(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
@@ -82,6 +86,18 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
             None => mentions(rest, &command.dirs),
         },
     }
+}
+
+/// A path in which nothing is entered that is left again.
+fn without_turns(path: &str) -> String {
+    let mut steps: Vec<&str> = Vec::new();
+    for step in path.split('/').filter(|step| !step.is_empty() && *step != ".") {
+        match steps.last() {
+            Some(last) if step == ".." && *last != ".." => drop(steps.pop()),
+            _ => steps.push(step),
+        }
+    }
+    format!("{}{}", if path.starts_with('/') { "/" } else { "" }, steps.join("/"))
 }
 
 /// The file a redirect touches.
@@ -267,6 +283,12 @@ fn searches(name: &str, rest: &[Word]) -> Vec<(Deed, Word)> {
         let value = takes_next.then(|| words.next()).flatten();
         if is_file {
             files.extend(value.cloned());
+            let behind = text.split_once('f').filter(|(_, behind)| short && !behind.is_empty());
+            files.extend(behind.map(|(_, behind)| Word {
+                text: behind.to_owned(),
+                lead: true,
+                ..word.clone()
+            }));
         }
         let attached = operands(std::slice::from_ref(word));
         files.extend(attached.filter(|value| is_file || value.text.starts_with(['/', '.', '~'])));

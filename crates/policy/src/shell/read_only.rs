@@ -33,7 +33,9 @@ fn looks(words: &[Word]) -> bool {
         "jq" => jq::looks(rest),
         "ps" => ps::looks(rest),
         // What links below a directory lead to may lie anywhere.
-        "grep" | "egrep" | "fgrep" => !rest.iter().any(follows_links),
+        "grep" | "egrep" | "fgrep" => !has_any(rest, &["-R", "--dereference-recursive"]),
+        // What is no name in a list of names is shown in a complaint.
+        "du" => !has_any(rest, &["-X", "--exclude-from", "--files0-from"]),
         // A name after @ is that of a file with further words.
         "strings" => rest.iter().all(|word| word.lead && !word.text.starts_with('@')),
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
@@ -91,10 +93,10 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
     true
 }
 
-fn follows_links(word: &Word) -> bool {
-    ["-R", "--dereference-recursive"]
-        .iter()
-        .any(|option| word.text != "--" && lookers::is_option(&word.text, option))
+/// Whether there is one of these options among words.
+fn has_any(rest: &[Word], options: &[&str]) -> bool {
+    let mut words = rest.iter().take_while(|word| word.known() != Some("--"));
+    words.any(|word| options.iter().any(|option| lookers::is_option(&word.text, option)))
 }
 
 fn is_option(word: &Word) -> bool {

@@ -57,3 +57,20 @@ fn what_a_pattern_reaches_through_links_is_judged_by_where_they_lead() {
     assert_eq!(verdict(&bash("cat docs/e*"), &denied), "deny");
     assert_eq!(verdict(&bash("for f in docs/e*; do cat \"$f\"; done"), &denied), "deny");
 }
+
+// RULE-05: a shell that has gone through a link goes up by the letters of its path.
+#[test]
+fn going_up_is_judged_both_ways() {
+    let resolver = Resolver::new(|path: &Path| {
+        let inner = Path::new("/w/deep/er");
+        let real = path.strip_prefix("/w/link").map_or_else(|_| path.to_owned(), |rest| inner.join(rest));
+        crate::path::lexical(&real)
+    });
+    let cx = Context { resolver, ..cx(Mode::Default) };
+    for command in ["cd link/../.. && cat etc/x", "cd link && cd ../.. && cat etc/x", "cd link/../.. && ls"] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in ["cd link && cat x", "cd link && cat ../x", "cd link/.. && cat x"] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}

@@ -1,14 +1,21 @@
 //! Simple commands, and what they run in turn.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tree_sitter::Node;
 
 use super::names::Names;
-use super::{DEEPEST, Walker};
+use super::{DEEPEST, MOST_DIRS, Walker};
+use crate::path::lexical;
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
 use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Word};
+
+/// Words of the language itself: no program is called by them, so the tree has misread what begins with one.
+const RESERVED: &[&str] = &[
+    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "until", "while", "{", "}",
+];
 
 impl Walker<'_> {
     pub(super) fn command(&mut self, node: Node<'_>, extra: Vec<Word>) {
@@ -31,6 +38,10 @@ impl Walker<'_> {
                     }
                 }
             }
+        }
+        let name = node.child_by_field_name("name").map(|name| self.text(name));
+        if name.is_some_and(|name| RESERVED.contains(&name)) {
+            return self.opaque("it uses syntax that is not understood");
         }
         words.extend(late);
         words.extend(extra);
@@ -75,6 +86,9 @@ impl Walker<'_> {
 
     fn nested(&mut self, script: &str, layer: Layer, assignments: Vec<Assignment>, here: bool) {
         // The variables count for all that the script runs: each must be one that programs may be given.
+        for assignment in &assignments {
+            self.bind(&assignment.name, vec![assignment.value.clone()]);
+        }
         if !assignments.is_empty() {
             self.push(script.to_owned(), Kind::Run, Vec::new(), assignments);
         }
@@ -121,7 +135,16 @@ impl Walker<'_> {
         let target =
             words.next().filter(|word| word.is_literal() && !word.tilde && !word.text.starts_with('-'))?;
         let dirs = self.dirs.as_ref()?;
-        Some(dirs.iter().map(|dir| dir.join(Path::new(&target.text))).collect())
+        let mut moved: Vec<PathBuf> = Vec::new();
+        for dir in dirs.iter().map(|dir| dir.join(Path::new(&target.text))) {
+            // The shell takes `..` by the letters of its path if it can, and by where links have led otherwise.
+            for reading in [lexical(&dir), dir] {
+                if !moved.contains(&reading) {
+                    moved.push(reading);
+                }
+            }
+        }
+        (moved.len() <= MOST_DIRS).then_some(moved)
     }
 
     pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
