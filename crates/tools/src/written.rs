@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use tiller_protocol::ask::FileChange;
 use tiller_protocol::effect::Lines;
 

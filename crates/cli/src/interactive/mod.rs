@@ -145,7 +145,7 @@ async fn present(
     let config_dir = config_dir(env);
     let window = stage.catalog.info(&stage.model).context_window;
     let models = choices::models(&stage.catalog, &setup.names, &stage.model);
-    let (options, chosen) = look::options(args, env, manner)?;
+    let (options, chosen) = look::options(args, env)?;
     let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(args, env.clone(), session.id, chosen));
     let info = Info {
