@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
-use super::{Command, Dirs, Form, Kind, Redirect, Word, git};
+use super::{Command, Dirs, Form, Kind, Redirect, Word, git, jq};
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     while let Some(word) = words.next() {
         let text = word.text.as_str();
         if text.len() < 2 || !text.starts_with('-') {
-            if !program_seen && !word.known().is_some_and(|program| !reaches(program)) {
+            if !program_seen && word.known().is_none_or(reaches) {
                 return false;
             }
             program_seen = true;

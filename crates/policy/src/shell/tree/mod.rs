@@ -13,7 +13,7 @@ use tree_sitter::{Node, Parser};
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Dirs, Form, Kind, Layer, Word, sound};
+use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Word, sound};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
