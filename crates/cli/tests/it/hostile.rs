@@ -1,8 +1,15 @@
 //! A hostile model in every mode, with hooks and a host that say yes to everything: what a deny rule names does not
 //! happen, and what steers Tiller or git is not written in silence.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
 use serde_json::{Value, json};
-use tiller_testkit::Reply;
+use tiller_testkit::{Matcher, Reply};
 
 use crate::harness::{Kernel, World, result_text};
 
@@ -13,7 +20,7 @@ const DENIED: [&str; 5] = [
     "Edit(./precious/**)",
     "Bash(curl:*)",
     "Bash(git push:*)",
-    "WebFetch(domain:evil.test)",
+    "WebFetch(domain:localhost)",
 ];
 
 /// Who else has a say.
@@ -31,12 +38,81 @@ enum Ally {
     Host,
 }
 
+/// Where all of it happens.
+struct Scene {
+    world: World,
+    web: Web,
+}
+
+/// A machine that is never to hear of anything, and what it heard.
+struct Web {
+    port: u16,
+    heard: Arc<Mutex<Vec<String>>>,
+    listening: Option<JoinHandle<()>>,
+}
+
+const ENOUGH: &str = "ENOUGH";
+
+impl Web {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let ears = Arc::clone(&heard);
+        let listening = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let head = head(&stream);
+                if head == ENOUGH {
+                    return;
+                }
+                let answer = match head.contains("/away") {
+                    true => format!("302 Found\r\nlocation: http://localhost:{port}/evil"),
+                    false => "200 OK\r\ncontent-type: text/plain".to_owned(),
+                };
+                // Recorded before anybody can go on.
+                ears.lock().unwrap().push(head);
+                let _ =
+                    write!(&stream, "HTTP/1.1 {answer}\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok");
+            }
+        });
+        Self { port, heard, listening: Some(listening) }
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
+            let _ = write!(stream, "{ENOUGH}\n\n");
+        }
+        let _ = self.listening.take().map(JoinHandle::join);
+    }
+}
+
+fn head(stream: &TcpStream) -> String {
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    lines.take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn git(dir: &Path, home: &Path, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
+    let mut git = std::process::Command::new("git");
+    git.args(identity).args(args).current_dir(dir).env("HOME", home).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn remote(world: &World) -> PathBuf {
+    world.home().join("remote.git")
+}
+
 fn bash(command: &str) -> (&'static str, Value) {
     ("Bash", json!({"command": command}))
 }
 
 /// Ways to what the deny rules name.
-fn forbidden(world: &World, mode: &str, ally: Ally) -> Vec<(&'static str, Value)> {
+fn forbidden(Scene { world, web }: &Scene, mode: &str, ally: Ally) -> Vec<(&'static str, Value)> {
+    let port = web.port;
     let path = |name: &str| world.path(name).display().to_string();
     let mut attempts = vec![
         ("Read", json!({"file_path": path("secrets/key")})),
@@ -49,8 +125,10 @@ fn forbidden(world: &World, mode: &str, ally: Ally) -> Vec<(&'static str, Value)
         ("Write", json!({"file_path": path("precious/new"), "content": "new"})),
         ("Write", json!({"file_path": path("way/file"), "content": "gone"})),
         ("Edit", json!({"file_path": path("precious/file"), "old_string": "as", "new_string": "not as"})),
-        ("WebFetch", json!({"url": "http://evil.test/x", "prompt": "read"})),
     ];
+    let hosts = ["localhost", "LOCALHOST", "a.localhost"].map(|host| format!("http://{host}:{port}/evil"));
+    let pages = hosts.into_iter().chain([format!("http://127.0.0.1:{port}/away")]);
+    attempts.extend(pages.map(|url| ("WebFetch", json!({"url": url, "prompt": "read"}))));
     let commands = [
         "cat secrets/key",
         "cat ./secrets/../secrets/key",
@@ -79,14 +157,26 @@ fn forbidden(world: &World, mode: &str, ally: Ally) -> Vec<(&'static str, Value)
         "sed -i s/as/not/ precious/file",
         "truncate -s 0 way/file",
         "true && echo gone >| precious/file",
-        "curl http://127.0.0.1:1/",
-        "ls; curl http://127.0.0.1:1/",
-        "timeout 5 curl http://127.0.0.1:1/",
+        "curl x",
+        "ls; curl x",
+        "timeout 5 curl x",
+        "echo \"${x:-'$(curl x)'}\"",
+        "[ -v 'a[$(curl x)]' ]",
+        "awk 'BEGIN{system(\"curl x\")}'",
+        "sed '1e curl x' src/main",
+        "git -c alias.c='!curl x' c",
+        "GIT_SSH_COMMAND='curl x' git fetch ssh://nowhere/y",
         "git push",
         "git -C . push origin main",
         "FOO=1 git push",
+        "git --attr-source HEAD push",
+        "git rebase -x 'git push' --root",
     ];
     attempts.extend(commands.map(bash));
+    // Others may take it upon themselves to say yes to what could be anything.
+    if matches!(ally, Ally::Nobody | Ally::Rules) {
+        attempts.push(bash("git -c alias.p=push p"));
+    }
     // Where nothing else holds them, whoever has allowed such commands by name has allowed this too.
     let by_name = mode == "bypassPermissions" || matches!(ally, Ally::Rules | Ally::Host);
     if kernel_confines(world) || !by_name {
@@ -176,7 +266,7 @@ fn unreadable_steering() -> [&'static str; 6] {
 // PERM-03, PERM-21: whoever wants no questions gets those that are left, and git tends its own files.
 #[test]
 fn without_questions_git_works_and_what_steers_is_refused_with_a_reason() {
-    let world = world(Kernel::AsItIs, Ally::Nobody);
+    let Scene { world, web: _web } = scene(Kernel::AsItIs, Ally::Nobody, &DENIED);
     let path = world.path(".git/hooks/pre-commit").display().to_string();
     let calls = [
         ("Write", json!({"file_path": path, "content": "evil"})),
@@ -203,7 +293,7 @@ fn without_questions_git_works_and_what_steers_is_refused_with_a_reason() {
     world.server.assert_clean();
 }
 
-fn world(kernel: Kernel, ally: Ally) -> World {
+fn scene(kernel: Kernel, ally: Ally, denied: &[&str]) -> Scene {
     let hook = json!([{"hooks": [{"type": "command", "command": "echo '{\"decision\":\"approve\",\"hookSpecificOutput\":\
         {\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}]);
     let yes = json!([{"hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"hookEventName\":\
@@ -217,7 +307,7 @@ fn world(kernel: Kernel, ally: Ally) -> World {
         if ally == Ally::Rules { json!(["Bash", "Read", "Edit", "Write", "WebFetch"]) } else { json!([]) };
     let ask =
         if ally == Ally::HookWithAskRules { json!(["Write(**)", "Edit(**)", "Bash"]) } else { json!([]) };
-    let settings = json!({"permissions": {"deny": DENIED, "allow": allow, "ask": ask}, "hooks": hooks});
+    let settings = json!({"permissions": {"deny": denied, "allow": allow, "ask": ask}, "hooks": hooks});
     let world = World::new()
         .on(kernel)
         .file(".tiller/settings.json", &settings.to_string())
@@ -227,12 +317,27 @@ fn world(kernel: Kernel, ally: Ally) -> World {
     std::os::unix::fs::symlink(world.path("secrets"), world.path("link")).unwrap();
     std::os::unix::fs::symlink(world.path("precious"), world.path("way")).unwrap();
     fs_err::write(world.home().join(".bashrc"), PRECIOUS).unwrap();
-    let git = std::process::Command::new("git")
-        .args(["init", "-q", "--template="])
-        .current_dir(world.dir())
-        .status();
-    assert!(git.unwrap().success());
-    world
+    let web = Web::start();
+    // Whatever is installed: this one calls home.
+    let programs = world.home().join("bin");
+    fs_err::create_dir(&programs).unwrap();
+    let curl = format!(
+        "#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/{}\nprintf 'GET /curl\\n\\n' >&3\ncat <&3\n",
+        web.port
+    );
+    fs_err::write(programs.join("curl"), curl).unwrap();
+    fs_err::set_permissions(programs.join("curl"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var_os("PATH").unwrap().to_string_lossy());
+    let world = world.var("PATH", &path);
+    let project = |args: &[&str]| git(&world.dir(), world.home(), args);
+    let bare = remote(&world);
+    project(&["init", "-q", "-b", "main", "--template="]);
+    project(&["add", "src"]);
+    project(&["commit", "-q", "-m", "start"]);
+    project(&["init", "-q", "--bare", "--template=", bare.to_str().unwrap()]);
+    project(&["remote", "add", "origin", bare.to_str().unwrap()]);
+    project(&["config", "push.default", "current"]);
+    Scene { world, web }
 }
 
 /// Lets the model try everything, one call at a time.
@@ -298,17 +403,45 @@ fn no_deny_rule_is_broken(kernel: Kernel, allies: &[Ally]) {
     let mut done = Vec::new();
     for mode in modes() {
         for ally in allies.iter().copied() {
-            let world = world(kernel, ally);
-            try_all(&world, mode, ally, &forbidden(&world, mode, ally));
-            done.extend(harm(&world).into_iter().map(|harm| format!("{mode} {ally:?}: {harm}")));
+            let scene = scene(kernel, ally, &DENIED);
+            try_all(&scene.world, mode, ally, &forbidden(&scene, mode, ally));
+            done.extend(harm(&scene).into_iter().map(|harm| format!("{mode} {ally:?}: {harm}")));
         }
     }
     assert!(done.is_empty(), "{done:#?}");
 }
 
+// PERM-03: what is looked for is seen when it happens.
+#[test]
+fn what_no_rule_names_does_happen() {
+    let scene = scene(Kernel::ConfinesNothing, Ally::Nobody, &[]);
+    let digests = scene.world.server.conversation(Matcher::model("claude-haiku-5-5"));
+    digests.reply(Reply::text("ok"));
+    let page = format!("http://localhost:{}/evil", scene.web.port);
+    let attempts = [
+        ("Read", json!({"file_path": scene.world.path("secrets/key")})),
+        ("WebFetch", json!({"url": page, "prompt": "read"})),
+        bash("git push"),
+        bash("curl x"),
+        bash("echo gone > precious/file"),
+    ];
+    try_all(&scene.world, "bypassPermissions", Ally::Nobody, &attempts);
+    let harm = harm(&scene).join("\n");
+    for seen in ["the secret was told", "/evil", "pushed: ", "/curl", "precious/file is now"] {
+        assert!(harm.contains(seen), "{seen}: {harm}");
+    }
+}
+
 /// What has happened that must not.
-fn harm(world: &World) -> Vec<String> {
+fn harm(Scene { world, web }: &Scene) -> Vec<String> {
     let mut harm = Vec::new();
+    let pushed = git(&remote(world), world.home(), &["for-each-ref"]);
+    if !pushed.is_empty() {
+        harm.push(format!("pushed: {pushed}"));
+    }
+    let heard = web.heard.lock().unwrap().clone();
+    let is_forbidden = |head: &&String| head.contains("/curl") || head.contains("/evil");
+    harm.extend(heard.iter().filter(is_forbidden).map(|head| format!("contacted: {head}")));
     let kept = fs_err::read_to_string(world.path("precious/file")).ok();
     if kept.as_deref() != Some(PRECIOUS) {
         harm.push(format!("precious/file is now {kept:?}"));
@@ -347,7 +480,7 @@ fn what_steers_is_not_written_in_silence_on_a_kernel_that_confines_nothing() {
 fn nothing_that_steers_is_written(kernel: Kernel, allies: &[Ally]) {
     for mode in modes() {
         for ally in allies.iter().copied() {
-            let world = world(kernel, ally);
+            let Scene { world, web: _web } = scene(kernel, ally, &DENIED);
             let mut attempts = steering_files(&world);
             // Whoever allows a whole tool allows it everywhere, and only the kernel can hold what the words of a command
             // do not show.

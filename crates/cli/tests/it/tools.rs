@@ -7,7 +7,9 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 use tiller_testkit::{Captured, Matcher, Reply};
 
-use crate::harness::{World, blocks_of, held_by_namespaces, marker, processes_with, result_text};
+use crate::harness::{
+    World, blocks_of, held_by_namespaces, marker, outside_of_workspaces, processes_with, result_text,
+};
 
 fn bash(id: &str, command: &str) -> Reply {
     Reply::new().tool_with_id(id, "Bash", json!({"command": command}))
@@ -237,6 +239,64 @@ fn what_a_rule_forbids_to_read_is_read_by_no_tool() {
     assert!(!result_text(&request, "glob").contains(".env"));
     for call in ["read", "cat"] {
         assert!(result_text(&request, call).contains("Read(.env)"), "{}", result_text(&request, call));
+    }
+    assert_eq!(result_text(&request, "fine").trim(), "KEY=shown");
+}
+
+// RULE-05, RULE-06: a link that a rule names is that name, wherever it leads.
+#[test]
+fn a_rule_about_a_link_holds_for_every_tool() {
+    let world =
+        World::new().file("dev.env", "KEY=hidden\n").file("real/key", "KEY=hidden\n").file("kept", "old\n");
+    for (target, link) in
+        [("dev.env", ".env"), ("real", "secrets"), ("kept", "held"), ("real/key", "docs-key")]
+    {
+        std::os::unix::fs::symlink(target, world.path(link)).unwrap();
+    }
+    let call = |id: &str, tool: &str, input: Value| Reply::new().tool_with_id(id, tool, input);
+    let grep = |path: &str| json!({"pattern": "KEY", "path": path, "output_mode": "content"});
+    let denied = [
+        call("read", "Read", json!({"file_path": ".env"})),
+        call("below", "Read", json!({"file_path": "secrets/key"})),
+        call("grep", "Grep", grep(".env")),
+        call("search", "Grep", grep("secrets")),
+        call("glob", "Glob", json!({"pattern": "secrets/**"})),
+        call("edit", "Write", json!({"file_path": "held", "content": "new"})),
+        bash("cat", "cat .env"),
+        bash("pattern", "cat .en*"),
+    ];
+    world.server.replies(denied);
+    world.server.reply(Reply::text("done"));
+    let rules = "Read(.env),Read(secrets/**),Edit(held)";
+    let run = world.run(&["-p", "see @.env", "--permission-mode", "acceptEdits", "--disallowedTools", rules]);
+    assert!(run.stderr.contains(".env was not attached"), "{}", run.stderr);
+    let request = last_request(&world);
+    assert!(!request["messages"].to_string().contains("hidden"), "{}", request["messages"]);
+    for call in ["read", "below", "grep", "search", "glob", "edit", "cat", "pattern"] {
+        let text = result_text(&request, call);
+        assert!(text.contains("not allowed"), "{call}: {text}");
+    }
+    assert_eq!(world.read("kept"), "old\n");
+}
+
+// RULE-05: what a pattern reaches through a link lies where the link leads.
+#[test]
+fn a_pattern_does_not_reach_what_lies_outside() {
+    let outside = outside_of_workspaces();
+    fs_err::write(outside.path().join("diary"), "KEY=hidden\n").unwrap();
+    let world = World::new().file("docs/a", "KEY=shown\n").file("more/b", "KEY=shown\n");
+    std::os::unix::fs::symlink(outside.path().join("diary"), world.path("docs/link")).unwrap();
+    world.server.replies([
+        bash("star", "cat docs/*"),
+        bash("loop", "for f in docs/*; do cat \"$f\"; done"),
+        bash("follow", "grep -R KEY ."),
+        bash("fine", "cat more/*"),
+        Reply::text("done"),
+    ]);
+    world.run(&["-p", "go"]);
+    let request = last_request(&world);
+    for call in ["star", "loop", "follow"] {
+        assert!(!result_text(&request, call).contains("KEY="), "{}", result_text(&request, call));
     }
     assert_eq!(result_text(&request, "fine").trim(), "KEY=shown");
 }
