@@ -28,9 +28,10 @@ impl Palette {
         }
     }
 
-    /// The palette of this name.
+    /// The palette of this name. That there are no colours can be said in two ways.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
+        let name = if name == "none" { Self::Plain.name() } else { name };
         Self::ALL.into_iter().find(|palette| palette.name() == name)
     }
 }

@@ -17,6 +17,8 @@ use xtask::say;
 const PLACE: &str = "docs/screenshots";
 const SIZE: (u16, u16) = (92, 32);
 const READY: &str = "What shall be done?";
+/// Shown while a question is too new to be answered.
+const TOO_NEW: &str = "one moment";
 
 /// A picture: what leads to it, and what must be in it.
 struct Scene {
@@ -103,7 +105,7 @@ fn picture(root: &Path, scene: &Scene, background: &str, colors: Colors) -> anyh
     program.until_gone(READY);
     program.until("the scene is complete", |terminal| {
         let text = terminal.text();
-        scene.shows.iter().all(|part| text.contains(part))
+        scene.shows.iter().all(|part| text.contains(part)) && !text.contains(TOO_NEW)
     });
     let (project, home) = (project.display().to_string(), home.path().display().to_string());
     let renamed = [(project.as_str(), "~/shop"), (home.as_str(), "~")];

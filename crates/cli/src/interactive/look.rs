@@ -47,6 +47,7 @@ pub(super) struct Chosen {
 pub(super) fn options(args: &Args, env: &Env) -> anyhow::Result<(Options, Chosen)> {
     let settings = scope::of_session(args, env)?;
     let terminal = settings.terminal;
+    let fitting = palette(env);
     let (palette, follows_background) = colours(Some(&terminal), env);
     let keys = keys(&terminal).unwrap_or_else(|errors| {
         errors.iter().for_each(|error| complain(&format!("warning: terminal.keys: {error}")));
@@ -55,6 +56,7 @@ pub(super) fn options(args: &Args, env: &Env) -> anyhow::Result<(Options, Chosen
     let options = Options {
         palette,
         follows_background,
+        fitting,
         vim: terminal.vim.value,
         keys: Arc::new(keys),
         status_command: terminal.status_line.value.is_some(),

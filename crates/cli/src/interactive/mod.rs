@@ -15,11 +15,12 @@ use std::sync::Arc;
 
 use clap::Parser;
 use tiller_config::{ProjectTrust, config_dir};
-use tiller_engine::{Session, Setup, Start, store};
+use tiller_engine::{SandboxChoice, Session, Setup, Start, store};
 use tiller_model::Catalog;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
-use tiller_tui::app::{Exit as Left, Info};
+use tiller_sandbox::Level;
+use tiller_tui::app::{Confinement, Exit as Left, Info};
 use tiller_tui::menu::Candidate;
 
 use crate::args::Args;
@@ -146,6 +147,7 @@ async fn present(
     let window = stage.catalog.info(&stage.model).context_window;
     let models = choices::models(&stage.catalog, &setup.names, &stage.model);
     let (options, chosen) = look::options(args, env)?;
+    let confinement = confinement(&setup.sandbox);
     let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(args, env.clone(), session.id, chosen));
     let info = Info {
@@ -153,7 +155,8 @@ async fn present(
         cwd: env.cwd.clone(),
         model: stage.model,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        confinement: confinement(),
+        mode: session.mode,
+        confinement,
         context_window: Some(window),
         models,
         plans: config_dir.join("plans"),
@@ -176,9 +179,11 @@ async fn present(
     Ok((left, id))
 }
 
-fn confinement() -> String {
-    let level = tiller_sandbox::probe().level;
-    format!("held by {}", means(level))
+/// How commands are held, as far as settings and kernel decide it.
+fn confinement(sandbox: &SandboxChoice) -> Confinement {
+    let level = tiller_sandbox::probe().level.min(sandbox.at_most);
+    let means = (level != Level::None).then(|| means(level).to_owned());
+    Confinement { means, is_wanted: sandbox.enabled }
 }
 
 fn advice(args: &Args) -> Vec<String> {

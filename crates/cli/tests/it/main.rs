@@ -77,5 +77,6 @@ mod terminal_mcp;
 mod terminal_plain;
 mod terminal_rewind;
 mod terminal_scrollback;
+mod terminal_signs;
 mod tools;
 mod trust;

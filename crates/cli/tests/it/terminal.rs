@@ -64,6 +64,16 @@ pub(crate) fn say(program: &Program, text: &str) {
     program.type_in(ENTER);
 }
 
+/// Waits until a question is there and has been for so long that keys are answers.
+pub(crate) fn until_asked(program: &Program, question: &str) {
+    const NOT_YET: [&str; 3] = ["one moment", "pause to answer", "the next question"];
+    program.until(&format!("{question:?} can be answered"), |terminal| {
+        let text = terminal.text();
+        // The upper rows of a picture may be there already, and those that say more are not.
+        !terminal.is_updating() && text.contains(question) && !NOT_YET.iter().any(|note| text.contains(note))
+    });
+}
+
 /// Waits until something was said and the turn is over.
 pub(crate) fn until_done(program: &Program, said: &str) {
     program.until_shown(said);
@@ -189,14 +199,14 @@ fn permission_is_given_and_refused_by_keys() {
     world.server.replies([touch("first"), Reply::text("Made."), touch("second"), Reply::text("Not made.")]);
     let program = begin(&world, &[]);
     say(&program, "make it");
-    program.until_shown("Yes, this once");
+    until_asked(&program, "Yes, this once");
     program.until("the bell rings", |terminal| terminal.bells() > 0);
     program.type_in("1");
     program.until_shown("● Made.");
     assert!(world.path("first").exists());
     say(&program, "make more");
     program.until_shown("second");
-    program.until_shown("Yes, this once");
+    until_asked(&program, "Yes, this once");
     program.type_in(ESC);
     program.until_shown("You refused");
     assert!(!world.path("second").exists());
@@ -247,7 +257,7 @@ fn a_plan_is_read_approved_and_carried_out() {
     program.until_shown("PLAN MODE");
     say(&program, "plan it");
     program.until_shown("Touch a file.");
-    program.until_shown("accept edits");
+    until_asked(&program, "accept edits");
     assert!(!world.path("carried-out.txt").exists());
     program.type_in("1");
     program.until_shown("● It is carried out.");

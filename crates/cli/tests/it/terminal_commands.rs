@@ -5,7 +5,7 @@ use tiller_testkit::terminal::{LongRows, Program};
 use tiller_testkit::{Matcher, Reply};
 
 use crate::harness::{World, eventually};
-use crate::terminal::{ENTER, ESC, READY, begin, leave, open, planner, say, until_done};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, open, planner, say, until_asked, until_done};
 
 /// Runs a command whose page or list is looked at and closed with Esc.
 fn look_at(program: &Program, command: &str, shown: &[&str]) {
@@ -38,6 +38,7 @@ fn every_view_opens_and_closes() {
         ("/doctor", &["── Doctor"]),
         ("/mcp", &["── Servers", "This session has no server of the Model Context Protocol."]),
         ("/memory", &["AGENTS.md", "1 line", "new: for you, in all projects"]),
+        ("/mode", &["Which mode? Now it is default", "accepts edits · commands"]),
         ("/model", &["Which model?", "opusplan"]),
         ("/output-style", &["How shall answers be?", "concise", "comes with Tiller"]),
         ("/theme", &["Which colours?", "light"]),
@@ -212,7 +213,7 @@ fn the_plan_is_opened_in_the_users_editor() {
     say(&program, "/plan open");
     program.until_shown("There is no plan yet");
     say(&program, "/plan make it so");
-    program.until_shown("No, keep planning");
+    until_asked(&program, "No, keep planning");
     program.type_in(ESC);
     program.until_shown(READY);
     say(&program, "/plan open");

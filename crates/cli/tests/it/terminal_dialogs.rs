@@ -5,7 +5,7 @@ use tiller_testkit::Reply;
 use tiller_testkit::terminal::{LongRows, Program};
 
 use crate::harness::{World, held_by_namespaces, result_text};
-use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say, until_done};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, planner, say, until_asked, until_done};
 
 const DOWN: &str = "\x1b[B";
 const RIGHT: &str = "\x1b[C";
@@ -33,7 +33,7 @@ fn a_rule_is_kept_where_the_user_wants_it() {
     world.server.replies([bash("touch one"), bash("touch two"), Reply::text("Done.")]);
     let program = begin(&world, &[]);
     say(&program, "make two files");
-    program.until_shown("2. Yes, and from now on");
+    until_asked(&program, "2. Yes, and from now on");
     program.type_in(DOWN);
     program.until_shown("› 2. Yes, and from now on");
     program.until_shown("only me");
@@ -53,7 +53,7 @@ fn a_refusal_with_words_lets_the_agent_go_on() {
     world.server.replies([bash("touch made"), Reply::text("As you wish.")]);
     let program = begin(&world, &[]);
     say(&program, "make it");
-    program.until_shown("No, and say what to do instead");
+    until_asked(&program, "No, and say what to do instead");
     let choice = if program.text().contains("4. No, and say") { "4" } else { "3" };
     program.type_in(choice);
     program.until_shown("What should be done instead?");
@@ -77,12 +77,9 @@ fn questions_queue_up() {
     let program = begin(&world, &[]);
     say(&program, "make two");
     program.until_shown("touch first");
-    program.until_shown("Yes, this once");
+    until_asked(&program, "Yes, this once");
     program.type_in("1");
-    program.until("the second is asked about", |terminal| {
-        let text = terminal.text();
-        text.contains("$ touch second") && !text.contains("the next question")
-    });
+    until_asked(&program, "$ touch second");
     program.type_in("1");
     until_done(&program, "● Both are made.");
     assert!(world.path("first").exists() && world.path("second").exists());
@@ -97,7 +94,7 @@ fn plan(world: &World) -> Program {
     program.until_shown(READY);
     say(&program, "plan it");
     program.until_shown("Touch a file.");
-    program.until_shown("No, keep planning");
+    until_asked(&program, "No, keep planning");
     program
 }
 
@@ -111,7 +108,7 @@ fn a_plan_is_edited_before_it_is_approved() {
     program.type_in("e");
     program.until_shown("And stop.");
     program.type_in("2");
-    program.until_shown("Yes, this once");
+    until_asked(&program, "Yes, this once");
     program.type_in("1");
     until_done(&program, "● It is carried out.");
     program.until_shown("asks before changes");
@@ -149,7 +146,7 @@ fn questions_are_answered_by_keys() {
     world.server.replies([Reply::new().tool("AskUserQuestion", questions), Reply::text("Understood.")]);
     let program = begin(&world, &[]);
     say(&program, "paint");
-    program.until_shown("Which colour?");
+    until_asked(&program, "Which colour?");
     program.type_in("2");
     program.until_shown("Which sizes?");
     program.type_in(" ");
@@ -172,7 +169,7 @@ fn esc_refuses_a_question_and_only_then_stops() {
     world.server.replies([bash("touch made")]);
     let program = begin(&world, &[]);
     say(&program, "make it");
-    program.until_shown("Yes, this once");
+    until_asked(&program, "Yes, this once");
     program.type_in(ESC);
     program.until_shown("You refused");
     program.until_shown(READY);

@@ -1,10 +1,16 @@
-//! What comes from a terminal besides single keys: pastes that are not marked, and answers.
+//! What comes from a terminal besides single keys: pastes, files, answers; and keys that mean more than a letter.
 
+use serde_json::{Value, json};
 use tiller_testkit::Reply;
 use tiller_testkit::terminal::{LongRows, Program};
 
-use crate::harness::World;
-use crate::terminal::{READY, leave, open};
+use crate::harness::{World, blocks_of};
+use crate::steering::PIXEL;
+use crate::terminal::{ENTER, READY, begin, leave, open, say, until_done};
+
+const CTRL_R: &str = "\x12";
+const CTRL_O: &str = "\x0f";
+const CTRL_X: &str = "\x18";
 
 // TERM-02
 #[test]
@@ -104,4 +110,121 @@ fn a_paste_among_answers_is_one_message() {
     leave(program);
     let body = world.server.messages()[0].body().to_string();
     assert!(body.contains("first line\\nsecond line\\nthird line"), "{body}");
+}
+
+// TERM-02: a paste in brackets never sends by itself; a long one is folded, and sent in full.
+#[test]
+fn pastes_in_brackets_are_one_piece() {
+    let world = World::new();
+    world.server.reply(Reply::text("Understood."));
+    let program = begin(&world, &[]);
+    program.paste("one\rtwo");
+    program.until_shown("  two");
+    program.type_in(" and ");
+    let long: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    program.paste(&long);
+    program.until_shown("two and [pasted 40 lines #1]");
+    assert!(world.server.messages().is_empty(), "nothing was sent yet");
+    program.type_in(ENTER);
+    until_done(&program, "● Understood.");
+    leave(program);
+    let body = world.server.messages()[0].body()["messages"].to_string();
+    assert!(body.contains("one\\ntwo and line 1\\nline 2") && body.contains("line 40"), "{body}");
+}
+
+/// The images of a request.
+fn images(request: &Value) -> usize {
+    blocks_of(request, "image").len()
+}
+
+#[test]
+fn an_image_that_is_dragged_into_the_terminal_is_sent() {
+    let world = World::new();
+    world.server.replies([Reply::text("I see it."), Reply::text("I see it again.")]);
+    let shot = world.path("a shot.png");
+    fs_err::write(&shot, PIXEL).unwrap();
+    let program = begin(&world, &[]);
+    program.type_in("look: ");
+    program.paste(&shot.display().to_string());
+    // At once: whether it is read already must not matter.
+    program.type_in(ENTER);
+    until_done(&program, "● I see it.");
+    assert!(program.text().contains("look: [image #1 a shot.png]"), "{}", program.text());
+    // What was sent before can be sent anew, with all that belongs to it.
+    program.type_in("\x1b[A");
+    program.until_shown("› look: [image #1 a shot.png]");
+    program.type_in(ENTER);
+    until_done(&program, "● I see it again.");
+    leave(program);
+    let requests = world.server.messages();
+    assert_eq!([images(requests[0].body()), images(requests[1].body())], [1, 2]);
+    world.server.assert_clean();
+}
+
+#[test]
+fn a_file_is_mentioned_and_a_note_is_kept() {
+    let world = World::new().file("src/parser.rs", "fn parse() {}\n");
+    world.server.reply(Reply::text("I have read it."));
+    let program = begin(&world, &[]);
+    program.type_in("explain @pars");
+    program.until_shown("@src/parser.rs");
+    program.type_in("\t");
+    program.until_shown("› explain @src/parser.rs");
+    program.until_gone("  @src/parser.rs");
+    program.type_in(ENTER);
+    until_done(&program, "● I have read it.");
+    assert!(world.server.messages()[0].body()["messages"].to_string().contains("fn parse()"));
+    program.type_in("#always run the tests");
+    program.until_shown("# always run the tests");
+    program.type_in(ENTER);
+    program.until_shown("Noted in AGENTS.md");
+    assert_eq!(world.read("AGENTS.md"), "- always run the tests\n");
+    leave(program);
+    assert_eq!(world.server.messages().len(), 1, "the note is none of the model's business");
+}
+
+#[test]
+fn the_history_of_earlier_sessions_is_searched() {
+    let world = World::new();
+    world.server.replies([Reply::text("Painted."), Reply::text("Painted again.")]);
+    let program = begin(&world, &[]);
+    say(&program, "paint the fence");
+    until_done(&program, "● Painted.");
+    leave(program);
+    let program = begin(&world, &[]);
+    program.type_in(CTRL_R);
+    program.until_shown("search:");
+    program.type_in("fence");
+    program.until_shown("search: fence");
+    program.until_shown("paint the fence");
+    program.type_in(ENTER);
+    program.until_shown("› paint the fence");
+    program.type_in(ENTER);
+    until_done(&program, "● Painted again.");
+    leave(program);
+    assert!(world.server.messages()[1].body()["messages"].to_string().contains("paint the fence"));
+}
+
+#[test]
+fn keys_have_the_meaning_that_settings_give_them() {
+    let world = World::new();
+    let settings = json!({"terminal": {"keys": {"ctrl+x": "expand-output"}}});
+    fs_err::create_dir_all(world.config_dir()).unwrap();
+    fs_err::write(world.config_dir().join("settings.json"), settings.to_string()).unwrap();
+    world
+        .server
+        .replies([Reply::new().tool("Bash", json!({"command": "seq 1 200"})), Reply::text("Counted.")]);
+    let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
+    say(&program, "count");
+    until_done(&program, "● Counted.");
+    for key in [CTRL_O, CTRL_X] {
+        program.type_in(key);
+        program.until_shown("── Results");
+        program.until_shown("seq 1 200");
+        program.type_in(ENTER);
+        program.until_shown("more lines");
+        program.type_in(key);
+        program.until_shown(READY);
+    }
+    leave(program);
 }

@@ -8,7 +8,7 @@ use tiller_testkit::{McpService, Reply};
 
 use crate::harness::{World, eventually, result_text};
 use crate::mcp::{configure, world_with};
-use crate::terminal::{ENTER, ESC, READY, begin, leave, open, say, until_done};
+use crate::terminal::{ENTER, ESC, READY, begin, leave, open, say, until_asked, until_done};
 
 /// Opens `/mcp` as often as it takes until it says this.
 fn until_listed(program: &Program, line: &str) {
@@ -63,7 +63,7 @@ fn a_form_of_a_server_is_filled_in_or_declined() {
     let program = begin(&world, &["--trust", "--allowedTools", "mcp__fake__elicit"]);
     say(&program, "ask me");
     program.until_shown("fake wants to know");
-    program.until_shown("What is your name?");
+    until_asked(&program, "What is your name?");
     program.type_in("Ada");
     program.until_shown("› Ada");
     program.type_in(ENTER);
@@ -73,7 +73,7 @@ fn a_form_of_a_server_is_filled_in_or_declined() {
     let filled = told(&world, "a");
     assert!(filled.contains("accept") && filled.contains("Ada") && filled.contains('7'), "{filled}");
     say(&program, "once more");
-    program.until_shown("fake wants to know");
+    until_asked(&program, "fake wants to know");
     program.type_in(ESC);
     until_done(&program, "● Declined.");
     let declined = told(&world, "b");
@@ -139,13 +139,13 @@ fn a_server_asks_the_model_only_if_the_user_lets_it() {
     say(&program, "let it ask");
     program.until_shown("fake wants to ask the model");
     program.until_shown("What is the capital of France?");
-    program.until_shown("at most 50 tokens");
+    until_asked(&program, "at most 50 tokens");
     program.type_in("2");
     until_done(&program, "● No answer for it.");
     assert!(told(&world, "a").contains("the user does not allow it"));
     assert_eq!(world.server.messages().len(), 2);
     say(&program, "again");
-    program.until_shown("fake wants to ask the model");
+    until_asked(&program, "fake wants to ask the model");
     program.type_in("1");
     until_done(&program, "● It knows now.");
     assert!(told(&world, "b").contains("Paris"));

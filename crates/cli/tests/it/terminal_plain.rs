@@ -1,10 +1,11 @@
-//! Questions in plain mode: only a line that is an answer is taken for one.
+//! Plain mode: what lines mean, and that only one that is an answer is taken for one.
 
 use serde_json::json;
 use tiller_testkit::terminal::Program;
 use tiller_testkit::{Gate, Reply};
 
-use crate::harness::{World, eventually};
+use crate::harness::{World, blocks_of, eventually};
+use crate::steering::PIXEL;
 use crate::terminal::{open, planner};
 
 const CTRL_C: &str = "\x03";
@@ -157,5 +158,76 @@ fn ctrl_c_at_a_question_refuses() {
     program.type_in(CTRL_C);
     program.until("input is awaited", |terminal| terminal.text().trim_end().ends_with("\n>"));
     assert!(!world.path("made").exists());
+    leave(program);
+}
+
+// TERM-01: a line is taken as it was written, whatever is in it.
+#[test]
+fn lines_are_taken_as_they_were_written() {
+    let world = World::new().file("src/parser.rs", "");
+    let program = begin(&world, &[]);
+    for line in ["look at @src", "a path ends with \\", "/etc/hosts is odd", " /mod"] {
+        world.server.reply(Reply::text("Understood."));
+        let before = world.server.messages().len();
+        program.type_in(&format!("{line}\n"));
+        eventually("the line was sent", || world.server.messages().len() > before);
+        program.until("it is awaited", |terminal| terminal.text().trim_end().ends_with("\n>"));
+        let request = world.server.messages().pop().unwrap();
+        let texts = blocks_of(request.body(), "text");
+        assert!(texts.iter().any(|block| block["text"] == line), "{line}: {texts:#?}");
+    }
+    program.type_in("/mod\n");
+    program.until_shown("There is no command /mod");
+    leave(program);
+}
+
+#[test]
+fn the_first_sign_of_a_line_says_what_it_is() {
+    let world = World::new();
+    world.server.reply(Reply::text("Understood."));
+    let program = begin(&world, &[]);
+    program.type_in("!echo $((6 * 7)) > answer; cat answer\n");
+    program.until_shown("\n  42");
+    program.type_in("#always run the tests\n");
+    program.until_shown("Noted in AGENTS.md");
+    assert_eq!(world.read("AGENTS.md"), "- always run the tests\n");
+    assert!(world.server.messages().is_empty(), "neither is for the model");
+    program.type_in("go\n");
+    program.until_shown("Understood.");
+    assert!(
+        world.server.messages()[0].body().to_string().contains("I ran `echo"),
+        "it is told of the command"
+    );
+    leave(program);
+}
+
+// Whoever only writes to it may have closed the input before the image was read.
+#[test]
+fn an_image_is_sent_with_the_line_that_names_it() {
+    let world = World::new();
+    world.server.reply(Reply::text("I see it."));
+    let shot = world.path("shot.png");
+    fs_err::write(&shot, PIXEL).unwrap();
+    let run = world.run_with_stdin(&["--plain"], &format!("{}\n", shot.display())).ok();
+    assert!(run.stdout.contains("I see it."), "{run:#?}");
+    assert_eq!(blocks_of(world.server.messages()[0].body(), "image").len(), 1);
+    world.server.assert_clean();
+}
+
+// PERM-13: there is no mode key here, and no line that would always show the mode.
+#[test]
+fn the_mode_is_told_and_can_be_changed() {
+    let world = World::new();
+    let program = begin(&world, &["--permission-mode", "plan"]);
+    program.until_shown("Mode: PLAN MODE: changes nothing · commands ");
+    program.type_in("/mode default\n");
+    program.until_shown("Mode: asks before changes · commands ");
+    program.type_in("/mode\n");
+    program.until_shown("Which mode? Now it is default");
+    program.until_shown("Type one of the numbers 1 to 6");
+    program.type_in("2\n");
+    program.until_shown("Mode: accepts edits · commands ");
+    program.type_in("/mode bogus\n");
+    program.until_shown("There is no mode bogus. Known are: default");
     leave(program);
 }

@@ -38,6 +38,8 @@ pub enum TerminalTheme {
     Light,
     /// None.
     NoColor,
+    /// Those that fit the terminal, as without this setting.
+    Auto,
 }
 
 impl TerminalTheme {
@@ -48,6 +50,7 @@ impl TerminalTheme {
             Self::Dark => "dark",
             Self::Light => "light",
             Self::NoColor => "no-color",
+            Self::Auto => "auto",
         }
     }
 }

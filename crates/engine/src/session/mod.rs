@@ -182,6 +182,8 @@ pub struct Session {
     pub paths: SessionPaths,
     /// What masks stand for, for front ends that show the user more than the model and the log get to see.
     pub secrets: Arc<Vault>,
+    /// The mode in which it begins.
+    pub mode: Mode,
     /// The state the session had before it was opened this time; events tell what has happened since.
     pub history: State,
     /// Takes commands.
@@ -213,10 +215,11 @@ impl Session {
         let (sender, events) = mpsc::unbounded_channel();
         let (task, before) = Task::open(setup, inbox, sender, audience)?;
         let (id, paths) = (task.journal.session, task.paths.clone());
+        let mode = task.journal.state.mode;
         let secrets = Arc::clone(&task.services.secrets);
         tokio::spawn(task.run());
         let Before { state: history, entries } = before;
-        Ok((Self { id, paths, secrets, history, commands, events }, entries))
+        Ok((Self { id, paths, secrets, mode, history, commands, events }, entries))
     }
 }
 

@@ -16,6 +16,8 @@ use crate::view::View;
 
 /// After a pause of this length the next key is meant for the question on the screen.
 const PAUSE: Duration = Duration::from_millis(700);
+/// Nobody has read a question that has been on the screen for less than this.
+const SEEN: Duration = Duration::from_millis(500);
 
 impl App {
     /// Whether the user is asked something.
@@ -24,8 +26,12 @@ impl App {
     }
 
     pub(super) fn asked(&mut self, id: AskId, ask: Ask) -> Vec<Effect> {
-        let typing = self.last_key_at.is_some_and(|at| self.now.saturating_sub(at) < PAUSE);
-        let attention = if typing && !self.input.is_empty() { Attention::Typing } else { Attention::Free };
+        let is_lately = self.last_input_at.is_some_and(|at| self.now.saturating_sub(at) < PAUSE);
+        let attention = match is_lately {
+            true if !self.input.is_empty() => Attention::Typing,
+            true => Attention::Lately,
+            false => Attention::Free,
+        };
         let why = match &ask {
             Ask::Permission(ask) => format!("Tiller asks: {}", ask.tool),
             Ask::Question(_) => "Tiller has a question".to_owned(),
@@ -37,9 +43,28 @@ impl App {
         if self.pending.push(id, ask, attention) { vec![Effect::Signal(why)] } else { Vec::new() }
     }
 
-    /// When keys become answers to a question that came while the user was writing.
+    /// When keys become answers to the question on the screen: it has been there for a while, and what the user was busy
+    /// with before is over.
     pub(super) fn settles_at(&self) -> Option<Duration> {
-        self.pending.is_guarded().then(|| self.last_key_at.unwrap_or_default() + PAUSE)
+        if !self.pending.is_guarded() {
+            return None;
+        }
+        let (_, since) = self.shown.filter(|(id, _)| self.pending.first() == Some(*id))?;
+        let paused = self.last_input_at.map(|at| at + PAUSE);
+        Some(paused.unwrap_or_default().max(since + SEEN))
+    }
+
+    /// What there is to see has been drawn.
+    pub fn drawn(&mut self) {
+        let asked = self.pending.first().filter(|_| self.overlay.is_none());
+        if self.shown.map(|(id, _)| id) != asked {
+            self.shown = asked.map(|id| (id, self.now));
+        }
+    }
+
+    /// Whether the question on the screen has come too lately for an answer.
+    pub(super) fn is_too_new(&self) -> bool {
+        self.overlay.is_none() && self.pending.is_too_new()
     }
 
     /// Gives a key to what is open: a view of the program first, then a question; none if it is for neither.

@@ -16,8 +16,13 @@ const ADDITIONS: usize = 50;
 impl App {
     /// Takes an entry that was appended.
     pub(super) fn appended(&mut self, entry: &Arc<Entry>) -> Vec<Effect> {
+        let before = self.state.mode;
         self.fold(entry);
-        self.show(entry)
+        let mut effects = self.show(entry);
+        if self.state.mode != before {
+            effects.extend(self.refresh_status());
+        }
+        effects
     }
 
     /// Lets everything that is a fold of the log follow.

@@ -7,7 +7,7 @@ use tiller_protocol::mode::Mode;
 use super::live::{Agent, Block};
 use super::overlay::Overlay;
 use super::{App, queue};
-use crate::cell::{self, amount, elapsed};
+use crate::cell::{self, amount, dollars, elapsed};
 use crate::keys::Action;
 use crate::panel::{AgentRow, AgentState, agent_tree};
 use crate::text::{fit, fit_line, paragraphs, visible_line, width, wrap_some};
@@ -53,6 +53,7 @@ impl App {
         rows.extend(self.shells());
         rows.extend(self.agent_tree(AGENT_ROWS));
         rows.extend(self.work());
+        rows.extend(self.outgoing_rows());
         let todos = &self.state.todos;
         let unfinished = todos.iter().any(|todo| todo.status != TodoStatus::Completed);
         if unfinished && !self.todos_hidden {
@@ -163,10 +164,14 @@ impl App {
         if tokens > 0 {
             text.push_str(&format!(" · {} tokens", amount(tokens)));
         }
+        let usd = self.state.spent.usd - turn.usd_before;
+        if usd > 0.0 {
+            text.push_str(&format!(" · {}", dollars(usd)));
+        }
         // While something is asked, keys are for the question.
         if !self.is_asking() {
             text.push_str(&format!(" · {} stops", self.keys.hint(Action::Interrupt)));
-            if !self.live.running.is_empty() {
+            if self.can_go_on().is_some() {
                 text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
             }
         }
@@ -181,9 +186,11 @@ impl App {
     fn foot(&self) -> View {
         let (columns, height) = (self.look.size.width, self.look.size.height);
         let theme = &self.look.theme;
-        if let Some(view) = self.dialog_view(columns, height.saturating_sub(1)) {
+        let status = self.status();
+        let status_rows = u16::try_from(status.len()).unwrap_or(u16::MAX);
+        if let Some(view) = self.dialog_view(columns, height.saturating_sub(status_rows)) {
             let mut foot = view;
-            foot.push(View::of(vec![self.status()]));
+            foot.push(View::of(status));
             return foot;
         }
         let hint = self.input_hint();
@@ -193,9 +200,8 @@ impl App {
         foot.push(View::of(vec![self.rule()]));
         if let Some(menu) = self.input.menu_view(columns, (height / 3).max(3), theme) {
             foot.push(View::of(menu.lines));
-        } else {
-            foot.push(View::of(vec![self.status()]));
         }
+        foot.push(View::of(status));
         foot
     }
 

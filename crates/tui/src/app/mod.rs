@@ -2,6 +2,7 @@
 
 mod asks;
 mod command;
+mod confinement;
 mod conversation;
 mod fold;
 mod frame;
@@ -9,21 +10,22 @@ mod live;
 mod look;
 mod mcp;
 mod outbox;
+mod outgoing;
 mod overlay;
 mod press;
 mod queue;
+mod reply;
 mod results;
 mod rewind;
 mod status;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use ratatui::text::Line;
-use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{Entry, Level};
@@ -35,16 +37,18 @@ use tiller_protocol::state::State;
 
 use crate::cell::{self, Answer, Call};
 use crate::dialog::Pending;
-use crate::host::{Reply, Request};
+use crate::host::Request;
 use crate::input::{Input, Past};
 use crate::keys::Keymap;
 use crate::menu::Candidate;
 use crate::screen::Size;
 use crate::theme::{Palette, Rgb, Theme};
+pub use confinement::Confinement;
 use live::{Live, Retry, Turn};
 use look::Look;
 use outbox::Outbox;
-use overlay::{Content, Overlay};
+use outgoing::Outgoing;
+use overlay::Overlay;
 
 /// A turn that took longer than this is worth a signal when it ends.
 const LONG_TURN: Duration = Duration::from_secs(20);
@@ -68,8 +72,10 @@ pub struct Info {
     pub model: String,
     /// Tiller's version.
     pub version: String,
-    /// How commands are held, in a few words.
-    pub confinement: String,
+    /// The mode in which it begins.
+    pub mode: Mode,
+    /// How commands are held.
+    pub confinement: Confinement,
     /// How many tokens the model can take, if that is known.
     pub context_window: Option<u64>,
     /// The models that can be chosen.
@@ -102,6 +108,8 @@ pub struct Options {
     pub palette: Palette,
     /// Whether they follow the terminal's background, if it tells that.
     pub follows_background: bool,
+    /// The colours that fit as far as is known without asking the terminal.
+    pub fitting: Palette,
     /// Whether Vim keys are on.
     pub vim: bool,
     /// The keys.
@@ -127,6 +135,8 @@ pub enum Effect {
     EditPlan(AskId, PathBuf),
     /// Let the user edit a file.
     EditFile(PathBuf),
+    /// Ask the terminal for the colour behind the text.
+    AskBackground,
     /// Draw everything anew.
     Redraw,
     /// Put the process to sleep.
@@ -146,6 +156,15 @@ pub enum Exit {
     Resume(SessionId),
     /// The session ended by itself.
     Lost,
+}
+
+/// Where colours come from.
+#[derive(Clone, Copy, Debug)]
+struct Colors {
+    /// Whether they follow the background that the terminal tells.
+    follow: bool,
+    /// Those that fit, as far as is known.
+    fitting: Palette,
 }
 
 /// The front end.
@@ -174,8 +193,12 @@ pub struct App {
     trail: rewind::Trail,
     /// What the session was asked about going back.
     awaited: Option<rewind::Awaited>,
-    last_key_at: Option<Duration>,
-    images: HashMap<usize, RawBlock>,
+    /// When something was typed or pasted last.
+    last_input_at: Option<Duration>,
+    /// The question that is on the screen, and since when.
+    shown: Option<(AskId, Duration)>,
+    /// What is on its way to the agent.
+    outgoing: Outgoing,
     /// What commands of the user's own printed since the last prompt.
     shell_notes: Vec<String>,
     /// Commands of the user's own that run.
@@ -188,6 +211,7 @@ pub struct App {
     escaped_at: Option<Duration>,
     closing: Option<Exit>,
     vim: bool,
+    colors: Colors,
     todos_hidden: bool,
     status_command: bool,
     status_text: Option<String>,
@@ -223,8 +247,9 @@ impl App {
             fold: None,
             trail: rewind::Trail::default(),
             awaited: None,
-            last_key_at: None,
-            images: HashMap::new(),
+            last_input_at: None,
+            shown: None,
+            outgoing: Outgoing::default(),
             shell_notes: Vec::new(),
             shells: Vec::new(),
             results: results::Recent::default(),
@@ -233,6 +258,7 @@ impl App {
             escaped_at: None,
             closing: None,
             vim: options.vim,
+            colors: Colors { follow: options.follows_background, fitting: options.fitting },
             todos_hidden: false,
             status_command: options.status_command,
             status_text: None,
@@ -259,6 +285,8 @@ impl App {
         }
         // An earlier run was left in the middle: what it had begun is not under way any more.
         self.live = Live::default();
+        // The session is told to be in this mode; that it says so itself comes only after the first picture.
+        self.state.mode = self.info.mode;
         let mut shown = std::mem::take(&mut self.outbox);
         let (rows, is_all) = shown.end(PAST_ROWS, &self.look.paper());
         let cwd = self.info.cwd.display().to_string();
@@ -266,7 +294,7 @@ impl App {
             version: &self.info.version,
             model: &self.info.model,
             cwd: &cwd,
-            confinement: &self.info.confinement,
+            confinement: &self.info.confinement.describe(self.state.mode),
         };
         self.outbox.push(cell::welcome(&facts, &self.info.advice, &self.look.paper()));
         if !is_all || first > 0 {
@@ -336,9 +364,12 @@ impl App {
         self.input.resize(size.width);
     }
 
-    /// The terminal has told what is behind the text.
+    /// The terminal has told what is behind the text. What the user has chosen counts more.
     pub fn on_background(&mut self, color: Rgb) {
-        self.look.theme = Theme::new(color.palette());
+        self.colors.fitting = color.palette();
+        if self.colors.follow {
+            self.look.theme = Theme::new(self.colors.fitting);
+        }
     }
 
     /// The session tells something.
@@ -420,70 +451,10 @@ impl App {
         effects
     }
 
-    /// The host answers.
-    pub fn on_reply(&mut self, reply: Reply) -> Vec<Effect> {
-        match reply {
-            Reply::Files(files) => self.input.set_files(files.into()),
-            Reply::Sessions(sessions) => return self.choose_session(sessions),
-            Reply::Styles(styles) => self.choose_style(&styles),
-            Reply::Style(style) => return self.set_style(style),
-            Reply::Memory(files) => self.choose_instructions(&files),
-            Reply::Ran { command, output, code } => self.ran(&command, &output, code),
-            Reply::Image { number, block: Ok(block) } => {
-                self.images.insert(number, block);
-            }
-            Reply::Image { number, block: Err(problem) } => {
-                self.input.image_failed(number);
-                self.tell(Level::Warning, &problem);
-            }
-            Reply::Clipboard(path) => {
-                let image = self.input.attach(&path);
-                return vec![Effect::Ask(Request::LoadImage(image))];
-            }
-            Reply::Report { title, text } => self.show_report(title, text),
-            Reply::Told(level, text) => self.tell(level, &text),
-            Reply::StatusLine(text) => self.status_text = Some(text).filter(|text| !text.trim().is_empty()),
-        }
-        Vec::new()
-    }
-
-    /// What the user ran is shown, and told to the model with the next prompt.
-    fn ran(&mut self, command: &str, output: &str, code: Option<i32>) {
-        if let Some(at) = self.shells.iter().position(|running| running == command) {
-            self.shells.remove(at);
-        }
-        let failed = code != Some(0);
-        let level = if failed { Level::Warning } else { Level::Info };
-        let ended = match code {
-            Some(0) => String::new(),
-            Some(code) => format!("\n(exit code {code})"),
-            None => "\n(it was ended by a signal)".to_owned(),
-        };
-        self.tell(level, &format!("! {command}\n{}{ended}", excerpt(output.trim_end())));
-        self.shell_notes.push(cell::shell_note(command, &format!("{}{ended}", output.trim_end())));
-    }
-
     /// Says something in the transcript.
     pub(crate) fn tell(&mut self, level: Level, text: &str) {
         let rows = cell::told(level, text, &self.look.paper());
         self.put(rows);
-    }
-
-    /// Opens what was asked for, unless the user has gone on meanwhile: then it goes to the transcript.
-    fn show_report(&mut self, title: &'static str, text: String) {
-        self.hint = None;
-        if self.is_asking() || !self.input.is_empty() {
-            let mut rows = vec![Line::default(), Line::styled(title, self.look.theme.strong)];
-            rows.extend(crate::text::paragraphs(&text, self.look.size.width, self.look.theme.text));
-            self.put(rows);
-            return;
-        }
-        let content = match title {
-            command::AGENTS => Content::Both(command::agents_at_work, text),
-            command::PERMISSIONS => Content::Both(command::session_rules, text),
-            _ => Content::Text(text),
-        };
-        self.open_page(title, content);
     }
 
     fn remark(&mut self, text: impl Into<String>) {
@@ -491,7 +462,7 @@ impl App {
     }
 
     fn retitle(&mut self) -> Option<Effect> {
-        let sign = match (self.is_asking(), self.live.turn.is_some()) {
+        let sign = match (!self.pending.is_empty(), self.live.turn.is_some()) {
             (true, _) => "? ",
             (false, true) => "● ",
             (false, false) => "",
@@ -505,32 +476,9 @@ impl App {
         })
     }
 
-    fn refresh_status(&self) -> Vec<Effect> {
-        if !self.status_command {
-            return Vec::new();
-        }
-        let facts = serde_json::json!({
-            "sessionId": self.info.id, "cwd": self.state.cwd, "model": self.model(), "mode": self.state.mode,
-            "costUsd": self.state.spent.usd, "contextTokens": self.state.last_usage.map(|usage| usage.total()),
-        });
-        vec![Effect::Ask(Request::StatusLine(facts.to_string()))]
-    }
-
     fn model(&self) -> &str {
         self.state.model.as_deref().unwrap_or(&self.info.model)
     }
-}
-
-/// The beginning and the end of a long output; the model gets more of it.
-fn excerpt(output: &str) -> String {
-    const FIRST: usize = 40;
-    const LAST: usize = 20;
-    let lines: Vec<&str> = output.lines().collect();
-    if lines.len() <= FIRST + LAST {
-        return output.to_owned();
-    }
-    let left_out = format!("… {} more lines", lines.len() - FIRST - LAST);
-    [&lines[..FIRST], &[left_out.as_str()], &lines[lines.len() - LAST..]].concat().join("\n")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 use tiller_protocol::entry::Level;
+use tiller_protocol::mode::Mode;
 
 use super::mcp::Act;
 use super::queue::QueueList;
@@ -19,6 +20,13 @@ use crate::text::paragraphs;
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
+/// The name for colours that follow the terminal.
+pub(super) const AUTO: &str = "auto";
+
+fn keep_theme(name: &str) -> Effect {
+    Effect::Ask(Request::Keep { key: "terminal.theme".to_owned(), value: name.to_owned() })
+}
+
 /// A view of the program itself.
 pub(super) enum Overlay {
     Choice(Choice, Subject),
@@ -30,6 +38,7 @@ pub(super) enum Overlay {
 /// What is chosen.
 pub(super) enum Subject {
     Palette,
+    Mode,
     Rewind(Offer),
     Model(Vec<String>),
     Style(Vec<String>),
@@ -207,8 +216,9 @@ impl App {
         match subject {
             Subject::Palette => match Palette::ALL.get(index) {
                 Some(palette) => self.set_palette(*palette),
-                None => Vec::new(),
+                None => self.follow_terminal(),
             },
+            Subject::Mode => Mode::ALL.get(index).map(|mode| self.set_mode(*mode)).unwrap_or_default(),
             Subject::Model(names) => names.get(index).map(|name| self.set_model(name)).unwrap_or_default(),
             Subject::Style(mut names) if index < names.len() => {
                 vec![Effect::Ask(Request::Style(names.swap_remove(index)))]
@@ -228,13 +238,17 @@ impl App {
             self.tell(Level::Info, "There is no other session yet.");
             return Vec::new();
         }
+        if !self.may_open("/resume") {
+            return Vec::new();
+        }
         self.open(Panel::Resume(Resume::new(sessions, Arc::clone(&self.keys))))
     }
 
     pub(super) fn choose_palette(&mut self) -> Vec<Effect> {
-        let options = Palette::ALL.iter().map(|palette| ChoiceOption::plain(palette.name())).collect();
-        let current =
-            Palette::ALL.iter().position(|palette| *palette == self.look.theme.palette).unwrap_or(0);
+        let names = Palette::ALL.iter().map(|palette| palette.name());
+        let options: Vec<ChoiceOption> = names.chain([AUTO]).map(ChoiceOption::plain).collect();
+        let is_current = |palette: &Palette| !self.colors.follow && *palette == self.look.theme.palette;
+        let current = Palette::ALL.iter().position(is_current).unwrap_or(options.len() - 1);
         let choice = self.choice("Which colours?", options).marking(current);
         self.overlay = Some(Overlay::Choice(choice, Subject::Palette));
         Vec::new()
@@ -247,8 +261,18 @@ impl App {
     }
 
     pub(super) fn set_palette(&mut self, palette: Palette) -> Vec<Effect> {
+        self.colors.follow = false;
         self.look.theme = Theme::new(palette);
-        let keep = Request::Keep { key: "terminal.theme".to_owned(), value: palette.name().to_owned() };
-        vec![Effect::Ask(keep), Effect::Redraw]
+        vec![keep_theme(palette.name()), Effect::Redraw]
+    }
+
+    /// Colours follow the terminal again. Where no colours are wanted at all, it is not asked.
+    pub(super) fn follow_terminal(&mut self) -> Vec<Effect> {
+        let fitting = self.colors.fitting;
+        self.colors.follow = fitting != Palette::Plain;
+        self.look.theme = Theme::new(fitting);
+        let mut effects = vec![keep_theme(AUTO), Effect::Redraw];
+        effects.extend(self.colors.follow.then_some(Effect::AskBackground));
+        effects
     }
 }

@@ -1,31 +1,47 @@
 //! Keys and what they lead to.
 
 use crossterm::event::KeyEvent;
-use tiller_protocol::block::RawBlock;
-use tiller_protocol::command::{Command, UserInput};
+use tiller_protocol::command::Command;
 use tiller_protocol::entry::{Delivery, Level};
+use tiller_protocol::id::CallId;
 
+use super::overlay::Overlay;
 use super::{AGAIN, App, Effect, Exit};
 use crate::host::Request;
-use crate::input::{Image, Outcome, Past, Purpose, Submission};
+use crate::input::{Outcome, Past, Purpose, Submission};
 use crate::keys::{Action, Context};
+
+/// Tools whose calls can go on in the background.
+const GO_ON: [&str; 2] = ["Bash", "Task"];
 
 impl App {
     /// A key was pressed.
     pub fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let mut effects = self.press_in_dialog(key).unwrap_or_else(|| self.press(key));
-        self.last_key_at = Some(self.now);
+        self.last_input_at = Some(self.now);
         effects.extend(self.retitle());
         effects
     }
 
-    /// Something was pasted.
+    /// Something was pasted: for the field that is open, or else for the input, also while something is only read.
     pub fn on_paste(&mut self, text: &str) -> Vec<Effect> {
-        if self.overlay.is_some() || self.pending.paste(text) {
+        let is_taken = match &mut self.overlay {
+            Some(Overlay::Panel(panel)) => panel.paste(text),
+            Some(_) => false,
+            None => self.pending.paste(text),
+        };
+        self.last_input_at = Some(self.now);
+        if is_taken {
             return Vec::new();
         }
         let outcome = self.input.paste(text);
         self.follow(outcome)
+    }
+
+    /// A line was entered as a whole: nothing in it is a key.
+    pub(crate) fn on_line(&mut self, line: &str) -> Vec<Effect> {
+        let submission = self.input.line(line);
+        if submission.text.is_empty() { Vec::new() } else { self.submit(submission, Delivery::Steer) }
     }
 
     /// The user's editor has given the input back.
@@ -37,13 +53,17 @@ impl App {
     }
 
     fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let is_free = self.input.is_empty() && !self.input.is_searching();
         let recalls = self.keys.action(Context::Input, &key) == Some(Action::Up);
-        if recalls && let Some(effects) = self.recall_queued() {
+        if recalls
+            && is_free
+            && let Some(effects) = self.recall_queued()
+        {
             return effects;
         }
         let takes = matches!(self.keys.action(Context::Input, &key), Some(Action::Queue | Action::Right));
         if takes
-            && self.input.is_empty()
+            && is_free
             && let Some(text) = self.suggestion.take()
         {
             self.input.edited(&text);
@@ -69,9 +89,9 @@ impl App {
             Outcome::Escape | Outcome::EscapeTwice => self.escape(),
             Outcome::Abandon => self.abandon(),
             Outcome::EditExternally(text) => vec![Effect::EditInput(text)],
-            Outcome::LoadImages(images) => images.into_iter().map(load).collect(),
+            Outcome::LoadImages(images) => self.read_images(images),
             Outcome::ReadClipboard => vec![Effect::Ask(Request::ReadClipboard)],
-            Outcome::Help => self.run_command("help", ""),
+            Outcome::Help => self.run_command("help", "", &[]),
         }
     }
 
@@ -97,7 +117,7 @@ impl App {
             Action::Redraw => vec![Effect::Redraw],
             Action::Suspend => vec![Effect::Suspend],
             Action::Exit if self.input.is_empty() => self.quit(Exit::Quit),
-            Action::Help => self.run_command("help", ""),
+            Action::Help => self.run_command("help", "", &[]),
             _ => Vec::new(),
         }
     }
@@ -117,6 +137,9 @@ impl App {
 
     /// Stops the agent; pressed twice while nothing is under way, leads back to an earlier prompt.
     fn escape(&mut self) -> Vec<Effect> {
+        if self.take_back_letters() {
+            return Vec::new();
+        }
         if self.is_working() || !self.shells.is_empty() {
             self.escaped_at = None;
             return self.interrupt();
@@ -134,13 +157,23 @@ impl App {
     }
 
     fn background(&mut self) -> Vec<Effect> {
-        match self.live.running.first() {
-            Some((call, _)) => vec![Effect::Send(Command::Background(call.clone()))],
-            None => {
-                self.remark("nothing is running");
-                Vec::new()
-            }
+        if let Some(call) = self.can_go_on() {
+            return vec![Effect::Send(Command::Background(call.clone()))];
         }
+        let is_running = !self.live.running.is_empty();
+        self.remark(if is_running {
+            "nothing of this can go on in the background"
+        } else {
+            "nothing is running"
+        });
+        Vec::new()
+    }
+
+    /// The first running call that could go on in the background.
+    pub(super) fn can_go_on(&self) -> Option<&CallId> {
+        let goes_on =
+            |id: &&CallId| self.live.calls.get(*id).is_some_and(|call| GO_ON.contains(&call.tool.as_str()));
+        self.live.running.keys().find(goes_on)
     }
 
     /// Ctrl+C with nothing written: stops the agent, or leaves when it is pressed again.
@@ -188,7 +221,7 @@ impl App {
     /// No more input will come: what is under way ends, then the session.
     pub(crate) fn end_of_input(&mut self) -> Vec<Effect> {
         self.closing = Some(Exit::Quit);
-        vec![Effect::Send(Command::Close)]
+        self.close_when_sent()
     }
 
     fn submit(&mut self, submission: Submission, delivery: Delivery) -> Vec<Effect> {
@@ -206,37 +239,17 @@ impl App {
     }
 
     fn prompt(&mut self, submission: &Submission, delivery: Delivery) -> Vec<Effect> {
-        if let Some((name, rest)) = super::command::recognise(&submission.text) {
-            return self.run_command(name, rest);
+        let Submission { text, images, .. } = submission;
+        if let Some((name, rest)) = super::command::recognise(text) {
+            return self.run_command(name, rest, images);
         }
-        if self.is_for_session(&submission.text) {
-            return vec![self.call_for(&submission.text, &submission.images)];
+        if self.is_for_session(text) {
+            return self.call_for(text, images);
         }
-        if let Some(unknown) = super::command::unknown(&submission.text) {
+        if let Some(unknown) = super::command::unknown(text) {
             self.tell(Level::Warning, &unknown);
             return Vec::new();
         }
-        vec![self.send(&submission.text, &submission.images, delivery)]
+        self.send(text, images, delivery)
     }
-
-    /// Calls for something that the session carries out: its name comes first, then what belongs to it.
-    fn call_for(&mut self, text: &str, images: &[Image]) -> Effect {
-        let mut content = vec![RawBlock::text(text)];
-        content.extend(self.shell_notes.drain(..).map(|note| RawBlock::text(&note)));
-        content.extend(images.iter().filter_map(|image| self.images.remove(&image.number)));
-        Effect::Send(Command::Submit(UserInput::of(content, Delivery::Queue)))
-    }
-
-    /// Says something to the agent, with what belongs to it.
-    pub(super) fn send(&mut self, text: &str, images: &[Image], delivery: Delivery) -> Effect {
-        let mut content: Vec<RawBlock> =
-            self.shell_notes.drain(..).map(|note| RawBlock::text(&note)).collect();
-        content.extend(images.iter().filter_map(|image| self.images.remove(&image.number)));
-        content.push(RawBlock::text(text));
-        Effect::Send(Command::Submit(UserInput::of(content, delivery)))
-    }
-}
-
-fn load(image: Image) -> Effect {
-    Effect::Ask(Request::LoadImage(image))
 }

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 use tiller_protocol::block::RawBlock;
 
 use super::Paper;
-use crate::text::{clean, prefixed, wrap};
+use crate::text::{clean, line_width, prefixed, width, wrap};
 
 /// Rows of a prompt that are shown; the user knows what they wrote.
 const MOST_ROWS: usize = 30;
@@ -35,11 +35,14 @@ pub(crate) fn prompt(text: &str, remark: Option<&str>, paper: &Paper<'_>) -> Vec
     let lines = text.lines().map(|line| Line::styled(line.to_owned(), paper.theme.user));
     let rows: Vec<Line<'static>> = lines.flat_map(|line| wrap(&line, columns, 0)).collect();
     let mut rows = super::bounded(rows, MOST_ROWS, 3, paper.theme);
-    if let (Some(remark), Some(last)) = (remark, rows.last_mut()) {
-        last.spans.push(Span::styled(format!("  {remark}"), paper.theme.dim));
+    if let Some(remark) = remark {
+        let beside = format!("  {remark}");
+        match rows.last_mut().filter(|last| line_width(last) + width(&beside) <= usize::from(columns)) {
+            Some(last) => last.spans.push(Span::styled(beside, paper.theme.dim)),
+            None => rows.extend(wrap(&Line::styled(remark.to_owned(), paper.theme.dim), columns, 0)),
+        }
     }
     let mut shown = vec![Line::default()];
-    let rows = rows.into_iter().map(|row| crate::text::fit_line(row, usize::from(columns))).collect();
     shown.extend(prefixed(rows, &Span::styled("> ", paper.theme.accent), &Span::raw("  ")));
     shown
 }

@@ -83,3 +83,17 @@ fn prompts_and_answers_have_their_marks() {
     });
     assert_eq!(shown, "\n> fix the\n  bug  steered\n\n● It was this:\n\n  • one\n  • two");
 }
+
+// VERB-01: when something has landed, that can be read however long it is.
+#[test]
+fn a_receipt_is_never_cut() {
+    const RECEIPT: &str = "steered: delivered now";
+    let rows = |columns, text: &str| {
+        let rows = on_paper(columns, Detail::Brief, |paper| prompt(text, Some(RECEIPT), paper));
+        assert!(rows.iter().all(|row| row.width() <= columns.into()), "{rows:#?}");
+        shown(&rows)
+    };
+    assert_eq!(rows(50, "this way"), "\n> this way  steered: delivered now");
+    assert_eq!(rows(34, "this way, please"), "\n> this way, please\n  steered: delivered now");
+    assert_eq!(rows(16, "go"), "\n> go\n  steered:\n  delivered now");
+}

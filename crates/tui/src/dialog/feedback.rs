@@ -61,8 +61,9 @@ impl Feedback {
         }
     }
 
+    /// Takes a paste as text: an answer has no room for images, and their paths are words like others.
     pub(super) fn paste(&mut self, text: &str) {
-        self.editor.paste(text);
+        self.editor.paste_text(text);
     }
 
     /// The rows, which of them must be seen, and the caret.

@@ -250,10 +250,14 @@ impl FormDialog {
         }
     }
 
-    /// Takes a paste into the text field, if one is open.
-    pub fn paste(&mut self, text: &str) {
-        if let Control::Text(field) = &mut self.control {
-            field.paste(text);
+    /// Takes a paste into the text field, if one is open; says whether that was so.
+    pub fn paste(&mut self, text: &str) -> bool {
+        match &mut self.control {
+            Control::Text(field) => {
+                field.paste(text);
+                true
+            }
+            _ => false,
         }
     }
 

@@ -127,10 +127,11 @@ impl Dialog {
         }
     }
 
-    fn paste(&mut self, text: &str) {
+    /// Takes a paste, if there is a field for it; says whether that was so.
+    fn paste(&mut self, text: &str) -> bool {
         match self {
             Self::Permission(dialog) => dialog.paste(text),
-            Self::PlanEntry(_) | Self::Server(_) => {}
+            Self::PlanEntry(_) | Self::Server(_) => false,
             Self::Plan(dialog) => dialog.paste(text),
             Self::Questions(dialog) => dialog.paste(text),
             Self::Form(dialog) => dialog.paste(text),

@@ -15,11 +15,13 @@ use crate::text::fit;
 use crate::theme::Theme;
 use crate::view::View;
 
-/// Whether the user was writing when a question came.
+/// What the user was doing when a question came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// No key was pressed lately: the next one is meant for what is on the screen.
+    /// No key was pressed lately.
     Free,
+    /// One was, but nothing is written.
+    Lately,
     /// Keys are on their way that were meant for the input.
     Typing,
 }
@@ -29,6 +31,8 @@ pub enum Attention {
 enum Guard {
     /// They are.
     Off,
+    /// Nobody can have read the question yet: keys are for the input.
+    New,
     /// The user was writing: keys go on to the input.
     Typing,
     /// What was there before was just answered or closed: a key that was pressed twice is lost.
@@ -71,7 +75,12 @@ impl Pending {
     pub fn push(&mut self, id: AskId, ask: Ask, attention: Attention) -> bool {
         let Some(dialog) = Dialog::of(ask, &self.keys) else { return false };
         if self.queue.is_empty() {
-            self.guard = if attention == Attention::Typing { Guard::Typing } else { Guard::Off };
+            self.guard = match (attention, self.guard) {
+                (Attention::Typing, _) => Guard::Typing,
+                // The key that answered the question before may be pressed twice.
+                (Attention::Lately, Guard::Answered) => Guard::Answered,
+                (Attention::Lately | Attention::Free, _) => Guard::New,
+            };
         }
         self.queue.push_back((id, dialog));
         true
@@ -87,6 +96,18 @@ impl Pending {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// The question that is shown.
+    #[must_use]
+    pub fn first(&self) -> Option<AskId> {
+        self.queue.front().map(|(id, _)| *id)
+    }
+
+    /// Whether the question is so new that nobody can have read it.
+    #[must_use]
+    pub fn is_too_new(&self) -> bool {
+        self.guard == Guard::New && !self.queue.is_empty()
     }
 
     /// Whether keys are no answers yet. As long as this is so, the caller waits for a pause and then calls
@@ -128,21 +149,22 @@ impl Pending {
     /// Takes a paste into the text field of the question; says whether there is one to take it.
     pub fn paste(&mut self, text: &str) -> bool {
         match self.queue.front_mut() {
-            Some((_, dialog)) if self.guard == Guard::Off => {
-                dialog.paste(text);
-                true
-            }
+            Some((_, dialog)) if self.guard == Guard::Off => dialog.paste(text),
             _ => false,
         }
     }
 
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> PendingOutcome {
-        let Some((id, dialog)) = self.queue.front_mut() else { return PendingOutcome::Elsewhere };
+        let Some((id, dialog)) = self.queue.front_mut() else {
+            // Whoever does something else presses no key twice any more.
+            self.guard = Guard::Off;
+            return PendingOutcome::Elsewhere;
+        };
         if self.guard != Guard::Off {
             if !looks_around(&self.keys, &key) {
-                let typed_on = self.guard == Guard::Typing;
-                return if typed_on { PendingOutcome::Elsewhere } else { PendingOutcome::Handled };
+                let is_lost = self.guard == Guard::Answered;
+                return if is_lost { PendingOutcome::Handled } else { PendingOutcome::Elsewhere };
             }
             self.guard = Guard::Off;
         }
@@ -189,7 +211,7 @@ impl Pending {
             notes.push(format!("1 of {}", self.queue.len()));
         }
         match self.guard {
-            Guard::Off => {}
+            Guard::Off | Guard::New => {}
             Guard::Typing => notes.push("you are writing; pause to answer".to_owned()),
             Guard::Answered => notes.push("the next question".to_owned()),
         }

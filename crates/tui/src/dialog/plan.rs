@@ -108,11 +108,9 @@ impl PlanApproval {
         }
     }
 
-    /// Takes a paste into the text field, if one is open.
-    pub fn paste(&mut self, text: &str) {
-        if let Some(feedback) = &mut self.feedback {
-            feedback.paste(text);
-        }
+    /// Takes a paste into the text field, if one is open; says whether that was so.
+    pub fn paste(&mut self, text: &str) -> bool {
+        self.feedback.as_mut().map(|feedback| feedback.paste(text)).is_some()
     }
 
     /// The plan, what it asks for, and the choices.

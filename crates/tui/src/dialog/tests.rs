@@ -352,6 +352,18 @@ fn keys_that_were_on_their_way_answer_nothing() {
 }
 
 #[test]
+fn a_new_question_takes_no_key_before_it_is_settled() {
+    for attention in [Attention::Free, Attention::Lately] {
+        let mut pending = pending(attention);
+        assert!(pending.is_too_new() && pending.is_guarded());
+        assert_eq!(pending.handle(key(ENTER)), PendingOutcome::Elsewhere);
+        assert!(!pending.paste("x"));
+        pending.settle();
+        assert!(matches!(pending.handle(key(ENTER)), PendingOutcome::Answered(..)));
+    }
+}
+
+#[test]
 fn a_question_that_is_settled_elsewhere_goes_away() {
     let mut pending = pending(Attention::Free);
     assert_eq!(pending.len(), 2);
@@ -480,6 +492,7 @@ proptest! {
         let theme = Theme::new(crate::theme::Palette::Plain);
         let mut pending = Pending::new(keys());
         pending.push(ask_id(1), ask, Attention::Free);
+        pending.settle();
         for code in pressed {
             pending.handle(key(code));
             let view = pending.view(columns, height, &theme);

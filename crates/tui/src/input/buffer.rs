@@ -35,6 +35,11 @@ impl Buffer {
         self.revision
     }
 
+    /// How many steps can be undone.
+    pub(crate) fn steps(&self) -> usize {
+        self.undo.len()
+    }
+
     /// Moves the cursor; what is edited next is undone by itself.
     pub(crate) fn go(&mut self, to: usize) {
         self.undo.seal();

@@ -73,11 +73,11 @@ impl Editor {
         self.folds.expanded(self.buffer.text())
     }
 
-    /// Replaces the whole text, so that undo brings the old one back.
+    /// Replaces the whole text, so that undo brings the old one back. Images that it names are attached again.
     pub(crate) fn set(&mut self, text: &str) {
         self.rest();
         let text = cleaned(text);
-        let text = if text.len() > HUGE { self.folds.paste(&text) } else { text };
+        let text = if text.len() > HUGE { self.folds.paste(&text) } else { self.folds.recognised(&text) };
         self.buffer.set(&text);
     }
 
@@ -132,12 +132,17 @@ impl Editor {
         match dragged_images(text) {
             Some(paths) => paths.iter().map(|path| self.attach(path)).collect(),
             None => {
-                self.rest();
-                let text = self.folds.paste(text);
-                self.buffer.insert(&text, Stroke::Whole);
+                self.paste_text(text);
                 Vec::new()
             }
         }
+    }
+
+    /// Inserts what was pasted as text, whatever it is.
+    pub(crate) fn paste_text(&mut self, text: &str) {
+        self.rest();
+        let text = self.folds.paste(text);
+        self.buffer.insert(&text, Stroke::Whole);
     }
 
     /// Inserts the label of an image.

@@ -1,5 +1,6 @@
 //! Things in a text that are shown by a short label: long pastes and images. Each is one sign in the text.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::input::grapheme::{as_mark, cleaned, clusters, mark};
@@ -8,6 +9,8 @@ use crate::input::grapheme::{as_mark, cleaned, clusters, mark};
 const LINES: usize = 8;
 /// A paste of more bytes than this is folded.
 const BYTES: usize = 1_000;
+/// How an address of a file begins.
+const FILE: &str = "file://";
 /// Extensions of files that are images.
 const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
@@ -35,6 +38,8 @@ pub(crate) struct Folds {
     folds: Vec<Fold>,
     /// How many there were in the texts before. Numbers go on, so that each label of a session is unique.
     before: usize,
+    /// Images of the texts before: such a text may come back.
+    earlier: BTreeMap<usize, Fold>,
 }
 
 impl Folds {
@@ -61,13 +66,38 @@ impl Folds {
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Fold> {
-        self.folds.get(index.checked_sub(self.before)?)
+        let own = index.checked_sub(self.before).and_then(|index| self.folds.get(index));
+        own.or_else(|| self.earlier.get(&index))
     }
 
     /// A new text begins.
     pub(super) fn clear(&mut self) {
-        self.before += self.folds.len();
-        self.folds.clear();
+        let folds = std::mem::take(&mut self.folds);
+        let numbered = folds.into_iter().enumerate().map(|(index, fold)| (self.before + index, fold));
+        let numbered: Vec<(usize, Fold)> = numbered.collect();
+        self.before += numbered.len();
+        self.earlier.extend(numbered.into_iter().filter(|(_, fold)| matches!(fold, Fold::Image(_))));
+    }
+
+    /// Every image of the session with its label and its number.
+    fn known_images(&self) -> impl Iterator<Item = (String, Image)> {
+        let own = self.folds.iter().enumerate().map(|(index, fold)| (self.before + index, fold));
+        let all = self.earlier.iter().map(|(index, fold)| (*index, fold)).chain(own);
+        all.filter_map(|(index, fold)| match fold {
+            Fold::Image(path) => Some((self.label(index), Image { number: index + 1, path: path.clone() })),
+            Fold::Paste(_) => None,
+        })
+    }
+
+    /// A text that comes from outside, in which the labels of images that are known are images again.
+    pub(super) fn recognised(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (label, image) in self.known_images() {
+            if let Some(mark) = mark(image.number - 1) {
+                text = text.replace(&label, mark.encode_utf8(&mut [0; 4]));
+            }
+        }
+        text
     }
 
     /// What is shown in place of a mark.
@@ -107,24 +137,41 @@ impl Folds {
         clusters(text).map(|(_, cluster)| piece(cluster)).collect()
     }
 
-    /// The images whose labels are in a text, each once.
-    pub(crate) fn images(&self, text: &str) -> Vec<Image> {
-        let mut found: Vec<Image> = Vec::new();
-        for index in clusters(text).filter_map(|(_, cluster)| as_mark(cluster)) {
-            if let Some(Fold::Image(path)) = self.get(index)
-                && found.iter().all(|image| image.number != index + 1)
-            {
-                found.push(Image { number: index + 1, path: path.clone() });
-            }
-        }
-        found
+    /// The images whose labels are in a text with labels, each once, in the order in which they are named.
+    pub(crate) fn images(&self, labelled: &str) -> Vec<Image> {
+        let place = |(label, image): (String, Image)| labelled.find(&label).map(|at| (at, image));
+        let mut found: Vec<(usize, Image)> = self.known_images().filter_map(place).collect();
+        found.sort_by_key(|(at, _)| *at);
+        found.into_iter().map(|(_, image)| image).collect()
     }
+}
+
+/// What stands for an image in a message of which only the texts are told.
+const SOME_IMAGE: &str = "[image]";
+
+/// A text without the signs that images stood before or behind it: so many as are named in it.
+pub(super) fn without_signs(text: &str, mut images: usize) -> &str {
+    let mut text = text;
+    while images > 0 {
+        let before = text.strip_prefix(SOME_IMAGE).and_then(|rest| rest.strip_prefix('\n'));
+        let behind = || text.strip_suffix(SOME_IMAGE).and_then(|rest| rest.strip_suffix('\n'));
+        let Some(rest) = before.or_else(behind) else { return text };
+        text = rest;
+        images -= 1;
+    }
+    text
 }
 
 /// The files that were dragged into the terminal, if a paste is nothing but paths of images.
 pub(crate) fn dragged_images(paste: &str) -> Option<Vec<PathBuf>> {
     let paste = paste.trim();
     if paste.is_empty() || paste.contains('\n') {
+        return None;
+    }
+    // An address is no file of this machine.
+    let is_address =
+        |word: &str| word.contains("://") && !word.trim_start_matches(['\'', '"']).starts_with(FILE);
+    if paste.split(' ').any(is_address) {
         return None;
     }
     let whole = PathBuf::from(paste);
@@ -142,7 +189,7 @@ fn is_image(path: &Path) -> bool {
 }
 
 fn path_of(word: &str) -> PathBuf {
-    let Some(encoded) = word.strip_prefix("file://") else { return PathBuf::from(word) };
+    let Some(encoded) = word.strip_prefix(FILE) else { return PathBuf::from(word) };
     let mut bytes = Vec::new();
     let mut rest = encoded.as_bytes();
     while let [first, behind @ ..] = rest {
@@ -204,8 +251,20 @@ mod tests {
         let mut folds = Folds::default();
         let (mark, image) = folds.image(Path::new("/tmp/a shot.png"));
         let text = format!("{mark} and {mark}");
-        assert_eq!(folds.expanded(&text), "[image #1 a shot.png] and [image #1 a shot.png]");
-        assert_eq!(folds.images(&text), [image]);
+        let labelled = folds.expanded(&text);
+        assert_eq!(labelled, "[image #1 a shot.png] and [image #1 a shot.png]");
+        assert_eq!(folds.images(&labelled), [image.clone()]);
+        folds.clear();
+        assert_eq!(folds.recognised(&labelled), text, "its text may come back");
+        assert_eq!(folds.images(&labelled), [image]);
+    }
+
+    #[test]
+    fn signs_of_images_are_left_out_where_the_images_are_named() {
+        assert_eq!(without_signs("[image]\n[image]\nlook", 2), "look");
+        assert_eq!(without_signs("/review x\n[image]", 1), "/review x");
+        assert_eq!(without_signs("[image]\nlook", 0), "[image]\nlook");
+        assert_eq!(without_signs("[image] look", 1), "[image] look");
     }
 
     #[test]
@@ -220,7 +279,16 @@ mod tests {
             assert_eq!(dragged_images(paste), Some(vec![PathBuf::from("/tmp/a b.png")]), "{paste:?}");
         }
         assert_eq!(dragged_images("/a.png '/b c.JPG'"), Some(vec!["/a.png".into(), "/b c.JPG".into()]));
-        for paste in ["", "a.png", "see /tmp/a.png", "/tmp/a.rs", "'/tmp/a.png", "/a.png\n/b.png"] {
+        for paste in [
+            "",
+            "a.png",
+            "see /tmp/a.png",
+            "/tmp/a.rs",
+            "'/tmp/a.png",
+            "/a.png\n/b.png",
+            "https://example.com/a.png",
+            "/a.png http://example.com/b.png",
+        ] {
             assert_eq!(dragged_images(paste), None, "{paste:?}");
         }
     }

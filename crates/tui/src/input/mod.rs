@@ -84,6 +84,8 @@ pub struct Input {
     vim: Option<VimKeys>,
     /// Whether the last key was an Esc that closed nothing.
     escaped: bool,
+    /// What the text was meant as that was cleared last, and how many steps had led to the empty one.
+    cleared: Option<(usize, Purpose)>,
 }
 
 impl Input {
@@ -99,6 +101,7 @@ impl Input {
             search: None,
             vim: None,
             escaped: false,
+            cleared: None,
         }
     }
 
@@ -142,6 +145,12 @@ impl Input {
         self.editor.is_empty() && self.purpose == Purpose::Prompt
     }
 
+    /// Whether the history is searched.
+    #[must_use]
+    pub fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
     /// What the text is meant as.
     #[must_use]
     pub fn purpose(&self) -> Purpose {
@@ -173,7 +182,8 @@ impl Input {
     /// Gives back what was sent but will not be delivered, before what was written since.
     pub fn give_back(&mut self, past: &Past) {
         let since = self.editor.expanded();
-        let both = if since.is_empty() { past.text.clone() } else { format!("{}\n{since}", past.text) };
+        let text = fold::without_signs(&past.text, self.editor.folds.images(&past.text).len());
+        let both = if since.is_empty() { text.to_owned() } else { format!("{text}\n{since}") };
         if self.is_empty() {
             self.purpose = past.purpose;
         }
@@ -195,6 +205,24 @@ impl Input {
         self.history.stay();
         self.complete();
         if images.is_empty() { Outcome::Handled } else { Outcome::LoadImages(images) }
+    }
+
+    /// Takes a line that was entered as a whole: its first sign says what it is meant as, and nothing in it is a key. A
+    /// line that consists of paths of images attaches them.
+    pub fn line(&mut self, line: &str) -> Submission {
+        let line = line.trim_end();
+        let purpose = line.chars().next().and_then(Purpose::begun_by).unwrap_or_default();
+        let text = purpose.sign().and_then(|sign| line.strip_prefix(sign)).unwrap_or(line);
+        self.editor.clear();
+        self.begin_anew();
+        self.purpose = purpose;
+        match purpose {
+            Purpose::Prompt => drop(self.editor.paste(text)),
+            Purpose::Shell | Purpose::Note => self.editor.paste_text(text.trim_start()),
+        }
+        let submission = self.submission();
+        self.remember_and_clear(&submission);
+        submission
     }
 
     /// Takes a key.
@@ -297,9 +325,12 @@ impl Input {
             Action::Queue => self.submit().map_or(Outcome::Ignored, Outcome::Queue),
             Action::Clear if self.is_empty() => Outcome::Abandon,
             Action::Clear => {
+                let had_text = !self.editor.is_empty();
                 self.editor.set("");
+                self.cleared = had_text.then(|| (self.editor.buffer.steps(), self.purpose));
                 self.begin_anew()
             }
+            Action::Undo | Action::Redo => self.step(action),
             Action::HistoryOlder => self.recall(true),
             Action::HistoryNewer => self.recall(false),
             Action::HistorySearch => {
@@ -320,6 +351,21 @@ impl Input {
             Action::Down => self.recall(false),
             _ => Outcome::Ignored,
         }
+    }
+
+    /// Takes a step back or again. A text that was cleared is meant as before.
+    fn step(&mut self, action: Action) -> Outcome {
+        let before = self.editor.buffer.steps();
+        self.editor.apply(action);
+        if let Some((steps, purpose)) = self.cleared {
+            match (before, self.editor.buffer.steps()) {
+                (from, to) if from == steps && to < steps => self.purpose = purpose,
+                (from, to) if from < steps && to == steps => self.purpose = Purpose::Prompt,
+                _ => {}
+            }
+        }
+        self.changed();
+        Outcome::Handled
     }
 
     /// After an edit: completion follows what is written now.
@@ -349,21 +395,26 @@ impl Input {
     }
 
     fn submit(&mut self) -> Option<Submission> {
-        let text = self.editor.expanded().trim_end().to_owned();
-        if text.is_empty() {
-            return None;
-        }
-        let marked = self.editor.buffer.text();
-        let submission = Submission {
-            purpose: self.purpose,
-            shown: self.editor.folds.labelled(marked),
-            images: self.editor.folds.images(marked),
-            text: text.clone(),
-        };
-        self.history.push(Past { purpose: self.purpose, text });
-        self.editor.clear();
-        self.begin_anew();
+        let submission = Some(self.submission()).filter(|submission| !submission.text.is_empty())?;
+        self.remember_and_clear(&submission);
         Some(submission)
+    }
+
+    fn submission(&self) -> Submission {
+        let text = self.editor.expanded().trim_end().to_owned();
+        Submission {
+            purpose: self.purpose,
+            shown: self.editor.folds.labelled(self.editor.buffer.text()),
+            images: self.editor.folds.images(&text),
+            text,
+        }
+    }
+
+    fn remember_and_clear(&mut self, submission: &Submission) {
+        self.history.push(Past { purpose: submission.purpose, text: submission.text.clone() });
+        self.editor.clear();
+        self.cleared = None;
+        self.begin_anew();
     }
 
     fn recall(&mut self, older: bool) -> Outcome {

@@ -212,6 +212,21 @@ fn images_are_attached_and_let_go() {
 }
 
 #[test]
+fn a_line_that_was_cleared_comes_back_as_what_it_was() {
+    for (line, purpose) in [("!make", Purpose::Shell), ("#note", Purpose::Note)] {
+        let mut input = with("");
+        write(&mut input, line);
+        press(&mut input, "ctrl+c");
+        assert_eq!((input.purpose(), input.is_empty()), (Purpose::Prompt, true));
+        write(&mut input, "x");
+        press(&mut input, "ctrl+_ ctrl+_");
+        assert_eq!((input.purpose(), input.text().as_str()), (purpose, &line[1..]));
+        press(&mut input, "alt+_");
+        assert_eq!((input.purpose(), input.is_empty()), (Purpose::Prompt, true));
+    }
+}
+
+#[test]
 fn the_history_of_all_sessions_is_searched() {
     let past = |purpose, text: &str| Past { purpose, text: text.to_owned() };
     let entries = vec![

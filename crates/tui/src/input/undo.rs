@@ -44,6 +44,11 @@ pub(super) struct Undo {
 }
 
 impl Undo {
+    /// How many steps can be taken back.
+    pub(super) fn len(&self) -> usize {
+        self.done.len()
+    }
+
     pub(super) fn record(&mut self, change: Change, stroke: Stroke, before: usize, after: usize) {
         self.undone.clear();
         let joins =

@@ -21,7 +21,7 @@ const NARROW: u16 = 60;
 /// But not in those.
 const NARROWEST: u16 = 12;
 /// Rows for that.
-const HELP_ROWS: usize = 4;
+const HELP_ROWS: usize = 6;
 /// Fewer rows are for the list alone.
 const HELP_FROM: u16 = 8;
 

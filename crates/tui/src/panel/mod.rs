@@ -81,6 +81,17 @@ impl Panel {
         }
     }
 
+    /// Takes a paste, if there is a field for it; says whether that was so.
+    pub fn paste(&mut self, text: &str) -> bool {
+        match self {
+            Self::Resume(panel) => {
+                panel.paste(text);
+                true
+            }
+            Self::Steering(_) | Self::Help(_) | Self::Prompts(_) | Self::Results(_) => false,
+        }
+    }
+
     /// What a line can answer: most views are only read.
     pub(crate) fn form(&self) -> Form {
         match self {

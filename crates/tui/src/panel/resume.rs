@@ -99,6 +99,12 @@ impl Resume {
         PanelOutcome::Handled
     }
 
+    /// Takes a paste: it is searched for.
+    pub fn paste(&mut self, text: &str) {
+        self.query.push_str(&clean(text.trim()).replace('\n', " "));
+        self.search();
+    }
+
     /// What a line can answer.
     pub(crate) fn form(&self) -> Form {
         Form::choices(self.found.len())

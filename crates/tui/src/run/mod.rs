@@ -105,7 +105,8 @@ impl Runner {
     async fn new(start: Start, wrapping: Wrapping) -> Result<Self, TuiError> {
         let terminal = Terminal::open(wrapping, background(start.options.follows_background)).await?;
         let palette = terminal.palette(start.options.palette);
-        let options = Options { palette, ..start.options };
+        let fitting = terminal.palette(start.options.fitting);
+        let options = Options { palette, fitting, ..start.options };
         let app = App::new(start.info, options, start.history, &start.past, terminal.size());
         let now = Instant::now();
         let mut backlog = VecDeque::new();
@@ -230,6 +231,7 @@ impl Runner {
                 Effect::Ask(request) => self.host.ask(request, self.replies.0.clone()),
                 Effect::Signal(why) => self.terminal.signal(&why)?,
                 Effect::Title(title) => self.terminal.title(&title)?,
+                Effect::AskBackground => self.terminal.ask_background()?,
                 Effect::Redraw => self.terminal.redraw(&mut self.app)?,
                 Effect::EditInput(text) => {
                     let edited = self.lend_terminal(self.host.edit(text), signals).await?;

@@ -3,7 +3,6 @@
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_protocol::command::Command;
 use tiller_protocol::entry::Level;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -28,6 +27,8 @@ struct Plain {
     host: Arc<dyn Host>,
     replies: mpsc::UnboundedSender<Reply>,
     begun: Instant,
+    /// The mode that was told last.
+    told_mode: String,
     /// The question that was printed last.
     asked: String,
     width: u16,
@@ -52,6 +53,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
         host: start.host,
         replies,
         begun: Instant::now(),
+        told_mode: String::new(),
         asked: String::new(),
         width,
         prompted: false,
@@ -68,6 +70,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
     }
     loop {
         plain.app.at(plain.begun.elapsed());
+        plain.tell_mode();
         plain.print()?;
         let refusals = plain.refuse_if_ended();
         plain.carry_out(refusals).await;
@@ -103,11 +106,17 @@ impl Plain {
         if line.trim().is_empty() {
             return Vec::new();
         }
-        // What was given back to be edited was printed; here a line is written anew.
-        self.app.input.edited("");
-        let mut effects = self.app.on_paste(line);
-        effects.extend(self.app.on_key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
-        effects
+        self.app.on_line(line)
+    }
+
+    /// Tells the mode at the beginning and whenever it has changed: there is no line that would always show it.
+    fn tell_mode(&mut self) {
+        let mode = self.app.mode_in_words();
+        if mode != self.told_mode {
+            self.app.tell(Level::Info, &format!("Mode: {mode}"));
+            self.told_mode = mode;
+            self.prompted = false;
+        }
     }
 
     /// Ctrl+C stops what is under way, and leaves when it is pressed again.
@@ -196,6 +205,7 @@ impl Plain {
                 Effect::EditPlan(..)
                 | Effect::Signal(_)
                 | Effect::Title(_)
+                | Effect::AskBackground
                 | Effect::Redraw
                 | Effect::Suspend => {}
             }

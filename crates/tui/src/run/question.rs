@@ -57,8 +57,13 @@ pub async fn choose(
         let said = ask_by_line(&choice.form(), |width, theme| choice.view(width, u16::MAX, theme))?;
         return Ok(said.index());
     };
-    let handle = |choice: &mut Choice, key| answer(choice.handle(key));
-    ask(manner, wrapping, &mut choice, handle, Choice::view, None).await
+    let mut asked = Asked {
+        dialog: &mut choice,
+        handle: |choice: &mut Choice, key| answer(choice.handle(key)),
+        paste: |_: &mut Choice, _: &str| {},
+        view: Choice::view,
+    };
+    asked.answer(manner, wrapping, None).await
 }
 
 /// Lets the user choose a session. Nothing if they would rather not.
@@ -76,8 +81,13 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
         let said = ask_by_line(&picker.form(), |width, theme| picker.view(width, u16::MAX, theme))?;
         return Ok(picked(picker.say(&said)).flatten());
     };
-    let handle = |picker: &mut Resume, key| picked(picker.handle(key));
-    ask(manner, wrapping, &mut picker, handle, Resume::view, None).await
+    let mut asked = Asked {
+        dialog: &mut picker,
+        handle: |picker: &mut Resume, key| picked(picker.handle(key)),
+        paste: Resume::paste,
+        view: Resume::view,
+    };
+    asked.answer(manner, wrapping, None).await
 }
 
 /// Asks whether a project is trusted.
@@ -94,50 +104,70 @@ pub async fn ask_trust(question: TrustQuestion, manner: &Manner) -> Result<Trust
         let said = ask_by_line(&trust.form(), |width, theme| trust.view(width, u16::MAX, theme))?;
         return Ok(trust.say(&said));
     };
-    let handle = |trust: &mut Trust, key| settled(trust.handle(key));
-    ask(manner, wrapping, &mut trust, handle, Trust::view, TrustOutcome::Leave).await
+    let mut asked = Asked {
+        dialog: &mut trust,
+        handle: |trust: &mut Trust, key| settled(trust.handle(key)),
+        paste: |_: &mut Trust, _: &str| {},
+        view: Trust::view,
+    };
+    asked.answer(manner, wrapping, TrustOutcome::Leave).await
 }
 
-async fn ask<D, A>(
-    manner: &Manner,
-    wrapping: Wrapping,
-    dialog: &mut D,
-    mut handle: impl FnMut(&mut D, KeyEvent) -> Option<A>,
-    view: impl Fn(&D, u16, u16, &Theme) -> View,
-    otherwise: A,
-) -> Result<A, TuiError> {
-    let mut terminal = Terminal::open(wrapping, background(manner.follows_background)).await?;
-    let mut signals = Signals::listen()?;
-    let mut theme = Theme::new(terminal.palette(manner.palette));
-    let answer = loop {
-        let readiness = terminal.ready()?;
-        if readiness == Readiness::Now {
-            let size = terminal.size();
-            terminal.show(&view(dialog, size.width, size.height.saturating_sub(1), &theme))?;
-        }
-        let waits = match readiness {
-            Readiness::Now => None,
-            Readiness::Before(latest) => Some(latest),
-        };
-        tokio::select! {
-            came = terminal.next() => match came {
-                Came::Key(key) => {
-                    if let Some(answer) = handle(dialog, key) {
-                        break answer;
+/// A question, what keys and pastes do to it, and what it looks like.
+struct Asked<'a, D, H, P, V> {
+    dialog: &'a mut D,
+    handle: H,
+    paste: P,
+    view: V,
+}
+
+impl<D, H, P, V> Asked<'_, D, H, P, V> {
+    /// Shows the question until a key answers it.
+    async fn answer<A>(&mut self, manner: &Manner, wrapping: Wrapping, otherwise: A) -> Result<A, TuiError>
+    where
+        H: FnMut(&mut D, KeyEvent) -> Option<A>,
+        P: FnMut(&mut D, &str),
+        V: Fn(&D, u16, u16, &Theme) -> View,
+    {
+        let mut terminal = Terminal::open(wrapping, background(manner.follows_background)).await?;
+        let mut signals = Signals::listen()?;
+        let mut theme = Theme::new(terminal.palette(manner.palette));
+        let answer = loop {
+            let readiness = terminal.ready()?;
+            if readiness == Readiness::Now {
+                let size = terminal.size();
+                terminal.show(&(self.view)(
+                    self.dialog,
+                    size.width,
+                    size.height.saturating_sub(1),
+                    &theme,
+                ))?;
+            }
+            let waits = match readiness {
+                Readiness::Now => None,
+                Readiness::Before(latest) => Some(latest),
+            };
+            tokio::select! {
+                came = terminal.next() => match came {
+                    Came::Key(key) => {
+                        if let Some(answer) = (self.handle)(self.dialog, key) {
+                            break answer;
+                        }
                     }
-                }
-                Came::Background(color) => theme = Theme::new(color.palette()),
-                Came::Paste(_) | Came::Answer => {}
-                Came::End => break otherwise,
-            },
-            told = signals.next() => if told == Told::End {
-                break otherwise;
-            },
-            () = until(waits) => {}
-        }
-    };
-    terminal.suspend().await?;
-    Ok(answer)
+                    Came::Background(color) => theme = Theme::new(color.palette()),
+                    Came::Paste(text) => (self.paste)(self.dialog, &text),
+                    Came::Answer => {}
+                    Came::End => break otherwise,
+                },
+                told = signals.next() => if told == Told::End {
+                    break otherwise;
+                },
+                () = until(waits) => {}
+            }
+        };
+        terminal.suspend().await?;
+        Ok(answer)
+    }
 }
 
 /// Prints the question until a line answers it. The end of the input refuses.

@@ -312,6 +312,7 @@ impl Terminal {
             }
             is_bare => {
                 self.turned_at = if is_bare { Instant::now() } else { self.turned_at };
+                app.drawn();
                 (app.take_finished(few), app.view())
             }
         };
@@ -329,6 +330,12 @@ impl Terminal {
         if let Some(rows) = self.untimed.take() {
             self.pace.learn(rows, self.drawn_at.elapsed());
         }
+    }
+
+    /// Asks for the colour behind the text, now and whenever the terminal is taken over again.
+    pub(super) fn ask_background(&mut self) -> std::io::Result<()> {
+        self.background = Background::Asked;
+        self.write(ASK_BACKGROUND)
     }
 
     pub(super) fn redraw(&mut self, app: &mut App) -> std::io::Result<()> {

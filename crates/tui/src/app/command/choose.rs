@@ -1,12 +1,13 @@
-//! Commands that let the user choose: a model, an output style, a file of instructions, colours.
+//! Commands that let the user choose: a mode, a model, an output style, a file of instructions, colours.
 
 use std::path::PathBuf;
 
 use tiller_protocol::command::{Command, OutputStyle};
 use tiller_protocol::entry::Level;
+use tiller_protocol::mode::Mode;
 
-use super::super::overlay::{Overlay, Subject};
-use super::super::{App, Effect, ModelRow};
+use super::super::overlay::{AUTO, Overlay, Subject};
+use super::super::{App, Effect, ModelRow, status};
 use crate::dialog::ChoiceOption;
 use crate::host::{InstructionRow, Request, StyleRow};
 use crate::theme::Palette;
@@ -63,6 +64,9 @@ impl App {
     }
 
     pub(in crate::app) fn choose_style(&mut self, styles: &[StyleRow]) {
+        if !self.may_open("/output-style") {
+            return;
+        }
         let option =
             |style: &StyleRow| ChoiceOption { label: style.name.clone(), detail: style.source.clone() };
         let current = styles.iter().position(|style| style.is_current).unwrap_or(0);
@@ -80,6 +84,9 @@ impl App {
     }
 
     pub(in crate::app) fn choose_instructions(&mut self, files: &[InstructionRow]) {
+        if !self.may_open("/memory") {
+            return;
+        }
         let paper = self.look.paper();
         let option = |file: &InstructionRow| ChoiceOption {
             label: paper.path(&file.path.to_string_lossy()),
@@ -106,12 +113,46 @@ impl App {
         }
     }
 
+    /// Another mode, with the same steps as the mode key; without a name, all of them.
+    pub(super) fn mode(&mut self, name: &str) -> Vec<Effect> {
+        if name.is_empty() {
+            return self.offer_modes();
+        }
+        match Mode::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(name)) {
+            Some(mode) => self.set_mode(mode),
+            None => {
+                let names = Mode::ALL.map(Mode::name).join(", ");
+                self.tell(Level::Warning, &format!("There is no mode {name}. Known are: {names}."));
+                Vec::new()
+            }
+        }
+    }
+
+    fn offer_modes(&mut self) -> Vec<Effect> {
+        let option = |mode: Mode| {
+            let (words, _) = status::mode(mode, &self.look.theme);
+            let level = self.info.confinement.level(mode).word();
+            ChoiceOption { label: mode.name().to_owned(), detail: format!("{words} · commands {level}") }
+        };
+        let current = Mode::ALL.into_iter().position(|mode| mode == self.state.mode).unwrap_or(0);
+        let title = format!("Which mode? Now it is {}", self.state.mode);
+        let choice = self.choice(&title, Mode::ALL.map(option).into()).marking(current);
+        self.overlay = Some(Overlay::Choice(choice, Subject::Mode));
+        Vec::new()
+    }
+
+    pub(in crate::app) fn set_mode(&mut self, mode: Mode) -> Vec<Effect> {
+        vec![Effect::Send(Command::SetMode(mode))]
+    }
+
     pub(super) fn theme(&mut self, name: &str) -> Vec<Effect> {
         match Palette::named(name) {
             Some(palette) => self.set_palette(palette),
             None if name.is_empty() => self.choose_palette(),
+            None if name == AUTO => self.follow_terminal(),
             None => {
-                let names: Vec<&str> = Palette::ALL.iter().map(|palette| palette.name()).collect();
+                let names: Vec<&str> =
+                    Palette::ALL.iter().map(|palette| palette.name()).chain([AUTO]).collect();
                 self.tell(
                     Level::Warning,
                     &format!("There is no theme {name}. Known are: {}.", names.join(", ")),

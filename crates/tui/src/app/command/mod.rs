@@ -35,6 +35,7 @@ pub(super) const TABLE: &[Row] = &[
         "Plan mode, what to plan; in plan mode, the plan; open it in $EDITOR",
         Verb::Plan,
     ),
+    row("mode", "[name]", "How freely the agent may act: another mode, or all there are", Verb::Mode),
     row(
         "delegate",
         "",
@@ -68,7 +69,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     row("status", "", "This session: id, model, mode, confinement, cost", Verb::Status),
     row("doctor", "", "How Tiller stands on this machine", Verb::Doctor),
-    row("theme", "[name]", "Colours: dark, light or none", Verb::Theme),
+    row("theme", "[name]", "Colours: dark, light, none, or auto for those that fit", Verb::Theme),
     row("vim", "", "Vim keys on or off", Verb::Vim),
     row("exit", "", "Leave", Verb::Exit),
 ];

@@ -102,7 +102,7 @@ pub(super) fn status(app: &App) -> Vec<Line<'static>> {
         ("directory", app.state.cwd.display().to_string()),
         ("model", app.model().to_owned()),
         ("mode", format!("{} ({mode})", app.state.mode)),
-        ("commands", app.info.confinement.clone()),
+        ("commands", app.info.confinement.describe(app.state.mode)),
         ("context", context),
         ("steering", format!("{:.1}% of what is sent", app.ledger.share().fraction() * 100.0)),
         ("cost", format!("{}{unpriced}", dollars(app.state.spent.usd))),

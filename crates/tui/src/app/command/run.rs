@@ -9,6 +9,7 @@ use tiller_protocol::mode::Mode;
 use super::super::{App, Effect, Exit};
 use super::{TABLE, report};
 use crate::host::Request;
+use crate::input::Image;
 use crate::panel::{Help, Panel, Steering};
 
 /// What a command does.
@@ -20,6 +21,7 @@ pub(in crate::app) enum Verb {
     Resume,
     Rewind,
     Plan,
+    Mode,
     Delegate,
     Model,
     OutputStyle,
@@ -51,7 +53,7 @@ const INIT: &str = include_str!("init.md");
 
 impl App {
     /// Runs a command of the table.
-    pub(in crate::app) fn run_command(&mut self, name: &str, rest: &str) -> Vec<Effect> {
+    pub(in crate::app) fn run_command(&mut self, name: &str, rest: &str, images: &[Image]) -> Vec<Effect> {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else { return Vec::new() };
         match row.verb {
             Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), self.commands()))),
@@ -59,7 +61,8 @@ impl App {
             Verb::Compact => self.compact(rest),
             Verb::Resume => vec![Effect::Ask(Request::Sessions(rest.to_owned()))],
             Verb::Rewind => self.choose_prompt(),
-            Verb::Plan => self.plan(rest),
+            Verb::Plan => self.plan(rest, images),
+            Verb::Mode => self.mode(rest),
             Verb::Delegate => self.delegate(),
             Verb::Model => self.choose_model(rest),
             Verb::OutputStyle if rest.is_empty() => vec![Effect::Ask(Request::Styles)],
@@ -75,7 +78,7 @@ impl App {
             Verb::Config => self.config(rest),
             Verb::Mcp => self.choose_server(),
             Verb::Memory => vec![Effect::Ask(Request::Memory)],
-            Verb::Init => vec![self.send(INIT.trim(), &[], Delivery::Queue)],
+            Verb::Init => self.send(INIT.trim(), &[], Delivery::Queue),
             Verb::Export => self.export(rest),
             Verb::Status => self.open_report("Status", report::status),
             Verb::Doctor => self.reported("Doctor", &["doctor"]),
@@ -108,7 +111,7 @@ impl App {
         self.open(Panel::Steering(Steering::new(additions, &self.ledger, Arc::clone(&self.keys))))
     }
 
-    fn plan(&mut self, what: &str) -> Vec<Effect> {
+    fn plan(&mut self, what: &str, images: &[Image]) -> Vec<Effect> {
         let slug = self.state.plan_slug.clone();
         match (what, slug) {
             ("open", Some(slug)) => {
@@ -118,10 +121,8 @@ impl App {
             ("", Some(slug)) if self.state.mode == Mode::Plan => {
                 self.reported("The plan", &["plans", "show", &slug])
             }
-            ("", _) => vec![Effect::Send(Command::SetMode(Mode::Plan))],
-            (what, _) => {
-                vec![Effect::Send(Command::SetMode(Mode::Plan)), self.send(what, &[], Delivery::Steer)]
-            }
+            ("", _) => self.set_mode(Mode::Plan),
+            (what, _) => [self.set_mode(Mode::Plan), self.send(what, images, Delivery::Steer)].concat(),
         }
     }
 

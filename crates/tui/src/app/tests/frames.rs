@@ -57,7 +57,7 @@ fn a_question_for_permission() {
         leaves_sandbox: false,
         agent: None,
     };
-    stage.event(Event::Asked(AskId::default(), Ask::Permission(ask)));
+    stage.ask(Event::Asked(AskId::default(), Ask::Permission(ask)));
     insta::assert_snapshot!(stage.shown());
 }
 

@@ -1,7 +1,10 @@
 //! The front end as a machine, drawn on a terminal.
 
 mod frames;
+mod guard;
+mod images;
 mod narrow;
 mod stage;
+mod standing;
 mod verbs;
 mod views;

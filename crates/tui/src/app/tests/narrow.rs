@@ -154,7 +154,7 @@ fn plan(stage: &mut Stage) {
         modes: vec![Mode::BypassPermissions, Mode::AcceptEdits, Mode::Default],
     };
     stage.set_mode(Mode::Plan);
-    stage.event(Event::Asked(AskId::default(), Ask::Plan(ask)));
+    stage.ask(Event::Asked(AskId::default(), Ask::Plan(ask)));
 }
 
 fn elicitation(stage: &mut Stage) {
@@ -167,7 +167,7 @@ fn elicitation(stage: &mut Stage) {
         message: "Who shall own the package?".to_owned(),
         wanted: Wanted::Form { fields: fields(&schema), schema },
     };
-    stage.event(Event::Asked(AskId::default(), Ask::Elicitation(ask)));
+    stage.ask(Event::Asked(AskId::default(), Ask::Elicitation(ask)));
 }
 
 fn page_to_visit(stage: &mut Stage) {
@@ -177,7 +177,7 @@ fn page_to_visit(stage: &mut Stage) {
         message: "Please confirm in your browser.".to_owned(),
         wanted: Wanted::Visit { url, id: "7".to_owned() },
     };
-    stage.event(Event::Asked(AskId::default(), Ask::Elicitation(ask)));
+    stage.ask(Event::Asked(AskId::default(), Ask::Elicitation(ask)));
 }
 
 fn sampling(stage: &mut Stage) {
@@ -188,7 +188,7 @@ fn sampling(stage: &mut Stage) {
         max_tokens: 200,
         model: "claude-test".to_owned(),
     };
-    stage.event(Event::Asked(AskId::default(), Ask::Sampling(ask)));
+    stage.ask(Event::Asked(AskId::default(), Ask::Sampling(ask)));
 }
 
 fn waiting(stage: &mut Stage) {
@@ -206,21 +206,21 @@ const VIEWS: &[(&str, Play)] = &[
     ("at work", at_work),
     ("retrying", retrying),
     ("folded", |stage| stage.append(fold())),
-    ("permission", |stage| stage.event(permission("Bash", json!({"command": "cargo test --workspace"})))),
+    ("permission", |stage| stage.ask(permission("Bash", json!({"command": "cargo test --workspace"})))),
     ("an edit", |stage| {
         let input = json!({"file_path": "/work/src/main.rs", "old_string": "hello", "new_string": "goodbye"});
-        stage.event(permission("Edit", input));
+        stage.ask(permission("Edit", input));
     }),
     ("remember", |stage| {
-        stage.event(permission("Bash", json!({"command": "cargo test --workspace"})));
+        stage.ask(permission("Bash", json!({"command": "cargo test --workspace"})));
         stage.press(KeyCode::Down);
     }),
     ("feedback", |stage| {
-        stage.event(permission("Bash", json!({"command": "cargo test"})));
+        stage.ask(permission("Bash", json!({"command": "cargo test"})));
         stage.write("4");
     }),
-    ("question", |stage| stage.event(question(false))),
-    ("several", |stage| stage.event(question(true))),
+    ("question", |stage| stage.ask(question(false))),
+    ("several", |stage| stage.ask(question(true))),
     ("plan", plan),
     ("elicitation", elicitation),
     ("a page to visit", page_to_visit),
@@ -303,7 +303,7 @@ fn the_cursor_is_where_one_writes() {
         ("the input", |_| {}),
         ("history search", |stage| stage.key(KeyCode::Char('r'), KeyModifiers::CONTROL)),
         ("feedback", |stage| {
-            stage.event(permission("Bash", json!({"command": "cargo test"})));
+            stage.ask(permission("Bash", json!({"command": "cargo test"})));
             stage.write("4");
         }),
         ("feedback on a plan", |stage| {

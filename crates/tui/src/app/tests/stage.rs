@@ -16,7 +16,8 @@ use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_testkit::terminal::{LongRows, Terminal};
 
-use crate::app::{App, Effect, Info, ModelRow, Options};
+use crate::app::{App, Confinement, Effect, Info, ModelRow, Options};
+use crate::host::{Reply, Request};
 use crate::keys::Keymap;
 use crate::menu::Candidate;
 use crate::screen::{Screen, Size, Wrapping};
@@ -58,7 +59,11 @@ impl Stage {
             cwd: "/work".into(),
             model: "claude-test".to_owned(),
             version: "1.2.3".to_owned(),
-            confinement: "held by namespaces".to_owned(),
+            mode: Mode::Default,
+            confinement: Confinement {
+                means: Some("namespaces, throw-away layers and a filter of system calls".to_owned()),
+                is_wanted: true,
+            },
             context_window: Some(200_000),
             models: vec![ModelRow {
                 name: "opus".to_owned(),
@@ -75,7 +80,13 @@ impl Stage {
             }],
             advice: Vec::new(),
         };
-        let options = Options { palette: Palette::Dark, keys: Arc::new(keys), ..Options::default() };
+        let options = Options {
+            palette: Palette::Dark,
+            fitting: Palette::Dark,
+            keys: Arc::new(keys),
+            status_command: true,
+            ..Options::default()
+        };
         let mut stage = Self {
             app: App::new(info, options, Vec::new(), past, size),
             terminal: Terminal::new(width, height, LongRows::Wrap),
@@ -90,6 +101,7 @@ impl Stage {
 
     pub(super) fn draw(&mut self) {
         self.app.at(self.now);
+        self.app.drawn();
         loop {
             let finished = self.app.take_finished(AT_ONCE);
             let bytes = self.screen.draw(&finished, &self.app.view());
@@ -117,7 +129,11 @@ impl Stage {
     }
 
     pub(super) fn wait(&mut self, seconds: u64) {
-        self.now += Duration::from_secs(seconds);
+        self.wait_ms(seconds * 1_000);
+    }
+
+    pub(super) fn wait_ms(&mut self, milliseconds: u64) {
+        self.now += Duration::from_millis(milliseconds);
         self.app.at(self.now);
     }
 
@@ -125,6 +141,38 @@ impl Stage {
         self.app.at(self.now);
         let effects = self.app.on_event(event);
         self.effects.extend(effects);
+    }
+
+    /// Asks something and lets the user read it.
+    pub(super) fn ask(&mut self, event: Event) {
+        self.event(event);
+        self.draw();
+        self.wait(1);
+    }
+
+    pub(super) fn reply(&mut self, reply: Reply) {
+        let effects = self.app.on_reply(reply);
+        self.effects.extend(effects);
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        self.app.at(self.now);
+        let effects = self.app.on_paste(text);
+        self.effects.extend(effects);
+    }
+
+    /// What the host was asked; it is forgotten then.
+    pub(super) fn requests(&mut self) -> Vec<Request> {
+        let asked = |effect| match effect {
+            Effect::Ask(request) => Some(request),
+            _ => None,
+        };
+        std::mem::take(&mut self.effects).into_iter().filter_map(asked).collect()
+    }
+
+    /// The row at the bottom.
+    pub(super) fn status(&mut self) -> String {
+        self.shown().lines().last().unwrap_or_default().to_owned()
     }
 
     pub(super) fn append(&mut self, body: Body) {
@@ -151,7 +199,9 @@ impl Stage {
         let effects = std::mem::take(&mut self.effects);
         let sent = effects.into_iter().filter_map(|effect| match effect {
             Effect::Send(Command::Submit(input)) => {
-                let texts: Vec<String> = input.content.iter().filter_map(RawBlock::as_text).collect();
+                let shown =
+                    |block: &RawBlock| block.as_text().unwrap_or_else(|| format!("<{}>", block.kind()));
+                let texts: Vec<String> = input.content.iter().map(shown).collect();
                 Some(format!("{:?} {}", input.delivery, texts.join(" | ")))
             }
             Effect::Send(command) => Some(format!("{command:?}")),

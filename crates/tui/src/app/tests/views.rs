@@ -21,7 +21,7 @@ pub(super) fn run(stage: &mut Stage, command: &str) {
     stage.press(KeyCode::Enter);
 }
 
-fn permission(number: u128) -> Event {
+pub(super) fn permission(number: u128) -> Event {
     let ask = PermissionAsk {
         call: "c1".into(),
         tool: "Bash".to_owned(),

@@ -74,11 +74,9 @@ impl Questions {
         }
     }
 
-    /// Takes a paste into the text field, if one is open.
-    pub fn paste(&mut self, text: &str) {
-        if let Some(page) = self.pages.get_mut(self.open) {
-            page.paste(text);
-        }
+    /// Takes a paste into the text field, if one is open; says whether that was so.
+    pub fn paste(&mut self, text: &str) -> bool {
+        self.pages.get_mut(self.open).is_some_and(|page| page.paste(text))
     }
 
     fn go_on(&mut self) -> Outcome {

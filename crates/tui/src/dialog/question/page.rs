@@ -70,10 +70,8 @@ impl Page {
         (!chosen.is_empty()).then(|| chosen.join(", "))
     }
 
-    pub(super) fn paste(&mut self, text: &str) {
-        if let Some(writing) = &mut self.writing {
-            writing.paste(text);
-        }
+    pub(super) fn paste(&mut self, text: &str) -> bool {
+        self.writing.as_mut().map(|writing| writing.paste(text)).is_some()
     }
 
     pub(super) fn handle(&mut self, key: &KeyEvent) -> Turned {

@@ -42,6 +42,7 @@ fn text_that_a_carriage_return_would_overwrite_is_shown() {
 fn everything_shown(ask: Ask) -> String {
     let mut pending = Pending::new(keys());
     pending.push(ask_id(1), ask, Attention::Free);
+    pending.settle();
     pending.handle(key(DOWN));
     rows(&pending.view(100, u16::MAX, &Theme::new(Palette::Dark))).join("\n")
 }

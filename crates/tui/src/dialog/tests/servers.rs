@@ -64,6 +64,7 @@ fn a_form_is_filled_in_by_lines() {
 fn pending(ask: Ask) -> Pending {
     let mut pending = Pending::new(keys());
     assert!(pending.push(AskId::default(), ask, Attention::Free));
+    pending.settle();
     pending
 }
 
