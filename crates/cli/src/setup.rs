@@ -278,9 +278,13 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
         let found = store::latest(config_dir, &project).map(|found| found.id);
         found.with_context(|| format!("there is no session to continue in {}", env.cwd.display()))
     };
+    if args.session_id.is_some() && !args.fork_session && (args.resume.is_some() || args.continue_latest) {
+        bail!("--session-id with --resume or --continue needs --fork-session");
+    }
     let existing: Option<SessionId> = match (&args.resume, args.continue_latest) {
         (Some(file), _) if is_log(file) => {
-            Some(store::adopt(env, config_dir, &project, &env.cwd.join(file)).context("--resume")?)
+            let copy = || args.session_id.unwrap_or_else(|| SessionId(env.fresh()));
+            return Ok(Start::Log { file: env.cwd.join(file), to: args.fork_session.then(copy) });
         }
         (Some(id), _) if !id.is_empty() => {
             let id = id.parse().or_else(|_| find(id, env).map(|log| log.id).context("--resume"))?;
@@ -293,9 +297,6 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
         (None, true) => bail!("--fork-session needs --resume or --continue"),
         (None, false) => Ok(Start::New(args.session_id)),
         (Some(from), true) => Ok(Start::Fork { from, to: args.session_id }),
-        (Some(_), false) if args.session_id.is_some() => {
-            bail!("--session-id with --resume or --continue needs --fork-session")
-        }
         (Some(id), false) => Ok(Start::Resume(id)),
     }
 }

@@ -158,12 +158,13 @@ impl Fold {
 }
 
 /// Damage in the words of somebody who only looks.
-fn told(damage: &Damage) -> String {
+pub(crate) fn told(damage: &Damage) -> String {
     match damage {
         Damage::TornTail { bytes } => format!("the last line is incomplete ({bytes} bytes)"),
         Damage::Unreadable { line } => format!("line {line} cannot be read"),
         Damage::Altered { line } => format!("line {line} was changed after it was written"),
         Damage::Repeated { line } => format!("line {line} repeats an earlier one"),
+        Damage::Undecodable { line } => format!("what follows line {line} cannot be unpacked"),
         Damage::BrokenChain { line } => format!("line {line} does not continue the line before it"),
     }
 }

@@ -31,6 +31,7 @@ pub(crate) use excerpt::{short, visible};
 pub(crate) use figures::size;
 use find::Log;
 use fold::Fold;
+pub(crate) use fold::told;
 use report::Report;
 
 const AFTER_HELP: &str = "\

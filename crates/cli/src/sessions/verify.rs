@@ -8,7 +8,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 
 use crate::exit::Exit;
-use crate::inspect::find;
+use crate::inspect::{find, told};
 use crate::text::print;
 
 #[derive(Debug, clap::Args)]
@@ -31,11 +31,16 @@ impl Verify {
         let mut documents = Vec::new();
         for (id, log) in self.logs(env)? {
             // A session that is running may be in the middle of a line.
-            let loaded = store::load_bare(&log, |_| {})?;
-            sound &= loaded.damage.is_empty();
-            match self.json {
-                true => documents.push(to_json(id, &loaded)),
-                false => print(&to_text(id, &loaded))?,
+            let loaded = store::load_bare(&log, |_| {});
+            sound &= loaded.as_ref().is_ok_and(|loaded| loaded.damage.is_empty());
+            match (&loaded, self.json) {
+                (Ok(loaded), true) => documents.push(to_json(id, loaded)),
+                (Ok(loaded), false) => print(&to_text(id, loaded))?,
+                // One that cannot be read is no reason to leave out the others.
+                (Err(error), true) => {
+                    documents.push(json!({"sessionId": id, "sound": false, "error": error.to_string()}));
+                }
+                (Err(error), false) => print(&format!("{id}  unreadable: {error}"))?,
             }
         }
         if self.json {
@@ -74,17 +79,6 @@ fn to_text(id: SessionId, loaded: &Loaded) -> String {
         text.push_str(&format!("\n  {}", told(damage)));
     }
     text
-}
-
-/// Damage in the words of somebody who only looks.
-fn told(damage: &Damage) -> String {
-    match damage {
-        Damage::TornTail { bytes } => format!("the last line is incomplete ({bytes} bytes)"),
-        Damage::Unreadable { line } => format!("line {line} cannot be read"),
-        Damage::Altered { line } => format!("line {line} was changed after it was written"),
-        Damage::Repeated { line } => format!("line {line} repeats an earlier one"),
-        Damage::BrokenChain { line } => format!("line {line} does not continue the line before it"),
-    }
 }
 
 fn loses_something(damage: &Damage) -> bool {

@@ -149,6 +149,44 @@ fn a_compressed_log_and_one_from_elsewhere_are_gone_on_with() {
     world.server.assert_clean();
 }
 
+/// Everything below a directory.
+fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs_err::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect();
+    files.sort();
+    files
+}
+
+// Where nothing is kept, nothing is copied or unpacked either.
+#[test]
+fn a_log_is_gone_on_from_without_writing_anything() {
+    let world = remembered();
+    let log = world.logs().remove(0);
+    for name in ["plain.jsonl", "packed.jsonl"] {
+        fs_err::copy(&log, world.path(name)).unwrap();
+    }
+    compress(&world.path("packed.jsonl"));
+    compress(&log);
+    let (config, project) = (files(&world.config_dir().join("projects")), files(&world.dir()));
+    let which = |start: &[&str]| {
+        world.server.reply(Reply::text("7"));
+        let args = ["-p", "which number?", "--output-format", "json", "--no-session-persistence"];
+        let run = world.run(&[&args[..], start].concat()).ok();
+        assert!(last_request(&world)["messages"].to_string().contains("remember the number 7"), "{start:?}");
+        assert_eq!(files(&world.config_dir().join("projects")), config, "{start:?}");
+        assert_eq!(files(&world.dir()), project, "{start:?}");
+        run.frames()[0]["session_id"].clone()
+    };
+    for start in ["plain.jsonl", "packed.jsonl.gz", ID] {
+        assert_eq!(which(&["--resume", start]), ID);
+        assert_eq!(which(&["--resume", start, "--fork-session", "--session-id", OTHER]), OTHER);
+        assert!(![json!(ID), json!(OTHER)].contains(&which(&["--resume", start, "--fork-session"])));
+    }
+    assert_eq!(which(&["--continue"]), ID);
+    world.server.assert_clean();
+}
+
 #[test]
 fn what_cannot_be_resumed_is_said() {
     let world = remembered();

@@ -1,5 +1,7 @@
 //! `tiller sessions`: the sessions on this machine.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 use tiller_testkit::{Gate, Reply};
 
@@ -83,7 +85,7 @@ fn a_session_is_shown_with_its_prompts() {
 fn logs_are_verified() {
     let world = two_sessions();
     says(&world, &["sessions", "verify"], &[ID, OTHER, "sound"]);
-    let log = world.logs().into_iter().find(|log| log.to_str().unwrap().contains(ID)).unwrap();
+    let log = log_of(&world, ID);
     let sound = fs_err::read_to_string(&log).unwrap();
     let count = sound.lines().count();
     let check = |text: &str, damage: &[&str]| {
@@ -119,7 +121,7 @@ fn a_session_is_exported_for_people_and_programs() {
         &["# Session", "add a line\nto the notes", "**Bash**", "echo two", "done"],
     );
     let lines = world.run(&["sessions", "export", OTHER, "--json"]).ok().frames();
-    let log = world.logs().into_iter().find(|log| log.to_str().unwrap().contains(OTHER)).unwrap();
+    let log = log_of(&world, OTHER);
     assert_eq!(lines.len(), entries(&log).len());
     says(&world, &["sessions", "export", OTHER, "-o", "out.md"], &["out.md is written"]);
     assert!(world.read("out.md").contains("add a line"));
@@ -164,7 +166,7 @@ fn a_removed_session_leaves_nothing_behind() {
     let snapshots = world.config_dir().join("snapshots");
     assert!(snapshots.is_dir());
     says(&world, &["sessions", "rm", OTHER, ID], &[OTHER, ID, "is removed", "freed"]);
-    assert_eq!(world.logs(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(world.logs(), Vec::<PathBuf>::new());
     let mut left = Vec::new();
     let mut dirs = vec![snapshots];
     while let Some(dir) = dirs.pop() {
@@ -177,8 +179,72 @@ fn a_removed_session_leaves_nothing_behind() {
             }
         }
     }
-    assert_eq!(left, Vec::<std::path::PathBuf>::new());
+    assert_eq!(left, Vec::<PathBuf>::new());
     refuses(&world, &["sessions", "rm", OTHER], &["no session begins with"]);
+}
+
+/// The log of a session.
+fn log_of(world: &World, id: &str) -> PathBuf {
+    world.logs().into_iter().find(|log| log.to_str().unwrap().contains(id)).unwrap()
+}
+
+fn compress(log: &Path, options: &[&str]) -> PathBuf {
+    let status = std::process::Command::new("gzip").args(options).arg(log).status().unwrap();
+    assert!(status.success());
+    log.with_extension("jsonl.gz")
+}
+
+// Of a log that was unpacked without the compressed one being removed both are there.
+#[test]
+fn a_removed_session_is_not_brought_back_by_its_compressed_log() {
+    let world = two_sessions();
+    let (log, other) = (log_of(&world, ID), log_of(&world, OTHER));
+    let packed = compress(&log, &["--keep"]);
+    let only_packed = compress(&other, &[]);
+    assert!(log.exists() && packed.exists() && !other.exists());
+    says(&world, &["sessions", "rm", ID, OTHER], &[ID, OTHER, "is removed"]);
+    for file in [log, packed, other, only_packed] {
+        assert!(!file.exists(), "{} is still there", file.display());
+    }
+    says(&world, &["sessions", "list"], &["there are no sessions of this directory yet"]);
+}
+
+#[test]
+fn looking_at_a_compressed_session_does_not_make_it_the_latest() {
+    let world = two_sessions();
+    let packed = compress(&log_of(&world, ID), &[]);
+    let modified = |path: &Path| fs_err::metadata(path).unwrap().modified().unwrap();
+    let before = modified(&packed);
+    says(&world, &["sessions", "show", ID], &["what is the answer?"]);
+    assert_eq!(modified(&log_of(&world, ID)), before);
+    assert_eq!(json_of(&world, &["sessions", "show", "latest", "--json"])["sessionId"], OTHER);
+    assert_eq!(json_of(&world, &["sessions", "list", "--json"])[1]["sessionId"], ID);
+}
+
+// LOG-03: what of a compressed log cannot be unpacked is said, and the others are looked at all the same.
+#[test]
+fn a_damaged_compressed_log_is_reported_and_stops_nobody() {
+    let world = two_sessions();
+    let packed = compress(&log_of(&world, ID), &[]);
+    let sound = fs_err::read(&packed).unwrap();
+    let mut flipped = sound.clone();
+    flipped[sound.len() / 2] ^= 0x10;
+    let mut headless = sound.clone();
+    headless[..4].fill(b'x');
+    for damaged in [&sound[..sound.len() / 2], &sound[..sound.len() - 4], &flipped, &headless] {
+        fs_err::write(&packed, damaged).unwrap();
+        let run = world.run(&["sessions", "verify"]);
+        assert_eq!(run.code(), 1, "{run:#?}");
+        let line = |id: &str| run.stdout.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
+        assert!(line(ID).contains("damaged") && line(OTHER).contains("sound"), "{}", run.stdout);
+        assert!(run.stdout.contains("cannot be unpacked"), "{}", run.stdout);
+        let run = world.run(&["sessions", "verify", "--json"]);
+        assert_eq!(serde_json::from_str::<Value>(&run.stdout).unwrap().as_array().unwrap().len(), 2);
+        says(&world, &["sessions", "search", "line\nto"], &[OTHER]);
+    }
+    // Snapshots of the other session are let go of although nobody knows what this one refers to.
+    let run = world.run(&["sessions", "rm", OTHER]).ok();
+    assert!(run.stderr.is_empty(), "{}", run.stderr);
 }
 
 // LOG-06

@@ -363,6 +363,29 @@ fn clear_begins_a_new_session() {
     assert_eq!(fs_err::read_to_string(plan).unwrap(), "# A plan");
 }
 
+// The option names the first session only. Named once more, the log would be one of a session that is there already.
+#[test]
+fn clear_begins_a_new_session_also_after_one_from_elsewhere() {
+    let world = World::new();
+    world.server.replies([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]);
+    world.run(&["-p", "zebra"]).ok();
+    let log = world.logs().remove(0);
+    fs_err::rename(&log, world.path("from-elsewhere.jsonl")).unwrap();
+    let program = begin(&world, &["--resume", "from-elsewhere.jsonl"]);
+    say(&program, "first");
+    program.until_shown("● Two.");
+    say(&program, "/clear");
+    program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
+    program.until_shown(READY);
+    say(&program, "second");
+    program.until_shown("● Three.");
+    leave(program);
+    let asked: Vec<bool> =
+        world.server.messages().iter().map(|request| request.body().to_string().contains("zebra")).collect();
+    assert_eq!(asked, [true, true, false]);
+    assert_eq!(world.logs().len(), 2);
+}
+
 #[test]
 fn without_a_key_it_says_what_to_do() {
     let world = World::new();

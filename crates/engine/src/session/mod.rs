@@ -163,6 +163,13 @@ pub enum Start {
         /// The copy's id.
         to: Option<SessionId>,
     },
+    /// The one that a log tells of, wherever it lies. It becomes a session of this project, unless nothing is kept.
+    Log {
+        /// The log, compressed or not.
+        file: PathBuf,
+        /// The id of a copy, if it is not to be gone on with itself.
+        to: Option<SessionId>,
+    },
 }
 
 /// Changes to the system prompt.

@@ -1,7 +1,7 @@
 //! Opening a session: new, resumed or forked, and mended where the last run was cut off.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -43,7 +43,9 @@ use crate::mcp::with_servers;
 use crate::plan::{Plans, Slug};
 use crate::policy::{Standpoint, context, resolved};
 use crate::services::Services;
-use crate::store::{Damage, LogWriter, SessionPaths, StoreError, find};
+use crate::store::{
+    Damage, LogWriter, SessionPaths, StoreError, adopt, find, take_over, told_id, unpacked, unpacked_in,
+};
 use crate::undo::Keeper;
 
 /// What there was before a session was opened.
@@ -338,6 +340,10 @@ impl Task {
     }
 }
 
+fn paths(setup: &Setup, id: SessionId) -> SessionPaths {
+    SessionPaths::new(&setup.config_dir, &resolved(&setup.env.cwd), id)
+}
+
 /// The surroundings, in which commands find the session that they belong to.
 fn naming(env: Env, session: SessionId) -> Env {
     let mut vars = BTreeMap::clone(&env.vars);
@@ -348,57 +354,91 @@ fn naming(env: Env, session: SessionId) -> Env {
 impl Opening {
     fn new(setup: &Setup, audience: Audience) -> Result<Self, StoreError> {
         let project = resolved(&setup.env.cwd);
-        let paths = |id| SessionPaths::new(&setup.config_dir, &project, id);
-        let fresh = || SessionId(setup.env.fresh());
         match &setup.start {
-            Start::New(chosen) => {
-                let id = chosen.unwrap_or_else(fresh);
-                if paths(id).log.exists() {
-                    return Err(StoreError::Exists(id.to_string()));
-                }
-                Self::with(setup, id, paths(id), "startup")
-            }
-            Start::Cleared => {
-                let id = fresh();
-                Self::with(setup, id, paths(id), "clear")
-            }
+            Start::New(chosen) => Self::fresh(setup, *chosen, "startup"),
+            Start::Cleared => Self::with(setup, SessionId(setup.env.fresh()), "clear"),
             Start::Resume(id) => {
-                find(&setup.config_dir, &project, *id)?;
-                let mut opening = Self::with(setup, *id, paths(*id), "resume")?;
-                opening.read = Some(opening.paths.log.clone());
-                opening.history = History::read(&opening.paths.log, opening.writer.as_mut(), audience)?;
-                Ok(opening)
+                let log = find(&setup.config_dir, &project, *id)?.paths.log;
+                Self::resumed(setup, *id, &log, audience)
             }
             Start::Fork { from, to } => {
-                find(&setup.config_dir, &project, *from)?;
-                let id = to.unwrap_or_else(fresh);
-                if paths(id).log.exists() {
-                    return Err(StoreError::Exists(id.to_string()));
-                }
-                let mut opening = Self::with(setup, id, paths(id), "fork")?;
-                let mut plan = None;
-                let name_plan = || -> Slug {
-                    plan.get_or_insert_with(|| opening.plans.fresh(setup.env.ids.as_ref())).clone()
+                let log = find(&setup.config_dir, &project, *from)?.paths.log;
+                Self::forked(setup, *from, &log, *to, audience)
+            }
+            Start::Log { file, to } => {
+                let (id, log) = match setup.persist {
+                    true => {
+                        let id = adopt(&setup.env, &setup.config_dir, &project, file)?;
+                        (id, SessionPaths::new(&setup.config_dir, &project, id).log)
+                    }
+                    false => (told_id(file)?, file.clone()),
                 };
-                opening.history =
-                    History::copy(&paths(*from).log, id, opening.writer.as_mut(), audience, name_plan)?;
-                opening.read = Some(paths(*from).log);
-                opening.forked_plan = plan;
-                opening.forked_from = Some(*from);
-                if setup.persist {
-                    todo_file::migrate(&setup.config_dir, *from, id);
+                match to {
+                    Some(to) => Self::forked(setup, id, &log, Some(*to), audience),
+                    None => Self::resumed(setup, id, &log, audience),
                 }
-                Ok(opening)
             }
         }
     }
 
-    fn with(
+    /// A session that there was none of yet.
+    fn fresh(setup: &Setup, chosen: Option<SessionId>, source: &'static str) -> Result<Self, StoreError> {
+        let id = chosen.unwrap_or_else(|| SessionId(setup.env.fresh()));
+        if paths(setup, id).log.exists() {
+            return Err(StoreError::Exists(id.to_string()));
+        }
+        Self::with(setup, id, source)
+    }
+
+    fn resumed(setup: &Setup, id: SessionId, log: &Path, audience: Audience) -> Result<Self, StoreError> {
+        if setup.persist {
+            // Before there is an empty log in its place.
+            unpacked(log)?;
+        }
+        let mut opening = Self::with(setup, id, "resume")?;
+        let log = opening.readable(setup, log)?;
+        opening.history = History::read(&log, opening.writer.as_mut(), audience)?;
+        opening.read = Some(log);
+        Ok(opening)
+    }
+
+    fn forked(
         setup: &Setup,
-        id: SessionId,
-        mut paths: SessionPaths,
-        source: &'static str,
+        from: SessionId,
+        log: &Path,
+        to: Option<SessionId>,
+        audience: Audience,
     ) -> Result<Self, StoreError> {
+        let mut opening = Self::fresh(setup, to, "fork")?;
+        let log = opening.readable(setup, log)?;
+        let mut plan = None;
+        let name_plan =
+            || -> Slug { plan.get_or_insert_with(|| opening.plans.fresh(setup.env.ids.as_ref())).clone() };
+        opening.history = History::copy(&log, opening.id, opening.writer.as_mut(), audience, name_plan)?;
+        opening.read = Some(log);
+        opening.forked_plan = plan;
+        opening.forked_from = Some(from);
+        if setup.persist {
+            todo_file::migrate(&setup.config_dir, from, opening.id);
+        }
+        Ok(opening)
+    }
+
+    /// A log that can be read at any place: a compressed one is unpacked first, elsewhere if nothing is kept.
+    fn readable(&self, setup: &Setup, log: &Path) -> Result<PathBuf, StoreError> {
+        match (&self.scratch, &setup.start) {
+            (None, _) => unpacked(log),
+            (Some(scratch), Start::Log { file, .. }) => {
+                let taken_over = scratch.path().join("taken-over.jsonl");
+                take_over(&setup.env, &resolved(&setup.env.cwd), file, told_id(file)?, &taken_over)?;
+                Ok(taken_over)
+            }
+            (Some(scratch), _) => unpacked_in(scratch.path(), log),
+        }
+    }
+
+    fn with(setup: &Setup, id: SessionId, source: &'static str) -> Result<Self, StoreError> {
+        let mut paths = paths(setup, id);
         let writer = setup.persist.then(|| LogWriter::open(&paths.log, &id.to_string())).transpose()?;
         let scratch = if setup.persist { None } else { Some(tempfile::tempdir()?) };
         if let Some(scratch) = &scratch {

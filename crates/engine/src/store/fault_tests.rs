@@ -11,7 +11,7 @@ use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId};
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 
-use super::{Damage, Loaded, LogWriter, StoreError, load};
+use super::{Damage, Loaded, LogWriter, Mark, StoreError, load, load_after};
 
 struct Log {
     dir: TempDir,
@@ -88,33 +88,70 @@ impl Log {
         std::iter::once(0).chain(ends).collect()
     }
 
-    fn check_cut(&self, end: usize) {
-        let whole = self.bytes[..end].iter().filter(|byte| **byte == b'\n').count();
-        let (ids, loaded) = self.load(&self.bytes[..end]);
-        assert_eq!(ids, self.ids[..whole], "cut at {end}");
-        let is_torn = end > 0 && self.bytes[end - 1] != b'\n';
-        assert_eq!(loaded.damage.len(), usize::from(is_torn), "cut at {end}");
-        // The next run goes on behind what is whole, and the chain holds.
+    /// The places before each record and behind the last one, each found from the one before.
+    fn places(&self) -> Vec<Mark> {
+        let mut places = vec![Mark::default()];
+        for (n, start) in self.starts().into_iter().enumerate().skip(1) {
+            fs_err::write(self.path(), &self.bytes[..start]).unwrap();
+            let mut taken = Vec::new();
+            let loaded = load_after(&self.path(), &places[n - 1], |entry| taken.push(entry)).unwrap();
+            assert_eq!(taken.iter().map(|entry| entry.id).collect::<Vec<_>>(), self.ids[n - 1..n]);
+            assert_eq!((&loaded.damage[..], loaded.length), (&[][..], start as u64));
+            places.push(Mark {
+                seq: taken[0].seq,
+                offset: loaded.length,
+                lines: n as u64,
+                hash: loaded.hash,
+            });
+        }
+        places
+    }
+
+    /// Cut behind so many records, all of them are there, and whoever reads them finds the place.
+    fn check_whole(&self, records: usize, place: &Mark) {
+        let (ids, loaded) = self.load(&self.bytes[..self.starts()[records]]);
+        assert_eq!(ids, self.ids[..records]);
+        assert_eq!(
+            (loaded.damage, loaded.length, loaded.hash),
+            (Vec::new(), place.offset, place.hash.clone())
+        );
+    }
+
+    /// The next run goes on at a place, whatever stands behind it, and the chain holds.
+    fn check_goes_on(&self, place: &Mark) {
         let mut writer = LogWriter::open(&self.path(), "x").unwrap();
-        writer.continue_at(loaded.length, loaded.hash).unwrap();
+        writer.continue_at(place.offset, place.hash.clone()).unwrap();
         writer.append(r#"{"type":"new","uuid":"00000000-0000-0000-0000-00000000ffff","timestamp":"2026-01-01T00:00:00Z","seq":9999}"#).unwrap();
         let mut entries = 0;
-        let again = load(&self.path(), |_| entries += 1).unwrap();
-        assert_eq!((again.damage, entries), (Vec::new(), whole + 1), "cut at {end}");
+        let again = load_after(&self.path(), place, |_| entries += 1).unwrap();
+        assert_eq!((again.damage, again.proven, entries), (Vec::new(), 1, 1), "at {}", place.offset);
     }
 }
 
-// LOG-03 LOG-04: a log of 500 records, cut at every byte of its first and last ones and around the ends of others.
+// LOG-03 LOG-04: a log of 500 records, cut at every byte. What stands before the record that is cut is the same for all
+// cuts of it, and is read once.
 #[test]
 fn a_cut_loses_only_the_record_that_is_cut() {
     let log = Log::new(500);
-    let starts = log.starts();
+    let (starts, places) = (log.starts(), log.places());
     assert_eq!(starts.len(), 501);
-    (0..=starts[4]).for_each(|end| log.check_cut(end));
-    for start in starts.iter().skip(4).step_by(80) {
-        (start - 1..=start + 1).filter(|end| *end <= log.bytes.len()).for_each(|end| log.check_cut(end));
+    let mut cuts = 0;
+    for (record, place) in starts.windows(2).zip(&places) {
+        fs_err::write(log.path(), &log.bytes[..record[1]]).unwrap();
+        let file = fs_err::File::options().write(true).open(log.path()).unwrap();
+        for end in (record[0] + 1..record[1]).rev() {
+            file.set_len(end as u64).unwrap();
+            let mut taken = 0;
+            let loaded = load_after(&log.path(), place, |_| taken += 1).unwrap();
+            let torn = Damage::TornTail { bytes: (end - record[0]) as u64 };
+            assert_eq!((taken, &loaded.damage[..]), (0, &[torn][..]), "cut at {end}");
+            assert_eq!((loaded.length, &loaded.hash), (place.offset, &place.hash), "cut at {end}");
+            cuts += 1;
+        }
+        log.check_goes_on(place);
     }
-    (starts[499]..log.bytes.len()).step_by(25).for_each(|end| log.check_cut(end));
+    assert_eq!(cuts, log.bytes.len() - 500, "and behind each record");
+    (0..=500).step_by(25).for_each(|records| log.check_whole(records, &places[records]));
 }
 
 // LOG-03: whichever bit of a log flips, at most the record it is in is lost, and it is noticed.
@@ -193,17 +230,9 @@ fn lines_without_a_hash_count() {
         text.lines().map(|line| format!("{}}}\n", line.split_once(",\"hash\":").unwrap().0)).collect();
     let (ids, loaded) = log.load(old.as_bytes());
     assert_eq!((ids, loaded.unhashed, loaded.damage.len()), (log.ids.clone(), 6, 0));
-    log.check_continues(loaded);
-}
-
-impl Log {
-    fn check_continues(&self, loaded: Loaded) {
-        let mut writer = LogWriter::open(&self.path(), "x").unwrap();
-        writer.continue_at(loaded.length, loaded.hash).unwrap();
-        writer.append(r#"{"type":"new","uuid":"00000000-0000-0000-0000-00000000ffff","timestamp":"2026-01-01T00:00:00Z","seq":9999}"#).unwrap();
-        let again = load(&self.path(), |_| {}).unwrap();
-        assert_eq!((again.damage, again.proven), (Vec::new(), 1));
-    }
+    let behind = Mark { seq: 6, offset: loaded.length, lines: 6, hash: loaded.hash };
+    log.check_goes_on(&behind);
+    assert_eq!(load(&log.path(), |_| {}).unwrap().damage, []);
 }
 
 // LOG-06

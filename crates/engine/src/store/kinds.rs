@@ -28,8 +28,11 @@ pub(crate) fn kinds(log: &Path) -> Result<Kinds, StoreError> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            return Ok(kinds);
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(kinds),
+            Ok(_) => {}
+            Err(error) if packed::is_damage(log, &error) => return Ok(kinds),
+            Err(error) => return Err(error.into()),
         }
         if !line.ends_with(b"\n") {
             // It is torn, and will be cut off.

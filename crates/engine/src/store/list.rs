@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use tiller_protocol::id::SessionId;
 
 use super::head::{Head, head, title};
-use super::packed::{self, unpacked};
+use super::packed;
 use super::{SessionPaths, StoreError, project_dir};
 
 /// A session that exists.
@@ -52,13 +52,13 @@ pub struct SessionSummary {
     pub title: String,
 }
 
-/// The session with this id in a project.
+/// The session with this id in a project; its log may be compressed.
 ///
 /// # Errors
 /// When there is none.
 pub fn find(config_dir: &Path, project: &Path, id: SessionId) -> Result<Found, StoreError> {
     let paths = SessionPaths::new(config_dir, project, id);
-    if unpacked(&paths.log)?.is_file() {
+    if packed::is_there(&paths.log) {
         return Ok(Found { id, paths });
     }
     Err(StoreError::NotFound { id: id.to_string(), project: project.display().to_string() })

@@ -40,6 +40,11 @@ pub enum Damage {
         /// Its number, from 1.
         line: u64,
     },
+    /// The log is compressed, and what follows a line cannot be unpacked.
+    Undecodable {
+        /// Its number, from 1; 0 if nothing can be unpacked.
+        line: u64,
+    },
     /// A line does not fit the one before it: one between them is missing, or both were written anew.
     BrokenChain {
         /// Its number, from 1.
@@ -58,6 +63,9 @@ impl std::fmt::Display for Damage {
                 write!(f, "line {line} was changed after it was written and was skipped")
             }
             Self::Repeated { line } => write!(f, "line {line} repeats an earlier one and was skipped"),
+            Self::Undecodable { line } => {
+                write!(f, "what follows line {line} is lost: the compressed file is damaged")
+            }
             Self::BrokenChain { line } => write!(f, "line {line} does not continue the line before it"),
         }
     }
@@ -130,9 +138,9 @@ pub(crate) struct Mark {
     /// Bytes before it.
     pub(crate) offset: u64,
     /// Lines before it.
-    lines: u64,
+    pub(super) lines: u64,
     /// The hash that the next line continues.
-    hash: String,
+    pub(super) hash: String,
 }
 
 /// How sure it is that the hash at hand is the one of the line before.
@@ -184,10 +192,17 @@ impl<T: FnMut(Entry)> Loading<T> {
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
-            let bytes = reader.read_until(b'\n', &mut buffer)? as u64;
-            if bytes == 0 {
-                return Ok(self.finish());
-            }
+            let bytes = match reader.read_until(b'\n', &mut buffer) {
+                Ok(0) => return Ok(self.finish()),
+                Ok(bytes) => bytes as u64,
+                Err(error) if packed::is_damage(path, &error) => {
+                    let line = self.lines;
+                    let mut loaded = self.finish();
+                    loaded.damage.push(Damage::Undecodable { line });
+                    return Ok(loaded);
+                }
+                Err(error) => return Err(error.into()),
+            };
             let Some(text) = buffer.strip_suffix(b"\n") else {
                 let mut loaded = self.finish();
                 loaded.damage.push(Damage::TornTail { bytes });

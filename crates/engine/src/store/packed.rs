@@ -2,7 +2,7 @@
 //! one unpacks it first.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -51,30 +51,65 @@ pub fn unpacked(log: &Path) -> Result<PathBuf, StoreError> {
     Ok(plain)
 }
 
+/// The same, but what is unpacked is put into a directory, and the log stays as it is.
+///
+/// # Errors
+/// When it cannot be unpacked.
+pub(crate) fn unpacked_in(dir: &Path, log: &Path) -> Result<PathBuf, StoreError> {
+    let packed = with_ending(log);
+    if log.exists() || !packed.is_file() {
+        return Ok(log.to_owned());
+    }
+    let plain = dir.join("unpacked.jsonl");
+    copy(&packed, &plain)?;
+    Ok(plain)
+}
+
+/// Whether there is a log, compressed or not.
+pub(super) fn is_there(log: &Path) -> bool {
+    log.is_file() || with_ending(log).is_file()
+}
+
 /// Makes a log that lies elsewhere, compressed or not, a session of a project. Its id is the one that its lines tell. Of a
 /// conversation that another program has written down, what was said is taken over.
 ///
 /// # Errors
 /// When it is no log, there is a session with this id already, or it cannot be copied.
-pub fn adopt(env: &Env, config_dir: &Path, project: &Path, file: &Path) -> Result<SessionId, StoreError> {
-    let id = told_id(lines(file)?).ok_or_else(|| StoreError::NoLog(file.to_owned()))?;
+pub(crate) fn adopt(
+    env: &Env,
+    config_dir: &Path,
+    project: &Path,
+    file: &Path,
+) -> Result<SessionId, StoreError> {
+    let id = told_id(file)?;
     let log = SessionPaths::new(config_dir, project, id).log;
-    let is_there = |known: &Path| known.exists();
-    let is_it =
-        |known: &Path| is_there(known) && fs_err::canonicalize(known).ok() == fs_err::canonicalize(file).ok();
+    let place = fs_err::canonicalize(file).ok();
+    let is_it = |known: &Path| place.is_some() && fs_err::canonicalize(known).ok() == place;
     if is_it(&log) || is_it(&with_ending(&log)) {
         return Ok(id);
     }
-    if is_there(&log) || is_there(&with_ending(&log)) {
+    if is_there(&log) {
         return Err(StoreError::Exists(id.to_string()));
     }
-    match foreign::conversation(lines(file)?.collect()) {
-        Some(said) => write(id, &log, project, &foreign::entries(&said, project, &Vault::new(env)))?,
-        None => {
-            copy(file, &log)?;
-        }
-    }
+    take_over(env, project, file, id, &log)?;
     Ok(id)
+}
+
+/// Puts a log that lies elsewhere where it can be read, as one of ours.
+///
+/// # Errors
+/// When it cannot be copied.
+pub(crate) fn take_over(
+    env: &Env,
+    project: &Path,
+    file: &Path,
+    id: SessionId,
+    log: &Path,
+) -> Result<(), StoreError> {
+    match foreign::conversation(lines(file)?.collect()) {
+        Some(said) => write(id, log, project, &foreign::entries(&said, project, &Vault::new(env))),
+        None => copy(file, log).map(drop),
+    }
 }
 
 fn write(id: SessionId, log: &Path, project: &Path, entries: &[Entry]) -> Result<(), StoreError> {
@@ -90,19 +125,30 @@ pub(super) fn with_ending(log: &Path) -> PathBuf {
 }
 
 /// The session that the first line with an id belongs to.
-fn told_id(mut lines: impl Iterator<Item = Value>) -> Option<SessionId> {
+///
+/// # Errors
+/// When no line has one, or the file cannot be read.
+pub(crate) fn told_id(file: &Path) -> Result<SessionId, StoreError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Line {
         session_id: SessionId,
     }
-    lines.find_map(|line| Line::deserialize(line).ok()).map(|line| line.session_id)
+    let told = lines(file)?.find_map(|line| Line::deserialize(line).ok()).map(|line| line.session_id);
+    told.ok_or_else(|| StoreError::NoLog(file.to_owned()))
 }
 
 /// What is JSON at the beginning of a file.
 fn lines(file: &Path) -> Result<impl Iterator<Item = Value>, StoreError> {
     let reader = std::io::BufReader::new(open(file)?);
     Ok(serde_json::Deserializer::from_reader(reader).into_iter::<Value>().map_while(Result::ok))
+}
+
+/// Whether reading a log has failed because its compression is damaged.
+pub(super) fn is_damage(log: &Path, error: &std::io::Error) -> bool {
+    let is_of_content =
+        matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof);
+    is_packed(log) && is_of_content
 }
 
 /// Copies a log, unpacking it on the way. Says whether all of it could be read; what could is there in any case.
@@ -116,7 +162,7 @@ fn copy(from: &Path, to: &Path) -> Result<bool, StoreError> {
         match source.read(&mut piece) {
             Ok(0) => break true,
             Ok(length) => file.write_all(&piece[..length])?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
                 tracing::warn!("{} cannot be read to its end: {error}", from.display());
                 break false;
@@ -124,6 +170,8 @@ fn copy(from: &Path, to: &Path) -> Result<bool, StoreError> {
         }
     };
     file.as_file().sync_data()?;
+    // When something was last said in it has not changed: the latest session stays the latest.
+    file.as_file().set_modified(fs_err::metadata(from)?.modified()?)?;
     match file.persist_noclobber(to) {
         Ok(_) => Ok(is_whole),
         // Another process was quicker.

@@ -36,7 +36,11 @@ pub struct Hit {
 /// When the log cannot be read.
 pub fn search(log: &Path, wanted: &str) -> Result<Vec<Hit>, StoreError> {
     let mut bytes = Vec::new();
-    packed::open(log)?.read_to_end(&mut bytes)?;
+    match packed::open(log)?.read_to_end(&mut bytes) {
+        Err(error) if !packed::is_damage(log, &error) => return Err(error.into()),
+        // What could be unpacked is looked through.
+        _ => {}
+    }
     // What was said stands in the log as a JSON string; without looking like that, a line need not be parsed.
     let quoted = serde_json::Value::from(wanted).to_string();
     let pattern = regex::escape(quoted.trim_matches('"'));
