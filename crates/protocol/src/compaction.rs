@@ -62,6 +62,34 @@ pub struct Compacted {
     /// The end of the conversation that is sent as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
+    /// What its words depended on beside the log; absent in logs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_of: Option<FoldIngredients>,
+}
+
+/// What the words of a fold depend on beside the log, so that they can be found once more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FoldIngredients {
+    /// Tokens that a request could have.
+    pub window: u64,
+    /// Whether the model could look up what was folded.
+    pub recall: bool,
+    /// Tokens that a part of the conversation could have in a request for its summary.
+    pub part: u64,
+    /// What was asked, part by part.
+    pub asked: Vec<SummaryAsked>,
+}
+
+/// A request for a summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SummaryAsked {
+    /// A digest of it.
+    pub digest: String,
+    /// The answer, if another part was to follow; the last one is the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 /// What a summary took.

@@ -106,4 +106,7 @@ pub struct Asked {
     pub messages: usize,
     /// A digest of all of them.
     pub digest: String,
+    /// The number of the last entry before the request; absent in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u64>,
 }

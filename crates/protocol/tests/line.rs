@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::compaction::{Cleared, Compacted, Kept, Trigger};
+use tiller_protocol::compaction::{Cleared, Compacted, FoldIngredients, Kept, SummaryAsked, Trigger};
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, SkillUse, Todo, TodoStatus};
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
@@ -126,6 +126,15 @@ fn bodies() -> Vec<Body> {
             summary: "s".into(),
             restored: vec!["todo".into()],
             kept: Some(Kept { first: id, from: 3, messages: 1, tokens: 2 }),
+            made_of: Some(FoldIngredients {
+                window: 100,
+                recall: true,
+                part: 50,
+                asked: vec![
+                    SummaryAsked { digest: "d".into(), answer: Some("a".into()) },
+                    SummaryAsked { digest: "e".into(), answer: None },
+                ],
+            }),
             ..Compacted::default()
         })),
         Body::User(UserMessage::new(vec![RawBlock::text("sum")], Origin::Summary)),

@@ -21,7 +21,8 @@ impl Chain {
 
     /// As it is noted for a request of so many messages.
     pub(crate) fn noted(self, messages: usize) -> Asked {
-        Asked { messages, digest: self.0.iter().map(|byte| format!("{byte:02x}")).collect() }
+        let digest = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        Asked { messages, digest, behind: None }
     }
 }
 

@@ -185,6 +185,49 @@ fn what_shapes_reminders_is_on_record_also_when_it_changes() {
     assert_eq!((&difference["part"], &difference["step"]), (&json!("reminder output_style"), &json!(2)));
 }
 
+// REPL-01: the words around a summary, and those that ask for one, are found once more.
+#[test]
+fn the_words_of_a_compaction_are_compared() {
+    let world = World::new();
+    world.server.replies([Reply::text("one"), Reply::text("In short."), Reply::text("two")]);
+    world.run(&["-p", "remember the number 7"]).ok();
+    world.run(&["--continue", "-p", "/compact mind the numbers"]).ok();
+    world.run(&["--continue", "-p", "go on"]).ok();
+    let part = |change: &dyn Fn(&mut Value)| {
+        let dir = exported(&world);
+        replay(&world, &dir, &[]).ok();
+        rewrite(&dir, change);
+        let run = replay(&world, &dir, &["--json"]);
+        assert_eq!(run.code(), 9, "{run:?}");
+        fs_err::remove_dir_all(dir).unwrap();
+        let difference = serde_json::from_str::<Value>(&run.stdout).unwrap()["difference"].clone();
+        (difference["part"].clone(), difference["step"].clone())
+    };
+    let of_summary = |from: &'static str| {
+        move |line: &mut Value| {
+            if line["isCompactSummary"] == true {
+                let text = line["message"]["content"][0]["text"].as_str().unwrap();
+                assert!(text.contains(from), "{text}");
+                line["message"]["content"][0]["text"] = json!(text.replacen(from, "Otherwise", 1));
+            }
+        }
+    };
+    assert_eq!(part(&of_summary("The conversation up to here")), (json!("summary"), json!(2)));
+    assert_eq!(part(&of_summary("word for word")).0, "summary");
+    let of_request = |line: &mut Value| {
+        if let Some(digest) = line.pointer_mut("/compactMetadata/madeOf/asked/0/digest") {
+            *digest = json!("0000000000000000");
+        }
+    };
+    assert_eq!(part(&of_request), (json!("request for a summary"), json!(2)));
+    let of_wish = |line: &mut Value| {
+        if let Some(wish) = line.pointer_mut("/compactMetadata/instructions") {
+            *wish = json!("mind the letters");
+        }
+    };
+    assert_eq!(part(&of_wish).0, "request for a summary");
+}
+
 // REPL-01 SECR-02: a bug report is a directory that replays anywhere, and holds no credentials.
 #[test]
 fn an_exported_session_replays_anywhere_without_credentials() {

@@ -9,7 +9,7 @@ use tiller_protocol::id::CallId;
 use tiller_tools::View;
 use tokio_util::sync::CancellationToken;
 
-use super::tape::{Reading, Tape};
+use super::tape::{LATE_HOOK, Reading, Tape};
 use crate::executor::{Aftermath, Ended, HandedOver, Line, News, Order, Settled, Verdict};
 use crate::services::Services;
 
@@ -195,7 +195,7 @@ impl Reading {
             .filter(|&at| !self.taken[at])
             .filter(|&at| match &self.entries[at].body {
                 Body::Attachment(one) => {
-                    one.kind() != "async_hook_response" && one.attachment["toolUseID"] == call.as_str()
+                    one.kind() != LATE_HOOK && one.attachment["toolUseID"] == call.as_str()
                 }
                 _ => false,
             })

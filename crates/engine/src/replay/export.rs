@@ -106,13 +106,14 @@ fn without_hash(line: &str) -> Option<String> {
 }
 
 fn without_digest(line: String) -> String {
-    match serde_json::from_str::<Value>(&line) {
-        Ok(mut value) if value["type"] == "response" => {
-            if let Value::Object(fields) = &mut value {
-                fields.shift_remove("asked");
-            }
-            value.to_string()
+    let Ok(mut value) = serde_json::from_str::<Value>(&line) else { return line };
+    let noted = match value["type"].as_str() {
+        Some("response") => value.as_object_mut().and_then(|fields| fields.shift_remove("asked")),
+        Some("system") => {
+            let fold = value["compactMetadata"].as_object_mut();
+            fold.and_then(|fields| fields.shift_remove("madeOf"))
         }
-        _ => line,
-    }
+        _ => None,
+    };
+    if noted.is_some() { value.to_string() } else { line }
 }

@@ -8,6 +8,7 @@
 //! Invariant: nothing is written but below a directory made for the purpose, and nothing outside is asked.
 
 mod answer;
+mod compare;
 mod difference;
 mod export;
 mod foreign;
@@ -114,7 +115,7 @@ impl Replay {
         let loaded = load(log, |entry| entries.push(entry))?;
         report.unchecked.extend(loaded.damage.iter().map(ToString::to_string));
         let scratch = tempfile::tempdir()?;
-        let tape = Arc::new(Tape::new(&self.config_dir, scratch.path(), self.until, self.live.clone()));
+        let tape = Arc::new(Tape::new(log, &self.config_dir, scratch.path(), self.until, self.live.clone()));
         let setup = self.setup(&entries, scratch.path(), &tape)?;
         let reel = Reel { log, entries: &entries };
         let turns = Box::pin(reel.run(setup, Arc::clone(&tape))).await?;

@@ -1,44 +1,35 @@
 //! What came from outside during a turn, handed out where it came in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Command;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, Body, Cause, Entry, Notice, Origin, Outcome, Response};
 use tiller_protocol::id::CallId;
 use tiller_protocol::usage::StopReason;
+use tiller_steering::Conversation;
 use tiller_steering::pipeline::Sampled;
-use tiller_steering::{Conversation, asked};
 use tokio::sync::{Notify, mpsc};
 
-use super::difference::{Difference, excerpts};
+use super::difference::Difference;
 use super::live::LiveTools;
 use super::model::Played;
 use super::play::{FALLBACK, THINKING_DROPPED};
 use crate::hook::Outcome as HookOutcome;
 
-/// Kinds of attachments that follow from the log alone: they are made anew. Others tell of what was outside.
-const REMADE: [&str; 10] = [
-    "plan_mode",
-    "plan_mode_reentry",
-    "plan_mode_exit",
-    "verify_plan_reminder",
-    "delegate_mode",
-    "delegate_mode_exit",
-    "todo_reminder",
-    "critical_system_reminder",
-    "queued_command",
-    "output_style",
-];
 /// The source that hooks are in the log.
-const HOOK: &str = "hook";
+pub(super) const HOOK: &str = "hook";
+/// What a hook has found out in the background.
+pub(super) const LATE_HOOK: &str = "async_hook_response";
+/// A message that was sent while the agent worked.
+const QUEUED: &str = "queued_command";
 
 /// The recording of one log, turn by turn.
 pub(crate) struct Tape {
+    log: PathBuf,
     reading: Mutex<Reading>,
     commands: Mutex<Option<mpsc::Sender<Command>>>,
     pub(super) live: Option<LiveTools>,
@@ -54,20 +45,33 @@ pub(super) struct Reading {
     pub(super) taken: Vec<bool>,
     /// Calls that have ended.
     pub(super) ended: Vec<CallId>,
+    /// Up to where hooks have heard of messages that were sent meanwhile.
+    heard: usize,
     /// The conversation as it was recorded, up to the next answer.
-    expected: Conversation,
-    pushed: usize,
+    pub(super) expected: Conversation,
+    pub(super) pushed: usize,
     /// Below it paths differ for no other reason than that this is a replay.
-    scratch: String,
-    config_dir: String,
-    agent: Option<String>,
+    pub(super) scratch: String,
+    pub(super) config_dir: String,
+    pub(super) agent: Option<String>,
     /// Names of the tools on offer.
     offered: Vec<String>,
-    prompt: usize,
-    until: Option<usize>,
+    pub(super) prompt: usize,
+    pub(super) until: Option<usize>,
+    /// A step has begun, and its request was not made yet.
+    pub(super) preparing: bool,
     /// No step more is wanted.
     stopped: bool,
-    found: Found,
+    pub(super) found: Found,
+}
+
+/// When a request was sent.
+#[derive(Clone, Copy)]
+enum Sent {
+    /// Behind the entry with this number.
+    Behind(u64),
+    /// At about this time: earlier versions did not note more.
+    At(Timestamp),
 }
 
 /// What was found so far.
@@ -81,6 +85,7 @@ pub(crate) struct Found {
 
 impl Tape {
     pub(super) fn new(
+        log: &Path,
         config_dir: &Path,
         scratch: &Path,
         until: Option<usize>,
@@ -91,6 +96,7 @@ impl Tape {
             entries: Vec::new(),
             taken: Vec::new(),
             ended: Vec::new(),
+            heard: 0,
             expected: Conversation::default(),
             pushed: 0,
             scratch: resolved.display().to_string(),
@@ -99,10 +105,12 @@ impl Tape {
             offered: Vec::new(),
             prompt: 0,
             until,
+            preparing: false,
             stopped: false,
             found: Found::default(),
         };
-        Self { reading: Mutex::new(reading), commands: Mutex::new(None), live, ended: Notify::new() }
+        let (log, reading) = (log.to_owned(), Mutex::new(reading));
+        Self { log, reading, commands: Mutex::new(None), live, ended: Notify::new() }
     }
 
     pub(super) fn reading(&self) -> MutexGuard<'_, Reading> {
@@ -123,8 +131,10 @@ impl Tape {
         reading.entries = behind.to_vec();
         reading.taken = vec![false; behind.len()];
         reading.ended.clear();
+        reading.heard = 0;
         reading.expected = before;
         reading.pushed = 0;
+        reading.preparing = false;
         reading.prompt += 1;
     }
 
@@ -140,7 +150,9 @@ impl Tape {
     }
 
     pub(super) fn play(&self) -> Vec<Played> {
-        self.reading().play()
+        let mut reading = self.reading();
+        reading.preparing = false;
+        reading.play()
     }
 
     /// The user stops the turn.
@@ -158,6 +170,7 @@ impl Tape {
         } else if !reading.is_over() {
             reading.found.steps += 1;
         }
+        reading.preparing = true;
         (reading.model(), reading.fallback())
     }
 
@@ -181,8 +194,13 @@ impl Tape {
         self.reading().offered = tools;
     }
 
+    /// The log that is read.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// What was put in the place of the conversation, or of results in it, before the next request.
-    pub(crate) fn fold(&self) -> Vec<Body> {
+    pub(crate) fn fold(&self) -> Vec<Entry> {
         self.reading().fold()
     }
 
@@ -253,7 +271,7 @@ impl Tape {
 
     /// What hooks said at this moment.
     pub(crate) fn hooks(&self, event: &str) -> HookOutcome {
-        let attachments = self.reading().take_hooks(|attachment| attachment["hookEvent"] == event);
+        let attachments = self.reading().take_hooks(event);
         let said = |kind: &str| attachments.iter().any(|attachment| attachment.kind() == kind);
         let reason = || "as recorded".to_owned();
         HookOutcome {
@@ -301,19 +319,19 @@ impl Reading {
     }
 
     /// Where what belongs to the boundary before the next answer ends: room is made behind it.
-    fn boundary(&self) -> usize {
+    pub(super) fn boundary(&self) -> usize {
         let horizon = self.horizon();
         (0..horizon).find(|&at| !self.taken[at] && makes_room(&self.entries[at].body)).unwrap_or(horizon)
     }
 
-    fn fold(&mut self) -> Vec<Body> {
+    fn fold(&mut self) -> Vec<Entry> {
         let mut folded = Vec::new();
         for at in self.boundary()..self.horizon() {
             let body = &self.entries[at].body;
             let belongs =
                 matches!(body, Body::User(_) | Body::Attachment(_) | Body::Epoch(_) | Body::Effect(_));
             if !self.taken[at] && (belongs || makes_room(body)) {
-                folded.push(body.clone());
+                folded.push(self.entries[at].clone());
                 self.taken[at] = true;
             }
         }
@@ -326,20 +344,6 @@ impl Reading {
             Body::TurnEnded(end) => Some(&end.outcome),
             _ => None,
         })
-    }
-
-    fn end(&mut self, outcome: &Outcome) {
-        if self.is_over() {
-            return;
-        }
-        if self.next_answer().is_some() {
-            let text = "the model was asked again";
-            self.differs("the end of the turn".to_owned(), text, &word(outcome));
-        } else if let Some(recorded) = self.outcome().map(word)
-            && recorded != word(outcome)
-        {
-            self.differs("the end of the turn".to_owned(), &recorded, &word(outcome));
-        }
     }
 
     /// The model of the next answer. Where one failed without a word, nobody knows.
@@ -365,11 +369,15 @@ impl Reading {
     }
 
     fn given(&mut self) -> Vec<Body> {
-        let (boundary, start) = (self.boundary(), self.request_start());
+        let (boundary, request) = (self.boundary(), self.request_start());
         let mut given = Vec::new();
         for at in 0..boundary {
             let entry = &self.entries[at];
-            let is_late = start.is_some_and(|start| entry.at > start);
+            let is_late = match request {
+                Some(Sent::Behind(seq)) => entry.seq > seq,
+                Some(Sent::At(start)) => entry.at > start,
+                None => false,
+            };
             if self.taken[at] || is_late || is_fallback(&entry.body) {
                 continue;
             }
@@ -390,63 +398,20 @@ impl Reading {
     }
 
     /// When the request was sent that the next answer belongs to.
-    fn request_start(&self) -> Option<Timestamp> {
+    fn request_start(&self) -> Option<Sent> {
         let at = self.next_answer()?;
         let end = self.entries[at..].iter().find_map(|entry| match &entry.body {
             Body::Response(response) if is_answer(&entry.body) => Some((entry.at, response)),
             _ => None,
         });
-        let (end, Response { stop_reason, duration_ms, .. }) = end?;
+        let (end, Response { stop_reason, duration_ms, asked, .. }) = end?;
+        if let Some(behind) = asked.as_ref().and_then(|asked| asked.behind) {
+            return Some(Sent::Behind(behind));
+        }
         if matches!(stop_reason, StopReason::Other(_)) {
             return None;
         }
-        end.checked_sub(SignedDuration::from_millis(i64::try_from(*duration_ms).ok()?)).ok()
-    }
-
-    fn compare(&mut self, conversation: &Conversation) {
-        if self.is_over() {
-            return;
-        }
-        let Some(at) = self.next_answer() else {
-            let stopped = matches!(self.outcome(), None | Some(Outcome::Interrupted));
-            if !stopped {
-                let recorded = self.outcome().map(word).unwrap_or_default();
-                self.differs("the end of the turn".to_owned(), &recorded, "the model was asked again");
-            }
-            return;
-        };
-        // Of a request that failed nothing is on record, and the conversation may have been another one before it.
-        if (0..at).any(|at| !self.taken[at] && tells_of_failure(&self.entries[at].body)) {
-            return;
-        }
-        for entry in &self.entries[self.pushed.min(at)..at] {
-            self.expected.push(entry);
-        }
-        self.pushed = self.pushed.max(at);
-        let said: Vec<String> =
-            conversation.said().iter().map(|message| self.as_recorded(&text(message))).collect();
-        let now = asked(&said);
-        let recorded = self.entries[at..].iter().find_map(|entry| match &entry.body {
-            Body::Response(response) if is_answer(&entry.body) => response.asked.clone(),
-            _ => None,
-        });
-        if recorded.as_ref() == Some(&now) {
-            return;
-        }
-        let expected: Vec<String> = self.expected.said().iter().map(|message| text(message)).collect();
-        let parts = (0..expected.len().max(said.len())).find(|&at| expected.get(at) != said.get(at));
-        match (parts, recorded) {
-            (Some(at), _) => {
-                let of = |messages: &[String]| messages.get(at).cloned().unwrap_or_default();
-                self.differs(format!("messages[{at}]"), &of(&expected), &of(&said));
-            }
-            (None, Some(recorded)) => {
-                let before = format!("{} messages, digest {}", recorded.messages, recorded.digest);
-                let after = format!("{} messages, digest {} of the same entries", now.messages, now.digest);
-                self.differs("how the conversation is written".to_owned(), &before, &after);
-            }
-            (None, None) => {}
-        }
+        end.checked_sub(SignedDuration::from_millis(i64::try_from(*duration_ms).ok()?)).ok().map(Sent::At)
     }
 
     fn plan_exists(&self) -> Option<bool> {
@@ -463,78 +428,33 @@ impl Reading {
         })
     }
 
-    fn attachments(&mut self, mut made: Vec<Attachment>) -> Vec<Attachment> {
-        let recorded: Vec<usize> = (0..self.boundary())
-            .filter(|&at| !self.taken[at])
-            .filter(|&at| matches!(&self.entries[at].body, Body::Attachment(one) if one.source != HOOK))
-            .collect();
-        let mut attached = Vec::new();
-        for at in recorded {
-            self.taken[at] = true;
-            let Body::Attachment(attachment) = self.entries[at].body.clone() else { continue };
-            if !REMADE.contains(&attachment.kind()) {
-                attached.push(attachment);
-                continue;
-            }
-            let again = made.iter().position(|one| one.kind() == attachment.kind());
-            let again = again.map(|at| made.remove(at));
-            let (before, now) =
-                (shown(&attachment), again.as_ref().map(|again| self.as_recorded(&shown(again))));
-            if now.as_ref() != Some(&before) {
-                self.differs_next(
-                    format!("reminder {}", attachment.kind()),
-                    &before,
-                    &now.unwrap_or_default(),
-                );
-            }
-            attached.extend(again);
-        }
-        for attachment in made.into_iter().filter(|one| REMADE.contains(&one.kind())) {
-            self.differs_next(format!("reminder {}", attachment.kind()), "", &shown(&attachment));
-            attached.push(attachment);
-        }
-        attached
-    }
-
-    /// Takes what hooks added before the next answer.
-    pub(super) fn take_hooks(&mut self, is_it: impl Fn(&Value) -> bool) -> Vec<Attachment> {
+    /// Takes what hooks of an event added before the next answer. Each message that was sent meanwhile has passed them by
+    /// itself, and what they said of it stands behind it.
+    fn take_hooks(&mut self, event: &str) -> Vec<Attachment> {
+        let boundary = self.boundary();
+        let is_queued = |at: &usize| {
+            matches!(&self.entries[*at].body, Body::Attachment(one) if one.kind() == QUEUED)
+                && !self.taken[*at]
+        };
+        let mut unheard = (self.heard..boundary).filter(is_queued);
+        let place = match event {
+            "UserPromptSubmit" => unheard.next().map(|at| at..unheard.next().unwrap_or(boundary)),
+            _ => None,
+        };
+        self.heard = place.as_ref().map_or(self.heard, |place| place.start + 1);
         let mut taken = Vec::new();
-        for at in 0..self.boundary() {
+        for at in place.unwrap_or(0..boundary) {
             if let Body::Attachment(attachment) = &self.entries[at].body
                 && !self.taken[at]
                 && attachment.source == HOOK
-                && attachment.kind() != "async_hook_response"
-                && is_it(&attachment.attachment)
+                && attachment.kind() != LATE_HOOK
+                && attachment.attachment["hookEvent"] == event
             {
                 taken.push(attachment.clone());
                 self.taken[at] = true;
             }
         }
         taken
-    }
-
-    /// A text with paths as they were when it was recorded.
-    pub(super) fn as_recorded(&self, text: &str) -> String {
-        text.replace(&self.scratch, &self.config_dir)
-    }
-
-    /// Notes the first difference, in the step that is being made.
-    pub(super) fn differs(&mut self, part: String, expected: &str, actual: &str) {
-        self.differs_at(self.found.steps, part, expected, actual);
-    }
-
-    /// The same in what the next request will be made of.
-    fn differs_next(&mut self, part: String, expected: &str, actual: &str) {
-        self.differs_at(self.found.steps + 1, part, expected, actual);
-    }
-
-    fn differs_at(&mut self, step: usize, part: String, expected: &str, actual: &str) {
-        if self.is_over() || self.until.is_some_and(|until| step > until) {
-            return;
-        }
-        let (expected, actual) = excerpts(expected, actual);
-        let (agent, prompt) = (self.agent.clone(), self.prompt);
-        self.found.difference = Some(Difference { agent, step, prompt, part, expected, actual });
     }
 
     pub(super) fn count_call(&mut self) {
@@ -555,25 +475,11 @@ fn makes_room(body: &Body) -> bool {
     matches!(body, Body::Compacted(_) | Body::Cleared(_))
 }
 
-fn tells_of_failure(body: &Body) -> bool {
+pub(super) fn tells_of_failure(body: &Body) -> bool {
     let is_it = |notice: &Notice| [FALLBACK, THINKING_DROPPED].contains(&notice.subtype.as_str());
     matches!(body, Body::Notice(notice) if is_it(notice))
 }
 
 fn is_fallback(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice { subtype, .. }) if subtype == FALLBACK)
-}
-
-/// The name of an outcome.
-fn word(outcome: &Outcome) -> String {
-    let value = serde_json::to_value(outcome).unwrap_or_default();
-    value["kind"].as_str().unwrap_or_default().to_owned()
-}
-
-fn text(message: &[u8]) -> String {
-    String::from_utf8_lossy(message).into_owned()
-}
-
-fn shown(attachment: &Attachment) -> String {
-    attachment.rendered.iter().map(RawBlock::json).collect::<Vec<_>>().join("\n")
 }

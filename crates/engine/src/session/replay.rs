@@ -8,16 +8,19 @@ use futures::future::{BoxFuture, ready};
 use serde_json::Value;
 use tiller_policy::Context;
 use tiller_protocol::block::RawBlock;
+use tiller_protocol::compaction::Compacted;
 use tiller_protocol::effect::{Effect, LineRange, PlanVersion};
 use tiller_protocol::entry::{Body, Entry, Epoch, Opened, Origin};
 use tiller_protocol::ingredients::Ingredients;
 use tiller_protocol::mode::Mode;
+use tiller_steering::compaction::Standing;
 use tiller_steering::pipeline::Sampled;
 use tiller_steering::source::{Facts, Listing, Shown, Sight, Unseen};
 use tiller_steering::user_context::instructions::InstructionFile;
 use tiller_tools::{Registry, SkillLine, StructuredOutput, Tool, plan_file};
 use tokio::sync::mpsc;
 
+use super::compaction::{Timing, compare_folds};
 use super::history::{Audience, History};
 use super::ingredients::definitions;
 use super::turn::End;
@@ -69,6 +72,11 @@ impl Reel<'_> {
                     if let Body::Epoch(epoch) = body {
                         task.journal.state = history.state.clone();
                         task.compare_head(&tape, epoch);
+                    }
+                    if let Body::Compacted(_) = body {
+                        let fold = &self.entries[at..self.entries.len().min(at + 2)];
+                        let abandoned = &history.state.abandoned;
+                        compare_folds(&tape, self.log, abandoned, fold, Timing::BetweenTurns)?;
                     }
                     history.hear(self.log, entry)?;
                     at += 1;
@@ -229,12 +237,18 @@ impl Task {
     }
 
     /// In a replay: folds the conversation as it was folded here; says whether it was. When that was due depends on what the
-    /// provider said and the user set, and what took its place on a model and on files: all of it is on record.
+    /// provider said and the user set, and what took its place on a model and on files: all of it is on record. How it is
+    /// worded is compared.
     pub(super) fn recorded_room(&mut self) -> Result<Option<bool>, StoreError> {
         let Some(tape) = self.services.tape.clone() else { return Ok(None) };
         let folded = tape.fold();
         let was_folded = !folded.is_empty();
-        for body in folded {
+        let abandoned = &self.journal.state.abandoned;
+        compare_folds(&tape, tape.log(), abandoned, &folded, Timing::InTurn)?;
+        for Entry { mut body, .. } in folded {
+            if let Body::Compacted(compacted) = &mut body {
+                self.keep_recorded_end(compacted)?;
+            }
             let epoch = match &body {
                 Body::Epoch(epoch) => Some(epoch.clone()),
                 _ => None,
@@ -246,6 +260,19 @@ impl Task {
             }
         }
         Ok(Some(was_folded))
+    }
+
+    /// In a replay: the end of the conversation that is kept consists of as many messages, under names of their own.
+    fn keep_recorded_end(&self, compacted: &mut Compacted) -> Result<(), StoreError> {
+        let Some(kept) = &mut compacted.kept else { return Ok(()) };
+        let mut standing = Standing::default();
+        self.journal.archive.read(|entry| standing.push(entry))?;
+        let messages = standing.into_messages();
+        let first = messages.len().checked_sub(usize::try_from(kept.messages).unwrap_or(usize::MAX));
+        if let Some(first) = first.and_then(|first| messages.get(first)) {
+            (kept.first, kept.from) = (first.id, first.seq);
+        }
+        Ok(())
     }
 
     /// In a replay: the model is the one that answered.

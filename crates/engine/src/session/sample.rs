@@ -196,7 +196,8 @@ impl Task {
 
     async fn sample(&mut self, attempt: &mut Attempt) -> Result<Result<(), Stopped>, StoreError> {
         let request = self.request(&attempt.model);
-        attempt.asked = Some(self.journal.conversation.asked());
+        let behind = Some(self.journal.state.seq);
+        attempt.asked = Some(Asked { behind, ..self.journal.conversation.asked() });
         self.compare_request();
         let mut stream = self.services.model.stream(request);
         let token = self.turn.token.clone();

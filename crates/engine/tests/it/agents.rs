@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tiller_config::{AgentDefinition, Agents};
+use tiller_config::{AgentDefinition, Agents, Layer};
 use tiller_engine::{AgentLimits, Limits, Setup};
 use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::{Command, Event, TaskState};
@@ -483,6 +483,7 @@ async fn an_agent_knows_the_conversation_if_its_definition_says_so() {
     let lab = Lab::new();
     let mut agents = definitions();
     agents[0].fork_context = true;
+    agents[0].origin.layer = Layer::User;
     lab.server.replies([
         Reply::new().and_text("The secret word is tulip.").tool_with_id("g", "Glob", json!({"pattern": "*"})),
         Reply::new().tool_with_id("t", "Task", task("general-purpose", "knowing part")).tool_with_id(

@@ -29,6 +29,8 @@ use tiller_testkit::ModelServer;
 use tiller_tools::{Description, Done, Registry, Tool, ToolCx, ToolError, View};
 use tokio::sync::Semaphore;
 
+use crate::replayed::replay_all;
+
 /// Nothing a test waits for takes longer than this, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -160,6 +162,15 @@ impl Tool for Probe {
     }
 }
 
+/// Whatever a test is about: what it recorded can be replayed.
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            replay_all(&self.config_dir(), &self.env(BTreeMap::new()));
+        }
+    }
+}
+
 impl Lab {
     pub(crate) fn new() -> Self {
         Self {
@@ -180,6 +191,16 @@ impl Lab {
         self.dir.path().join("config")
     }
 
+    fn env(&self, vars: BTreeMap<String, String>) -> Env {
+        Env {
+            clock: Arc::clone(&self.ids) as Arc<dyn Clock>,
+            ids: Arc::clone(&self.ids) as Arc<dyn Ids>,
+            vars: Arc::new(vars),
+            home: self.dir.path().to_owned(),
+            cwd: self.project(),
+        }
+    }
+
     /// A set-up that allows everything.
     pub(crate) fn setup(&self) -> Setup {
         let vars = BTreeMap::from([
@@ -187,13 +208,7 @@ impl Lab {
             ("ANTHROPIC_API_KEY".to_owned(), self.server.key().to_owned()),
             ("TILLER_RETRY_BASE_MS".to_owned(), "1".to_owned()),
         ]);
-        let env = Env {
-            clock: Arc::clone(&self.ids) as Arc<dyn Clock>,
-            ids: Arc::clone(&self.ids) as Arc<dyn Ids>,
-            vars: Arc::new(vars),
-            home: self.dir.path().to_owned(),
-            cwd: self.project(),
-        };
+        let env = self.env(vars);
         let config = anthropic::Config::from_env(&env).unwrap();
         let model = anthropic::Anthropic::new(config, Catalog::shipped().unwrap(), env.clone()).unwrap();
         Setup {

@@ -46,7 +46,7 @@ impl Scripted {
         if tokens > WINDOW {
             progress.wrong.push(format!("step {step} has {tokens} tokens"));
         }
-        if !contains(&request.messages[0], "never rename `parse_date`") {
+        if !contains(&request.messages[0], RULE) {
             progress.wrong.push(format!("step {step} knows no rule"));
         }
         if step.is_multiple_of(25) {

@@ -30,6 +30,7 @@ mod plan_reminders;
 mod prefix;
 mod prompt_rules;
 mod recipes;
+mod replayed;
 mod rewind;
 mod sessions;
 mod suggestions;

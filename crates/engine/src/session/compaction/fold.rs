@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use tiller_protocol::compaction::{Compacted, Kept, Trigger};
-use tiller_protocol::entry::{Attachment, Body, Entry, Epoch};
+use tiller_protocol::compaction::{Compacted, FoldIngredients, Kept, Trigger};
+use tiller_protocol::entry::{Attachment, Body, Epoch};
 use tiller_steering::attachment::TaskStatus;
 use tiller_steering::compaction::{
-    CARRIED_TOKENS, Candidate, Carried, Ending, Replacement, Restored, carry, ending, entry_tokens,
-    files_to_restore, head_tokens, in_full, restore, skills_in_use, text_tokens, transcript,
+    Candidate, Ending, Restored, ending, entry_tokens, files_to_restore, head_tokens, restore, skills_in_use,
+    text_tokens, transcript,
 };
 use tiller_steering::source::{Facts, Sight, plan_after_compaction};
 use tiller_tools::{plan_file, todo_file};
@@ -16,6 +16,7 @@ use tiller_tools::{plan_file, todo_file};
 use super::super::{Role, Task};
 use super::summary::{Source, Summary};
 use super::survey::Survey;
+use super::wording::{SHARE, Timing};
 use super::{Folding, Unfolded, summary_message};
 use crate::hook::{Occasion, StartSource};
 use crate::session::epoch::Told;
@@ -24,8 +25,6 @@ use crate::telemetry::Telemetry;
 
 /// The part of the window that what waits for an answer may take.
 const ENDING_SHARE: u64 = 4;
-/// The part that words of the user, results that were not seen, and files may take, each.
-const SHARE: u64 = 8;
 
 /// What takes the place of a conversation.
 struct Fold {
@@ -109,7 +108,7 @@ impl Task {
     fn ending(&self, survey: &Survey) -> (usize, Option<Kept>) {
         let messages = &survey.messages;
         let whole = (messages.len(), None);
-        if self.turn.steps == 0 {
+        if self.timing() == Timing::BetweenTurns {
             return whole;
         }
         let Ending::Kept(at) = ending(messages, &survey.answers) else { return whole };
@@ -122,20 +121,6 @@ impl Task {
         (at, Some(kept))
     }
 
-    /// Results that the model has called for and not seen, if they had to be folded.
-    fn unseen(&self, survey: &Survey, end: usize) -> Option<String> {
-        let messages = &survey.messages;
-        let (Ending::Kept(at) | Ending::Told(at)) = ending(messages, &survey.answers) else { return None };
-        if self.turn.steps == 0 || end <= at {
-            return None;
-        }
-        let room = self.window().effective() / SHARE;
-        let whole = in_full(&messages[at..end]).join("\n\n");
-        let told =
-            if text_tokens(&whole) <= room { whole } else { transcript(&messages[at..end]).join("\n\n") };
-        (text_tokens(&told) <= room && !told.is_empty()).then_some(told)
-    }
-
     async fn gather(
         &mut self,
         order: Compacted,
@@ -143,42 +128,37 @@ impl Task {
         survey: &Survey,
         end: usize,
     ) -> Result<Fold, StoreError> {
-        let folded = &survey.messages[..end];
-        let carried = self.carried(survey, order.kept.as_ref());
+        let window = self.window().effective();
+        let ingredients = FoldIngredients {
+            window,
+            recall: self.making_room.recall,
+            part: summary.part,
+            asked: summary.asked,
+        };
+        let order = Compacted { summary: summary.text, usage: summary.usage, ..order };
+        let carried = survey.carried(order.kept.as_ref(), window);
         let (epoch, told) = self.epoch_after_folding().await;
         let attachments = self.brought_back(&told).await;
         let hook_results = self.hear_hooks_after().await?;
-        let unseen = self.unseen(survey, end);
-        let text = Replacement {
-            summary: &summary.text,
-            carried: &carried,
-            unseen: unseen.as_deref(),
-            recall: self.making_room.recall,
-            trigger: order.trigger,
-        }
-        .text();
+        let text = survey.replacement(end, self.timing(), &order, &ingredients);
         let added: u64 = attachments.iter().chain(&hook_results).map(|attachment| attachment.tokens).sum();
         let kept = order.kept.as_ref().map_or(0, |kept| kept.tokens);
         let marker = Compacted {
             pre_tokens: self.journal.room.gauge.tokens(),
             post_tokens: head_tokens(&epoch) + text_tokens(&text) + added + kept,
             last_message: self.journal.state.leaf,
-            folded_messages: folded.len() as u64,
-            summary: summary.text,
-            usage: summary.usage,
+            folded_messages: end as u64,
             carried: carried.messages.len() as u64,
             left_out: carried.left_out as u64,
             restored: attachments.iter().map(named).collect(),
+            made_of: Some(ingredients),
             ..order
         };
         Ok(Fold { marker, text, attachments, hook_results, epoch, told, messages: survey.messages.len() })
     }
 
-    /// The user's own words, apart from those that are kept anyway.
-    fn carried(&self, survey: &Survey, kept: Option<&Kept>) -> Carried {
-        let is_folded = |entry: &&Entry| kept.is_none_or(|kept| entry.seq < kept.from);
-        let room = CARRIED_TOKENS.min(self.window().effective() / SHARE);
-        carry(survey.words.iter().filter(is_folded), room)
+    fn timing(&self) -> Timing {
+        if self.turn.steps == 0 { Timing::BetweenTurns } else { Timing::InTurn }
     }
 
     /// The head of the requests to come: instruction files and the state of the repository are looked at anew, and the

@@ -4,6 +4,7 @@ mod fold;
 mod summary;
 mod survey;
 mod undo;
+mod wording;
 
 use tiller_model::ModelError;
 use tiller_protocol::block::RawBlock;
@@ -15,6 +16,7 @@ use tiller_protocol::entry::{
 use tiller_steering::compaction::{Automatic, Clearing, Fullness, Percent, Window};
 use uuid::Uuid;
 
+pub(super) use self::wording::{Timing, compare_folds};
 use super::Task;
 use super::turn::Turn;
 use crate::store::StoreError;

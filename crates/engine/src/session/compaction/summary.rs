@@ -3,13 +3,14 @@
 use std::pin::pin;
 
 use tiller_model::{Completion, ModelError, Request, Thinking};
-use tiller_protocol::compaction::SummaryUsage;
+use tiller_protocol::compaction::{SummaryAsked, SummaryUsage};
 use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
-use tiller_steering::compaction::{Part, chunks, request, text_tokens};
+use tiller_steering::compaction::{chunks, text_tokens};
 
 use super::super::Task;
 use super::Unfolded;
+use super::wording::{digest, question};
 use crate::beside::{SideError, user_message};
 use crate::store::StoreError;
 
@@ -34,6 +35,10 @@ pub(super) struct Source<'a> {
 pub(super) struct Summary {
     pub(super) text: String,
     pub(super) usage: SummaryUsage,
+    /// Tokens that a part of the conversation could have.
+    pub(super) part: u64,
+    /// What was asked for each part.
+    pub(super) asked: Vec<SummaryAsked>,
 }
 
 /// Why there is no summary.
@@ -58,7 +63,7 @@ impl Task {
         loop {
             room = room.max(SMALLEST_PART);
             match self.summarise_by(room, longest, source, &mut usage).await? {
-                Ok(text) => return Ok(Ok(Summary { text, usage })),
+                Ok((text, asked)) => return Ok(Ok(Summary { text, usage, part: room, asked })),
                 Err(Missing::Unfolded(unfolded)) => return Ok(Err(unfolded)),
                 Err(Missing::TooLong) if room > SMALLEST_PART => room /= 2,
                 Err(Missing::TooLong) => {
@@ -76,17 +81,16 @@ impl Task {
         longest: u64,
         source: &Source<'_>,
         usage: &mut SummaryUsage,
-    ) -> Result<Result<String, Missing>, StoreError> {
+    ) -> Result<Result<(String, Vec<SummaryAsked>), Missing>, StoreError> {
         let parts = chunks(source.parts, room);
+        let mut asked: Vec<SummaryAsked> = Vec::new();
         let mut summary = source.earlier.map(str::to_owned);
-        for (at, text) in parts.iter().enumerate() {
-            let question = request(Part {
-                text,
-                number: at + 1,
-                of: parts.len(),
-                before: summary.as_deref(),
-                instructions: source.instructions,
-            });
+        for at in 0..parts.len() {
+            if let Some(before) = asked.last_mut() {
+                before.answer.clone_from(&summary);
+            }
+            let question = question(&parts, at, summary.as_deref(), source.instructions);
+            asked.push(SummaryAsked { digest: digest(&question), answer: None });
             match self.ask_for_summary(&question, longest).await? {
                 Ok((text, response)) => {
                     usage.requests += 1;
@@ -97,7 +101,7 @@ impl Task {
                 Err(missing) => return Ok(Err(missing)),
             }
         }
-        Ok(summary.ok_or_else(|| failed("there is nothing to summarise")))
+        Ok(summary.map(|text| (text, asked)).ok_or_else(|| failed("there is nothing to summarise")))
     }
 
     /// Makes one request beside the conversation, while commands are still heard.

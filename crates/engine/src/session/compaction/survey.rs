@@ -23,7 +23,8 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Reads a log without the stretches that are no part of the conversation.
+    /// Reads a log without the stretches that are no part of the conversation. What calls have returned is wanted of what
+    /// is still sent since it was last folded, if that is known.
     pub(super) fn read(
         archive: &Archive,
         abandoned: &[Stretch],
