@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use tiller_protocol::command::Command;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, Body, Cause, Entry, Notice, Origin, Outcome, Response};

@@ -384,7 +384,7 @@ impl Opening {
     /// A session that there was none of yet.
     fn fresh(setup: &Setup, chosen: Option<SessionId>, source: &'static str) -> Result<Self, StoreError> {
         let id = chosen.unwrap_or_else(|| SessionId(setup.env.fresh()));
-        if paths(setup, id).log.exists() {
+        if find(&setup.config_dir, &resolved(&setup.env.cwd), id).is_ok() {
             return Err(StoreError::Exists(id.to_string()));
         }
         Self::with(setup, id, source)
