@@ -158,6 +158,8 @@ impl Model for Scripted {
 #[tokio::test]
 async fn a_long_session_keeps_what_it_has_to() {
     let lab = Lab::new();
+    // Behind the first fold and the end of the first turn.
+    lab.replay_until(420);
     let model = Arc::new(Scripted(Mutex::default()));
     let base = planning(&lab);
     let registry = with_recall(lab.setup().registry.with(TodoWrite));

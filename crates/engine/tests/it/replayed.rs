@@ -7,10 +7,10 @@ use tiller_engine::store;
 use tiller_protocol::entry::Body;
 use tiller_protocol::env::Env;
 
-/// Replays all sessions below a configuration directory.
-pub(crate) fn replay_all(config_dir: &Path, env: &Env) {
+/// Replays all sessions below a configuration directory, perhaps only so many of their steps.
+pub(crate) fn replay_all(config_dir: &Path, env: &Env, until: Option<usize>) {
     for log in store::everywhere(config_dir).into_iter().map(|file| file.log) {
-        let report = can_be_replayed(&log).then(|| replay(log.clone(), env.clone()));
+        let report = can_be_replayed(&log).then(|| replay(log.clone(), env.clone(), until));
         let difference = report.and_then(|report| report.difference);
         assert!(difference.is_none(), "the replay of {}: {}", log.display(), difference.unwrap());
     }
@@ -25,10 +25,11 @@ fn can_be_replayed(log: &Path) -> bool {
 }
 
 /// Runs a session again. Where a test ends its own runtime may be waiting for it.
-fn replay(log: PathBuf, env: Env) -> Report {
+fn replay(log: PathBuf, env: Env, until: Option<usize>) -> Report {
     let run = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(Replay::of(&log, &env).run()).unwrap()
+        let replay = Replay { until, ..Replay::of(&log, &env) };
+        runtime.block_on(replay.run()).unwrap()
     };
     std::thread::spawn(run).join().unwrap()
 }
