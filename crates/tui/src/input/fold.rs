@@ -253,7 +253,7 @@ mod tests {
         let text = format!("{mark} and {mark}");
         let labelled = folds.expanded(&text);
         assert_eq!(labelled, "[image #1 a shot.png] and [image #1 a shot.png]");
-        assert_eq!(folds.images(&labelled), [image.clone()]);
+        assert_eq!(folds.images(&labelled), std::slice::from_ref(&image));
         folds.clear();
         assert_eq!(folds.recognised(&labelled), text, "its text may come back");
         assert_eq!(folds.images(&labelled), [image]);
