@@ -193,6 +193,7 @@ fn replacing_a_file_shows_the_lines_that_would_change() {
     program.until_shown("replaces the file that is there: +1 -1");
     program.until_shown("2 - two");
     program.until_shown("2 + 2");
+    until_asked(&program, "Yes, this once");
     program.type_in("1");
     program.until_shown("● Replaced.");
     assert_eq!(world.read("notes"), "one\n2\nthree\n");

@@ -265,6 +265,8 @@ fn a_rule_about_a_link_holds_for_every_tool() {
         bash("cat", "cat .env"),
         bash("pattern", "cat .en*"),
     ];
+    // Whoever wants to replace a file has to have read it.
+    world.server.reply(call("seen", "Read", json!({"file_path": "kept"})));
     world.server.replies(denied);
     world.server.reply(Reply::text("done"));
     let rules = "Read(.env),Read(secrets/**),Edit(held)";

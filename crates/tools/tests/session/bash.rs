@@ -147,7 +147,8 @@ async fn looking_at_a_repository_runs_nothing_of_its_choice() {
     let mut bench = Bench::new();
     let script = "mkdir -p objects refs; echo 'ref: refs/heads/main' > HEAD; \
         printf '[core]\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = \"touch pwned; false\"\\n' > config";
-    assert!(!bench.bash(script).await.failed);
+    let made = bench.bash(script).await;
+    assert!(!made.failed, "{}", made.text);
     bench.bash("git status").await;
     assert!(!bench.path().join("pwned").exists());
 }
