@@ -272,7 +272,9 @@ fn without_questions_git_works_and_what_steers_is_refused_with_a_reason() {
         ("Write", json!({"file_path": path, "content": "evil"})),
         bash("echo evil > .git/hooks/pre-commit"),
         bash("git config user.name me && git config user.email me@example.org"),
-        bash("echo more > src/more && git add src && git commit -qm one && git checkout -q HEAD -- src && git checkout -q HEAD"),
+        bash(
+            "echo more > src/more && git add src && git commit -qm one && git checkout -q HEAD -- src && git checkout -q HEAD",
+        ),
         bash("git init -q sub"),
     ];
     let calls = calls.into_iter().enumerate();

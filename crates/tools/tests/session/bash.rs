@@ -145,10 +145,13 @@ async fn standard_input_is_empty() {
 #[tokio::test]
 async fn looking_at_a_repository_runs_nothing_of_its_choice() {
     let mut bench = Bench::new();
-    let script = "mkdir -p objects refs; echo 'ref: refs/heads/main' > HEAD; \
-        printf '[core]\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = \"touch pwned; false\"\\n' > config";
-    let made = bench.bash(script).await;
-    assert!(!made.failed, "{}", made.text);
+    let config = "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch pwned; false\"\n";
+    for (name, content) in [("HEAD", "ref: refs/heads/main\n"), ("config", config)] {
+        fs_err::write(bench.path().join(name), content).unwrap();
+    }
+    for name in ["objects", "refs"] {
+        fs_err::create_dir(bench.path().join(name)).unwrap();
+    }
     bench.bash("git status").await;
     assert!(!bench.path().join("pwned").exists());
 }
