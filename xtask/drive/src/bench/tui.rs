@@ -42,6 +42,8 @@ pub(super) fn measure(arena: &Arena, _: &Effort) -> anyhow::Result<Vec<Figure>> 
     server.replies([flood.and_text(streamed).chunked(PIECE), Reply::text("That was all.")]);
     let mut command = arena.command(Contestant::Tiller(&UNASKED), Directory::Empty, &server);
     let enough = command.get_current_dir().context("the program has no directory")?.join("enough");
+    // Whatever is streamed fits: folding the conversation is measured elsewhere.
+    command.args(["--settings", r#"{"models": {"claude-sonnet-5-5": {"contextWindow": 1000000000}}}"#]);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let tiller = Program::start(&command, SIZE.0, SIZE.1, LongRows::Wrap);
     tiller.until_shown(READY);
