@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         // Whoever read the output has seen enough.
         Err(error) if is_broken_pipe(&error) => Exit::Failure,
         Err(error) => {
-            complain(&explain(&error));
+            complain_in_red(&explain(&error));
             Exit::Failure
         }
     };
@@ -175,6 +175,11 @@ fn explain(error: &anyhow::Error) -> String {
         told if told.contains(&cause) => text,
         told => format!("{told}: {cause}"),
     })
+}
+
+/// Says why it ends, on a terminal in red; `anstream` knows where colours are wanted.
+fn complain_in_red(text: &str) {
+    let _ = writeln!(anstream::stderr(), "\x1b[31mtiller: {text}\x1b[0m");
 }
 
 /// Says something on standard error. That nobody reads it is no reason to fail.

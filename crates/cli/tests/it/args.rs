@@ -385,3 +385,14 @@ fn a_suffix_that_does_nothing_is_said_to_do_nothing() {
         world.server.assert_clean();
     }
 }
+
+// Why the program ends is red where colours are wanted, and plain elsewhere.
+#[test]
+fn errors_are_red_where_colours_are_wanted() {
+    let both = ["-p", "go", "--append-system-prompt", "a", "--append-system-prompt-file", "b"];
+    let plain = World::new().run(&both);
+    let red = World::new().var("CLICOLOR_FORCE", "1").run(&both);
+    assert_eq!((plain.code(), red.code()), (1, 1));
+    assert!(plain.stderr.starts_with("tiller: --append-system-prompt and"), "{}", plain.stderr);
+    assert_eq!(red.stderr.trim_end(), format!("\x1b[31m{}\x1b[0m", plain.stderr.trim_end()));
+}
