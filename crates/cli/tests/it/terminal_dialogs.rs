@@ -146,9 +146,10 @@ fn questions_are_answered_by_keys() {
     world.server.replies([Reply::new().tool("AskUserQuestion", questions), Reply::text("Understood.")]);
     let program = begin(&world, &[]);
     say(&program, "paint");
-    until_asked(&program, "Which colour?");
+    // The questions are named beside the call as well; what can be answered only stands where it is asked.
+    until_asked(&program, "Red it is");
     program.type_in("2");
-    program.until_shown("Which sizes?");
+    program.until_shown("Small it is");
     program.type_in(" ");
     program.type_in(DOWN);
     program.type_in(" ");
