@@ -16,6 +16,7 @@ mod stream;
 mod tui;
 mod turns;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::bail;
@@ -84,10 +85,11 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> anyhow::Result<()> {
     let (mut figures, mut failed) = (Vec::new(), Vec::new());
     for (name, measure) in GROUPS {
         if chosen.is_empty() || chosen.contains(&name) {
-            match measure(&arena, &effort) {
-                Ok(measured) => figures.extend(measured),
-                // What the other groups have measured is not lost.
-                Err(error) => failed.push(format!("{name}: {error:#}")),
+            // What the other groups have measured is not lost, also if a program was waited for in vain, which panics.
+            match catch_unwind(AssertUnwindSafe(|| measure(&arena, &effort))) {
+                Ok(Ok(measured)) => figures.extend(measured),
+                Ok(Err(error)) => failed.push(format!("{name}: {error:#}")),
+                Err(_) => failed.push(format!("{name}: it broke off, as was told above")),
             }
         }
     }
