@@ -21,6 +21,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 use rustix::time::Timespec;
 
+use crate::priority;
 use crate::supervisor::{FDS, close_range, detach, supervise};
 
 /// The keeper, once there is one.
@@ -123,6 +124,7 @@ fn keep(socket: RawFd) -> ! {
     };
     _ = setsid();
     _ = rustix::thread::set_name(c"keeper");
+    priority::step_back();
     while fork_supervisor(socket) {}
     // SAFETY: _exit does nothing but end this process.
     unsafe { libc::_exit(0) }

@@ -35,6 +35,7 @@ mod image;
 mod keeper;
 mod last_words;
 mod launch;
+mod priority;
 mod probe;
 mod program;
 mod ready;

@@ -24,9 +24,11 @@ use crate::Stdin;
 use crate::confine::footing;
 use crate::confine::layer::{Lease, number};
 use crate::confine::mounts::Watch;
+use crate::confine::sockets;
 use crate::custody::RUN_IF_UNCHANGED;
 use crate::error::SandboxError;
 use crate::launch::{Order, Started, Waiting};
+use crate::priority;
 use crate::program::{Program, mark};
 
 /// So many wait at most; the oldest goes first.
@@ -208,6 +210,7 @@ fn worker() -> Option<&'static Sender<Work>> {
 }
 
 fn work(orders: &Receiver<Work>) {
+    priority::step_back_alone();
     for work in orders {
         match work {
             Work::GiveBack { lease, former } if !has_ended(&former) => lease.abandon(),
@@ -247,6 +250,7 @@ impl Start {
         let signature = self.order.signature()?;
         // Dropped if nobody wants it any more.
         _ = self.answer.send(Ready { waiting, mark, signature, mounts, lease: self.lease });
+        sockets::look_at_networks();
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ use crate::confine::footing::Footing;
 use crate::confine::{namespace, unreached};
 use crate::custody::{Custody, GRACE, KILL_LIMIT};
 use crate::image::{Image, Start};
+use crate::priority;
 use crate::program::{DIR_FD, GATE_FD, OPEN, SCRIPT_FD};
 use crate::report::Report;
 
@@ -224,6 +225,7 @@ extern "C" fn exec(start: *mut c_void) -> c_int {
     // SAFETY: `start` is valid, see [`start`]; everything called is async-signal-safe, and the strings are terminated.
     unsafe {
         let image = (*start).image;
+        priority::step_forward();
         libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         for signal in 1..=libc::SIGRTMAX() {

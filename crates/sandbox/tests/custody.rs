@@ -105,6 +105,17 @@ async fn both_streams_the_code_and_the_directory_come_back() {
 }
 
 #[tokio::test]
+async fn commands_are_scheduled_like_the_program_that_runs_them() {
+    const POLICY: usize = 41;
+    let place = Place::new();
+    let (_, stdout, _) = place.run(&format!("cut -d' ' -f{POLICY} /proc/self/stat")).await;
+    let own = fs_err::read_to_string("/proc/self/stat").unwrap();
+    // The name in parentheses may contain spaces.
+    let own = own.rsplit(") ").next().unwrap().split(' ').nth(POLICY - 3).unwrap();
+    assert_eq!(text(&stdout).trim_end(), own);
+}
+
+#[tokio::test]
 async fn the_directory_is_told_however_the_shell_ends() {
     let place = Place::new();
     for (command, code, told) in [

@@ -18,7 +18,7 @@ const BUFFER: usize = 128 * 1024;
 pub(crate) struct Kinds {
     /// Somebody went back, or the conversation was folded: it is a view of the log.
     pub(crate) is_view: bool,
-    /// Calls whose results were cleared.
+    /// Calls whose results were cleared, unless it is a view.
     pub(crate) cleared: HashSet<CallId>,
 }
 
@@ -26,7 +26,8 @@ pub(crate) fn kinds(log: &Path) -> Result<Kinds, StoreError> {
     let mut reader = BufReader::with_capacity(BUFFER, packed::open(log)?);
     let mut kinds = Kinds::default();
     let mut line = Vec::new();
-    loop {
+    // A view is read in another way, whatever else the log holds.
+    while !kinds.is_view {
         line.clear();
         match reader.read_until(b'\n', &mut line) {
             Ok(0) => return Ok(kinds),
@@ -50,4 +51,5 @@ pub(crate) fn kinds(log: &Path) -> Result<Kinds, StoreError> {
             }
         }
     }
+    Ok(kinds)
 }

@@ -14,6 +14,7 @@ pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod repository;
+pub(crate) mod resolve;
 pub(crate) mod sockets;
 pub(crate) mod step;
 pub(crate) mod unreached;

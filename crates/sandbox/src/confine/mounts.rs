@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
@@ -24,12 +25,18 @@ pub(crate) struct Mount {
 pub(crate) struct Watch(fs_err::File);
 
 impl Watch {
-    /// From now on, if the table is this one now.
-    pub(crate) fn from(expected: &[u8]) -> io::Result<Option<Self>> {
+    /// From now on, with the table of what is mounted now.
+    fn begin() -> io::Result<(Self, Vec<u8>)> {
         let mut file = fs_err::File::open(TABLE)?;
         let mut table = Vec::new();
         file.read_to_end(&mut table)?;
-        Ok((table == expected).then_some(Self(file)))
+        Ok((Self(file), table))
+    }
+
+    /// From now on, if the table is this one now.
+    pub(crate) fn from(expected: &[u8]) -> io::Result<Option<Self>> {
+        let (watch, table) = Self::begin()?;
+        Ok((table == expected).then_some(watch))
     }
 
     /// Whether anything has changed since. Who cannot tell has to reckon with it.
@@ -39,9 +46,18 @@ impl Watch {
     }
 }
 
-/// The table of all mounts, as the kernel writes it.
+/// The table of all mounts, as the kernel writes it. Writing it takes long, so it does that only when something has changed.
 pub(crate) fn table() -> io::Result<Vec<u8>> {
-    fs_err::read(TABLE)
+    static LAST: Mutex<Option<(Watch, Vec<u8>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((watch, table)) = last.as_ref()
+        && !watch.has_changed()
+    {
+        return Ok(table.clone());
+    }
+    let (watch, table) = Watch::begin()?;
+    *last = Some((watch, table.clone()));
+    Ok(table)
 }
 
 /// The mounts of a table, in the order they were made.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tiller_policy::Script;
 
 use super::placeholder::MountPoint;
+use super::resolve::Resolver;
 use super::{repository, sockets};
 use crate::confinement::Confinement;
 
@@ -42,26 +43,31 @@ pub(crate) struct Places {
     pub(crate) layers: Option<PathBuf>,
     /// Whether a directory over which no layer can be laid is an error.
     pub(crate) must_layer: bool,
+    /// Knows what is on the way to all of them.
+    pub(crate) resolver: Resolver,
 }
 
 impl Places {
     pub(crate) fn new(confinement: &Confinement, script: &Script, vars: &BTreeMap<String, String>) -> Self {
         let var = |name: &str| vars.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let roots = resolved(&confinement.roots);
-        let home = var("HOME").and_then(|home| home.canonicalize().ok());
+        let resolver = Resolver::default();
+        let roots = resolved(&resolver, &confinement.roots);
+        let home = var("HOME").and_then(|home| resolver.resolve(&home));
         let holds_home = |dir: &Path| home.as_ref().is_some_and(|home| home.starts_with(dir));
         let temporary = var("TMPDIR");
         let declared = resolved(
+            &resolver,
             confinement.writable.iter().chain(temporary.as_ref().filter(|dir| !holds_home(dir.as_path()))),
         );
         let git_dirs = each_once(roots.iter().flat_map(|root| repository::git_dirs(root)));
-        let scratch = confinement.scratch.as_ref().and_then(|dir| dir.canonicalize().ok());
-        let own = resolved(home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
+        let scratch = confinement.scratch.as_ref().and_then(|dir| resolver.resolve(dir));
+        let own = resolved(&resolver, home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
         // The whole file system is no project.
         let projects = roots.iter().filter(|root| root.parent().is_some());
         let settings = each_once(projects.flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
         let of_git: Vec<_> = git_dirs.iter().flat_map(|dir| repository::protected(dir)).collect();
-        let closed: Vec<_> = confinement.closed.iter().filter_map(|dir| place_of(dir, &roots)).collect();
+        let closed: Vec<_> =
+            confinement.closed.iter().filter_map(|dir| place_of(&resolver, dir, &roots)).collect();
         let stand_ins = of_git.iter().filter(|place| !repository::must_not_name_common(place)).cloned();
         let dirs = settings.iter().chain(&confinement.caches).cloned();
         let dirs = dirs.chain(closed.iter().flat_map(|dir| missing_on_the_way(dir)));
@@ -75,7 +81,7 @@ impl Places {
             .chain(of_git.iter().map(|place| place.path.clone()))
             .chain(closed.iter().cloned())
             .chain(roots.iter().flat_map(|root| files(root)))
-            .chain(confinement.protected.iter().filter_map(|path| place_of(path, &roots)))
+            .chain(confinement.protected.iter().filter_map(|path| place_of(&resolver, path, &roots)))
             .chain(home_among_temporary);
         Self {
             layered: [&roots, &declared, &git_dirs, &own].into_iter().flatten().cloned().collect(),
@@ -84,21 +90,22 @@ impl Places {
             expected: temporary.into_iter().chain(var("XDG_RUNTIME_DIR")).collect(),
             protected: each_once(protected),
             mount_points: dirs.map(MountPoint::dir).chain(stand_ins).collect(),
-            denied: confinement.denied_reads.iter().filter_map(|path| path.canonicalize().ok()).collect(),
-            sockets: kept_sockets(confinement, vars),
+            denied: confinement.denied_reads.iter().filter_map(|path| resolver.resolve(path)).collect(),
+            sockets: kept_sockets(&resolver, confinement, vars),
             scratch,
             layers: confinement.layers.clone(),
             must_layer: false,
-            socket_dirs: sockets::dirs(home.as_deref(), var("XDG_RUNTIME_DIR").as_deref()),
+            socket_dirs: sockets::dirs(&resolver, home.as_deref(), var("XDG_RUNTIME_DIR").as_deref()),
             roots,
+            resolver,
         }
     }
 
     /// Takes in what exists now that mount points were made: protected paths that do not exist, or that a link leads
     /// away from, cannot be mounted on.
     pub(crate) fn look_again(&mut self, confinement: &Confinement) {
-        self.protected.retain(|path| path.canonicalize().is_ok_and(|real| real == *path));
-        self.caches = resolved(&confinement.caches);
+        self.protected.retain(|path| self.resolver.resolve(path).is_some_and(|real| real == *path));
+        self.caches = resolved(&self.resolver, &confinement.caches);
         let (writable, protected) = (&self.writable, &self.protected);
         // Of two marks on the way to a cache, the inner one counts.
         self.caches.retain(|cache| depth(writable, cache) <= depth(protected, cache));
@@ -106,12 +113,13 @@ impl Places {
 }
 
 /// Where a path leads. One that does not exist yet counts where the command could make it.
-fn place_of(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
-    if let Ok(real) = path.canonicalize() {
+fn place_of(resolver: &Resolver, path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
+    if let Some(real) = resolver.resolve(path) {
         return Some(real);
     }
-    let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok())?;
-    let place = above.canonicalize().ok()?.join(path.strip_prefix(above).ok()?);
+    let exists = |at: &&Path| resolver.resolve(at).is_some() || at.symlink_metadata().is_ok();
+    let above = path.ancestors().skip(1).find(exists)?;
+    let place = resolver.resolve(above)?.join(path.strip_prefix(above).ok()?);
     roots.iter().any(|root| place.starts_with(root)).then_some(place)
 }
 
@@ -132,14 +140,18 @@ fn files(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Sockets that variables lead to which are passed on by name.
-fn kept_sockets(confinement: &Confinement, vars: &BTreeMap<String, String>) -> Vec<PathBuf> {
+fn kept_sockets(
+    resolver: &Resolver,
+    confinement: &Confinement,
+    vars: &BTreeMap<String, String>,
+) -> Vec<PathBuf> {
     let kept = confinement.kept_vars.iter().filter_map(|name| vars.get(name));
-    let paths = kept.filter_map(|value| Path::new(value).canonicalize().ok());
+    let paths = kept.filter_map(|value| resolver.resolve(Path::new(value)));
     paths.filter(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_socket())).collect()
 }
 
-fn resolved<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()).collect()
+fn resolved<'a>(resolver: &Resolver, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| resolver.resolve(path)).filter(|path| path.is_dir()).collect()
 }
 
 /// How deep the innermost of these directories is that hold a path; 0 if none does.

@@ -1,6 +1,7 @@
 //! From what the caller states to the steps that bring it about.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::filter;
 use super::grants::{self, Grant, grant, right};
@@ -115,11 +116,20 @@ fn namespaces(confinement: &Confinement) -> u64 {
 
 /// Every id means the same inside and outside, so that the user stays the owner of the user's files.
 fn ids(kind: Ids) -> Result<Step, SandboxError> {
-    let (file, own) = match kind {
-        Ids::Users => ("/proc/self/uid_map", rustix::process::geteuid().as_raw()),
-        Ids::Groups => ("/proc/self/gid_map", rustix::process::getegid().as_raw()),
+    static USERS: OnceLock<String> = OnceLock::new();
+    static GROUPS: OnceLock<String> = OnceLock::new();
+    let (file, known, own) = match kind {
+        Ids::Users => ("/proc/self/uid_map", &USERS, rustix::process::geteuid().as_raw()),
+        Ids::Groups => ("/proc/self/gid_map", &GROUPS, rustix::process::getegid().as_raw()),
     };
-    let ours = fs_err::read_to_string(file)?;
+    // They are given to a process once.
+    let ours = match known.get() {
+        Some(ours) => ours,
+        None => known.get_or_init({
+            let ours = fs_err::read_to_string(file)?;
+            || ours
+        }),
+    };
     let all: String = ours
         .lines()
         .filter_map(|line| {

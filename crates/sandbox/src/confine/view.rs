@@ -346,7 +346,7 @@ impl View<'_> {
 
     /// A socket is reached through its path even on a read-only mount, and from another network namespace.
     fn mask_sockets(&mut self, except: &[PathBuf]) -> Result<(), SandboxError> {
-        let sockets = sockets::reachable(&self.places.socket_dirs, &self.mounts);
+        let sockets = sockets::reachable(&self.places.resolver, &self.places.socket_dirs, &self.mounts);
         let outside = sockets.iter().filter(|path| !except.iter().any(|dir| path.starts_with(dir)));
         outside.into_iter().try_for_each(|path| self.mask(path))
     }
