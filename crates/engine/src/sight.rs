@@ -187,6 +187,10 @@ impl Sight for FileSight {
     fn unread<'a>(&'a self, after: Option<&'a str>) -> BoxFuture<'a, Unread> {
         let (inbox, after) = (self.inbox.clone(), after.map(str::to_owned));
         async move {
+            // Nearly always, and not worth another thread at every step.
+            if !inbox.exists() {
+                return Unread::default();
+            }
             let unread = blocking(move || inbox.unread(after.as_deref()));
             unread.await.unwrap_or_default()
         }

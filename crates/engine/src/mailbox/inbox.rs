@@ -27,6 +27,11 @@ impl Inbox {
         Self { mailbox, session, since }
     }
 
+    /// Whether anybody has ever sent something.
+    pub(crate) fn exists(&self) -> bool {
+        self.mailbox.dir().exists()
+    }
+
     /// What others have sent since, or since the note that is named.
     pub(crate) fn unread(&self, after: Option<&str>) -> Unread {
         let told = after.and_then(|after| after.parse().ok());
