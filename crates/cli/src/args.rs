@@ -145,7 +145,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) max_agents: Option<u32>,
 
-    /// default, acceptEdits, bypassPermissions, dontAsk, plan or delegate
+    /// default, acceptEdits, bypassPermissions, dontAsk or plan
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<Mode>,
 

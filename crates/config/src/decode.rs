@@ -346,11 +346,16 @@ mod tests {
     // PERM-01
     #[test]
     fn the_five_modes_are_accepted() {
-        for mode in tiller_protocol::mode::Mode::ALL {
+        for mode in tiller_protocol::mode::Mode::STRICTEST_FIRST {
             let text = format!(r#"{{"permissions": {{"defaultMode": "{mode}"}}}}"#);
             let (settings, warnings) = read(&text, Layer::User, Dialect::Own).unwrap();
             assert_eq!((settings.permissions.default_mode, warnings.len()), (Some(mode), 0));
         }
+        let delegate = r#"{"permissions": {"defaultMode": "delegate"}}"#;
+        let error = read(delegate, Layer::User, Dialect::Own).unwrap_err();
+        assert!(error.contains("permissions.defaultMode") && error.contains("/delegate"), "{error}");
+        let (settings, warnings) = read(delegate, Layer::User, Dialect::Foreign).unwrap();
+        assert_eq!((settings.permissions.default_mode, warnings.len()), (None, 1));
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub enum Mode {
     DontAsk,
     /// Read and think; change nothing.
     Plan,
-    /// Hand the work out to other agents; do none of it.
+    /// Hand the work out to other agents; do none of it. Neither flag nor setting names it.
+    #[schemars(skip)]
     Delegate,
 }
 
@@ -35,7 +36,7 @@ pub struct Reachable {
 }
 
 impl Mode {
-    /// The modes a flag or setting may name.
+    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Default,
         Self::AcceptEdits,
@@ -44,6 +45,11 @@ impl Mode {
         Self::Plan,
         Self::Delegate,
     ];
+
+    /// Those that a flag or setting may name, the strictest first: planning runs nothing, also nothing that a rule
+    /// allows; whoever never asks runs only that.
+    pub const STRICTEST_FIRST: [Self; 5] =
+        [Self::Plan, Self::DontAsk, Self::Default, Self::AcceptEdits, Self::BypassPermissions];
 
     /// The mode's name in flags, settings and messages.
     #[must_use]
@@ -68,6 +74,13 @@ impl Mode {
             Self::Plan | Self::BypassPermissions if reachable.team => Self::Delegate,
             Self::Plan | Self::BypassPermissions | Self::DontAsk | Self::Delegate => Self::Default,
         }
+    }
+
+    /// The stricter one of two modes.
+    #[must_use]
+    pub fn or_stricter(self, other: Self) -> Self {
+        let rank = |mode| Self::STRICTEST_FIRST.iter().position(|known| *known == mode);
+        if rank(other) < rank(self) { other } else { self }
     }
 
     /// The mode of agents that work for one in this mode: whoever hands work out does not keep others from doing it.
@@ -130,18 +143,31 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A mode name that does not exist.
+/// Why no flag or setting can name a mode like this.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "unknown permission mode \"{0}\"; use one of default, acceptEdits, bypassPermissions, dontAsk, plan, delegate"
-)]
-pub struct UnknownMode(String);
+pub enum ModeNameError {
+    /// There is no such mode.
+    #[error(
+        "unknown permission mode \"{0}\"; use one of default, acceptEdits, bypassPermissions, dontAsk, plan"
+    )]
+    Unknown(String),
+    /// A session enters it while it runs, or not at all.
+    #[error(
+        "no option or setting can choose the permission mode \"{0}\"; type /{0} in a session at the terminal, or use one of \
+         default, acceptEdits, bypassPermissions, dontAsk, plan"
+    )]
+    Internal(Mode),
+}
 
 impl FromStr for Mode {
-    type Err = UnknownMode;
+    type Err = ModeNameError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownMode> {
-        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| UnknownMode(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, ModeNameError> {
+        match Self::ALL.into_iter().find(|mode| mode.name() == text) {
+            Some(mode) if Self::STRICTEST_FIRST.contains(&mode) => Ok(mode),
+            Some(mode) => Err(ModeNameError::Internal(mode)),
+            None => Err(ModeNameError::Unknown(text.to_owned())),
+        }
     }
 }
 
@@ -194,6 +220,34 @@ mod tests {
             assert_eq!(left.after(other, Mode::Delegate), again);
         }
         assert_eq!(at_first.after(Mode::Delegate, Mode::Delegate), at_first);
+    }
+
+    // PERM-01
+    #[test]
+    fn five_modes_can_be_named() {
+        for mode in Mode::STRICTEST_FIRST {
+            assert_eq!(mode.name().parse::<Mode>().unwrap(), mode);
+        }
+        for other in ["Plan", "auto", ""] {
+            assert!(matches!(other.parse::<Mode>(), Err(ModeNameError::Unknown(_))), "{other}");
+        }
+        let refused = "delegate".parse::<Mode>().unwrap_err().to_string();
+        assert!(refused.contains("/delegate") && refused.contains("dontAsk"), "{refused}");
+    }
+
+    // PERM-19
+    #[test]
+    fn of_two_modes_the_stricter_one_is_found() {
+        for mode in Mode::STRICTEST_FIRST {
+            assert_eq!(
+                (mode.or_stricter(Mode::Plan), Mode::Plan.or_stricter(mode)),
+                (Mode::Plan, Mode::Plan)
+            );
+            assert_eq!(Mode::BypassPermissions.or_stricter(mode), mode);
+            assert_eq!(mode.or_stricter(Mode::BypassPermissions), mode);
+        }
+        assert_eq!(Mode::Default.or_stricter(Mode::AcceptEdits), Mode::Default);
+        assert_eq!(Mode::Default.or_stricter(Mode::DontAsk), Mode::DontAsk);
     }
 
     #[test]

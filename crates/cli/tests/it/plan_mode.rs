@@ -276,19 +276,17 @@ fn tests_run_while_planning_and_the_tree_stays_as_it_is() {
     world.server.assert_clean();
 }
 
-// STEER-55
+// PERM-01
 #[test]
-fn delegate_mode_is_named_like_any_other() {
+fn delegate_mode_cannot_be_named() {
     let world = World::new();
-    world.server.replies([
-        Reply::new().tool_with_id("write", "Write", json!({"file_path": "new", "content": "x"})),
-        Reply::text("I hand it out."),
-    ]);
-    let run = world.run(&["-p", "go", "--permission-mode", "delegate", "--allowedTools", "Write"]);
-    assert_eq!(run.code(), 3, "{run:?}");
-    assert!(!world.path("new").exists());
-    assert!(result_text(&last_request(&world), "write").contains("delegate mode"));
-    world.server.assert_clean();
+    let settings = r#"{"permissions": {"defaultMode": "delegate"}}"#;
+    for named in [["--permission-mode", "delegate"], ["--settings", settings]] {
+        let run = world.run(&["-p", "go", named[0], named[1]]);
+        assert_eq!(run.code(), 1, "{run:?}");
+        assert!(run.stderr.contains("type /delegate in a session"), "{}", run.stderr);
+    }
+    assert!(world.server.messages().is_empty());
 }
 
 // A plan is kept in versions, and `tiller plans` shows them.

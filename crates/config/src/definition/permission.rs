@@ -6,10 +6,6 @@ use serde_json::{Map, Value};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Behavior;
 
-/// Planning runs nothing, also nothing that a rule allows; whoever never asks runs only that.
-const STRICTEST_MODE_FIRST: [Mode; 5] =
-    [Mode::Plan, Mode::DontAsk, Mode::Default, Mode::AcceptEdits, Mode::BypassPermissions];
-
 /// What needs a question and what is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, expecting = "an object")]
@@ -25,8 +21,8 @@ pub struct Permissions {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
     /// The mode of a new session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = Mode::Default, "x-trust" = STRICTEST_MODE_FIRST))]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named_mode")]
+    #[schemars(extend("default" = Mode::Default, "x-trust" = Mode::STRICTEST_FIRST))]
     pub default_mode: Option<Mode>,
     /// Further working directories; `~/` is the home directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -55,6 +51,12 @@ pub struct RuleTest {
     pub mode: Option<Mode>,
     /// What has to come out.
     pub expect: Behavior,
+}
+
+/// Not every mode can be named.
+fn named_mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Mode>, D::Error> {
+    let name = Option::<String>::deserialize(from)?;
+    name.map(|name| name.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
 /// Policies written for other agents say `"disable"`.
