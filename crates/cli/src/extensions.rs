@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tiller_config::{Extensions, Places, ProjectTrust, Recipe, Resolved, Sources};
+use tiller_config::{AgentDefinition, Extensions, Places, ProjectTrust, Recipe, Resolved, Sources};
 use tiller_engine::list_hooks;
 use tiller_policy::Rule;
 use tiller_protocol::env::Env;
@@ -81,6 +81,7 @@ pub(crate) fn of_session(args: &Args, env: &Env) -> anyhow::Result<Extensions> {
     let mut extensions = of_run(args, env);
     if let Some(given) = &args.agents {
         extensions.agents.add_given(&serde_json::from_str(given).context("--agents is not JSON")?);
+        extensions.agents.leave_out_broken(broken_hook);
     }
     Ok(extensions)
 }
@@ -105,11 +106,22 @@ pub(crate) fn found_under(trust: ProjectTrust, sources: Sources, env: &Env) -> E
     usable(Extensions::load(&Places::of(env), sources, trust, &[]))
 }
 
-/// Adds the hooks of plugins to those of settings; what is wrong with that is said.
-pub(crate) fn add_hooks(settings: &mut Resolved, extensions: &Extensions) {
+/// Adds the hooks of plugins to those of settings; what is wrong with that is said. Where a policy keeps hooks to itself,
+/// agents have none.
+pub(crate) fn add_hooks(settings: &mut Resolved, extensions: &mut Extensions) {
     let before = settings.warnings.len();
     settings.add_hooks_of(&extensions.plugins.all);
     settings.warnings[before..].iter().for_each(|warning| complain(&format!("warning: {warning}")));
+    let with_hooks = extensions.agents.definitions.iter_mut().filter(|agent| !agent.hooks.is_empty());
+    for agent in with_hooks.filter(|_| settings.hooks_are_locked) {
+        agent.hooks.clear();
+        let text = "the managed settings lock hooks; those of the agent do not run";
+        complain(&format!("warning: {}: hooks: {text}", agent.origin));
+    }
+}
+
+fn broken_hook(agent: &AgentDefinition) -> Option<String> {
+    list_hooks(&agent.sourced_hooks()).into_iter().find_map(|hook| hook.problem)
 }
 
 /// Folders outside of the project with files that skills and commands refer to.
@@ -135,6 +147,7 @@ fn usable(mut extensions: Extensions) -> Extensions {
     for (name, problem) in broken {
         extensions.leave_out_plugin(&name, &format!("hooks: {problem}"));
     }
+    extensions.agents.leave_out_broken(broken_hook);
     let recipes = &mut extensions.recipes;
     let all = std::mem::take(&mut recipes.all);
     recipes.all = all.into_iter().filter_map(|recipe| with_rules(recipe, &mut recipes.problems)).collect();

@@ -59,7 +59,7 @@ impl Scope {
         for warning in &settings.warnings {
             complain(&format!("warning: {warning}"));
         }
-        extensions::add_hooks(&mut settings, &extensions::found(request.sources, env));
+        extensions::add_hooks(&mut settings, &mut extensions::found(request.sources, env));
         Ok(settings)
     }
 }

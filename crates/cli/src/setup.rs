@@ -48,8 +48,8 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let prompt = prompt_choice(args, env)?;
     let config_dir = config_dir(env);
     let mut settings = settings::load(args, env)?;
-    let extensions = extensions::load(args, env)?;
-    extensions::add_hooks(&mut settings, &extensions);
+    let mut extensions = extensions::load(args, env)?;
+    extensions::add_hooks(&mut settings, &mut extensions);
     let names = Names::new(provider(settings.provider.value), env);
     let model_setting = Some(settings.model.value.clone());
     let main_model = names.main_model(model_setting.as_deref());

@@ -162,6 +162,9 @@ fn agent_row(agent: AgentDefinition) -> Row {
     let agent = AgentDefinition { origin: Origin::layer(Layer::Project), ..agent };
     let mut row = described(key, &agent.when_to_use, &agent, origin);
     row.value["prompt"] = beginning(&agent.prompt, PROMPT_SHOWN).into();
+    if !agent.hooks.is_empty() {
+        row.value["hooks"] = json!(agent.hooks);
+    }
     row
 }
 

@@ -42,6 +42,8 @@ struct AgentStandpoint {
     id: AgentId,
     /// What it cannot change anything outside of.
     fence: Option<PathBuf>,
+    /// The modes that its definition, and those of the agents it works for, want it to work in.
+    modes: Vec<Mode>,
     /// What recipes refuse that were followed when it was called upon, or that it follows itself: as long as it lives.
     refused: Mutex<Vec<Rule>>,
     /// What the session's context came to, as long as that is the same.
@@ -54,10 +56,13 @@ impl Standpoint {
         Self { session, agent: None }
     }
 
-    /// That of a sub-agent, perhaps one that is to stay inside a directory of its own.
-    pub(crate) fn of_agent(&self, id: AgentId, fence: Option<PathBuf>) -> Self {
+    /// That of a sub-agent, perhaps one that is to stay inside a directory of its own, or to work in a stricter mode: so do
+    /// the agents that it calls upon.
+    pub(crate) fn of_agent(&self, id: AgentId, fence: Option<PathBuf>, mode: Option<Mode>) -> Self {
         let refused = Mutex::new(refusals(&self.now()));
-        let agent = AgentStandpoint { id, fence, refused, seen: Mutex::new(None) };
+        let callers = self.agent.iter().flat_map(|caller| &caller.modes).copied();
+        let modes = mode.into_iter().chain(callers).collect();
+        let agent = AgentStandpoint { id, fence, modes, refused, seen: Mutex::new(None) };
         Self { session: self.session.clone(), agent: Some(Arc::new(agent)) }
     }
 
@@ -91,9 +96,12 @@ impl AgentStandpoint {
         {
             return Arc::clone(view);
         }
-        let (mode, plan_file) = (session.mode.of_agents(), self.plan_file(&session));
+        let (of_session, plan_file) = (session.mode.of_agents(), self.plan_file(&session));
+        let mode = self.modes.iter().copied().fold(of_session, Mode::or_stricter);
+        let all = self.modes.iter().chain([&of_session]);
+        let bounds = all.copied().filter(|other| *other != mode).collect();
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut own = Context { mode, plan_file, ..without_grants(&session, &refused) };
+        let mut own = Context { mode, bounds, plan_file, ..without_grants(&session, &refused) };
         if let Some(fence) = &self.fence {
             own.readable.extend(std::mem::replace(&mut own.roots, vec![fence.clone()]));
             own.fence = Some(fence.clone());

@@ -14,6 +14,9 @@ use crate::rule::Rules;
 pub struct Context {
     /// The mode at this moment.
     pub mode: Mode,
+    /// The modes of those that an agent works for, where it works in a stricter one itself: what one of them would not allow
+    /// is not allowed. A mode that changes less may still ask less.
+    pub bounds: Vec<Mode>,
     /// Rules from flags, settings and the session.
     pub rules: Rules,
     /// The working directories, resolved. The first is the one that the session was started in.
@@ -60,6 +63,12 @@ impl Context {
         self.is_inside(path)
             || self.readable.iter().any(|dir| path.starts_with(dir))
             || plans.is_some_and(|dir| path.starts_with(dir))
+    }
+
+    /// Whether what would be asked is refused instead.
+    #[must_use]
+    pub fn never_asks(&self) -> bool {
+        self.bounds.iter().chain([&self.mode]).any(|mode| *mode == Mode::DontAsk)
     }
 
     pub(crate) fn is_plan_file(&self, path: &Path) -> bool {

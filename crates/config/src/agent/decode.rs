@@ -1,8 +1,14 @@
 //! From the fields of a definition to an agent.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use tiller_protocol::mode::Mode;
 
 use super::{AgentDefinition, Isolation};
+use crate::decode::{Dialect, decode};
+use crate::definition::{HookEvent, HookGroup};
+use crate::document::Node;
 use crate::extension::field::{Decoder, plain, wrong_name};
 
 /// Everything a definition may say, by names that are written in several ways.
@@ -18,6 +24,8 @@ enum Field {
     CriticalReminder,
     Isolation,
     MaxTurns,
+    PermissionMode,
+    Hooks,
     /// What only matters to how another agent shows it.
     Decoration,
 }
@@ -37,6 +45,8 @@ impl Field {
             }
             "isolation" => Self::Isolation,
             "maxturns" => Self::MaxTurns,
+            "permissionmode" => Self::PermissionMode,
+            "hooks" => Self::Hooks,
             "color" => Self::Decoration,
             _ => return None,
         })
@@ -77,6 +87,8 @@ impl Decoder<'_> {
             critical_reminder: None,
             isolation: None,
             max_turns: None,
+            permission_mode: None,
+            hooks: BTreeMap::new(),
             origin: self.origin.clone(),
         }
     }
@@ -117,6 +129,8 @@ impl Decoder<'_> {
             Field::CriticalReminder => agent.critical_reminder = Some(self.text(name, value)?),
             Field::Isolation => agent.isolation = self.isolation(name, value)?,
             Field::MaxTurns => agent.max_turns = Some(self.turns(name, value)?),
+            Field::PermissionMode => agent.permission_mode = Some(self.mode(name, value)?),
+            Field::Hooks => agent.hooks = self.hooks(name, value)?,
             Field::Decoration => {}
         }
         Some(())
@@ -125,6 +139,26 @@ impl Decoder<'_> {
     fn turns(&mut self, name: &str, value: &Value) -> Option<u32> {
         let turns = value.as_u64().and_then(|turns| u32::try_from(turns).ok()).filter(|&turns| turns > 0);
         turns.or_else(|| self.unusable(name, "is no whole number above 0"))
+    }
+
+    fn mode(&mut self, name: &str, value: &Value) -> Option<Mode> {
+        let mode = value.as_str().unwrap_or_default().parse::<Mode>();
+        mode.ok().or_else(|| self.unusable(name, "is no permission mode"))
+    }
+
+    /// As in settings. The end of an agent is the end of a sub-agent, whatever its definition calls it.
+    fn hooks(&mut self, name: &str, value: &Value) -> Option<BTreeMap<HookEvent, Vec<HookGroup>>> {
+        let settings = Node::from(json!({"hooks": value}));
+        let mut hooks = match decode(settings, self.origin, Dialect::Foreign, self.problems) {
+            Ok(settings) => settings.hooks,
+            // A hook may be a guard.
+            Err(error) => return self.unusable(name, &error.to_string()),
+        };
+        let at_the_end = hooks.remove(&HookEvent::Stop).unwrap_or_default();
+        if !at_the_end.is_empty() {
+            hooks.entry(HookEvent::SubagentStop).or_default().extend(at_the_end);
+        }
+        Some(hooks)
     }
 
     fn isolation(&mut self, name: &str, value: &Value) -> Option<Option<Isolation>> {

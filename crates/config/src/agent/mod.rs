@@ -6,16 +6,20 @@ mod decode;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
+use tiller_protocol::mode::Mode;
 use tiller_protocol::tool::canonical;
 
+use crate::definition::{HookEvent, HookGroup};
 use crate::dirs::Places;
 use crate::error::Problem;
 use crate::extension::field::Decoder;
 use crate::extension::folder::{Folder, Layout, decode_text};
 use crate::extension::named::{Named, add_first, add_over};
-use crate::origin::{Layer, Origin, Place};
+use crate::origin::{Layer, Origin, Place, Sourced};
 use crate::request::{ProjectTrust, Sources};
 
 /// The agents that come with Tiller, as files of the same form as everybody's.
@@ -53,6 +57,12 @@ pub struct AgentDefinition {
     pub isolation: Option<Isolation>,
     /// The model requests it may make.
     pub max_turns: Option<u32>,
+    /// The mode it works in, if that is stricter than the session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<Mode>,
+    /// Hooks that run in it beside those of the session.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hooks: BTreeMap<HookEvent, Vec<HookGroup>>,
     /// Who defined it, and in which file.
     #[serde(flatten)]
     pub origin: Origin,
@@ -71,6 +81,13 @@ impl AgentDefinition {
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.origin.layer == Layer::Default
+    }
+
+    /// Its hooks as those of settings are.
+    #[must_use]
+    pub fn sourced_hooks(&self) -> BTreeMap<HookEvent, Vec<Sourced<HookGroup>>> {
+        let sourced = |group: &HookGroup| Sourced { value: group.clone(), origin: self.origin.clone() };
+        self.hooks.iter().map(|(event, groups)| (*event, groups.iter().map(sourced).collect())).collect()
     }
 
     /// Whether the definition lets it have a tool.
@@ -133,6 +150,22 @@ impl Agents {
             agents.definitions.extend(read);
         }
         agents
+    }
+
+    /// Leaves agents out whose hooks are found to be no hooks: they may be guards.
+    pub fn leave_out_broken(&mut self, problem: impl Fn(&AgentDefinition) -> Option<String>) {
+        let all = std::mem::take(&mut self.definitions);
+        for agent in all {
+            match problem(&agent) {
+                None => self.definitions.push(agent),
+                Some(text) => self.problems.push(Problem {
+                    origin: agent.origin,
+                    place: None,
+                    key: "hooks".to_owned(),
+                    text: format!("{text}; the agent {} is left out", agent.name),
+                }),
+            }
+        }
     }
 
     /// Adds the agents of a folder; they count more than those before.

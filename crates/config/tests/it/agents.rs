@@ -1,7 +1,11 @@
 //! Agents in the files of user and project, and those that a host gives.
 
 use serde_json::json;
-use tiller_config::{AgentDefinition, Agents, Isolation, Layer, ProjectTrust, Sources, agents};
+use tiller_config::{
+    AgentDefinition, Agents, CommandLine, HookEvent, Isolation, Layer, ProjectTrust, Sources, TrustQuestion,
+    agents,
+};
+use tiller_protocol::mode::Mode;
 
 use crate::world::World;
 
@@ -123,7 +127,9 @@ fn what_is_wrong_is_told_with_its_place_and_nothing_else_suffers() {
         ("h-twice", file("name: good2")),
         ("i-twice", file("name: good2")),
         ("j-part", file("tools: Read, Bash(git log:*, x)\ndisallowedTools: Edit(/etc/**)")),
-        ("k-unknown", file("permissionMode: plan")),
+        ("k-unknown", file("mood: sunny")),
+        ("m-mode", file("permissionMode: delegate")),
+        ("n-hooks", file("hooks: {PreToolUse: [{hooks: [{type: shout}]}]}")),
     ] {
         world.write(&format!("project/.tiller/agents/{name}.md"), &text);
     }
@@ -167,6 +173,7 @@ fn a_host_gives_agents_as_an_object() {
         "a": {"description": "A.", "prompt": "Do a.", "tools": ["Read"], "disallowedTools": ["Bash"], "model": "haiku", "maxTurns": 3},
         "b": {"description": "B.", "prompt": "Do b.", "permissionMode": "plan"},
         "c": {"description": "C."},
+        "e": {"description": "E.", "prompt": "Do e.", "permissionMode": "free"},
         "d": 1,
     }));
     agents.add_given(&json!([]));
@@ -175,5 +182,25 @@ fn a_host_gives_agents_as_an_object() {
     assert_eq!((a.origin.layer, a.origin.file.as_ref()), (Layer::CommandLine, None));
     assert!(a.allows("Read") && !a.allows("Write"));
     assert!(agents.get("b").is_some() && agents.get("c").is_none() && agents.get("d").is_none());
+    assert_eq!(get(&agents, "b").permission_mode, Some(Mode::Plan));
+    assert!(agents.get("e").is_none(), "what restricts has to be understood");
     insta::assert_snapshot!(told(&world, &agents).join("\n"));
+}
+
+#[test]
+fn a_definition_has_a_mode_and_hooks() {
+    let fields = "permissionMode: dontAsk\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          \
+                  command: ./guard.sh\n  Stop:\n    - hooks: [{type: command, command: ./done.sh}]";
+    let world = World::new().file("project/.tiller/agents/good.md", &file(fields));
+    let agents = load(&world);
+    assert_eq!(told(&world, &agents), [""; 0]);
+    let agent = get(&agents, "good");
+    assert_eq!(agent.permission_mode, Some(Mode::DontAsk));
+    let events: Vec<HookEvent> = agent.hooks.keys().copied().collect();
+    assert_eq!(events, [HookEvent::PreToolUse, HookEvent::SubagentStop]);
+    assert_eq!(agent.hooks[&HookEvent::PreToolUse][0].matcher, "Bash");
+    // They are seen before the project is trusted.
+    let question =
+        TrustQuestion::of(&world.places(), &CommandLine::default(), &world.env()).unwrap().unwrap();
+    assert!(question.concerns[0].row.value["hooks"].to_string().contains("./guard.sh"));
 }

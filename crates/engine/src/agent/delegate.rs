@@ -178,7 +178,8 @@ impl Delegation {
             // The result of the run is the main agent's to hand over.
             .filtered(|tool| tool != StructuredOutput::NAME)
             .limiting_source(move |tool| definition_of_agent.allows(tool));
-        services.policy = services.policy.of_agent(id.clone(), fence.clone());
+        services.policy = services.policy.of_agent(id.clone(), fence.clone(), definition.permission_mode);
+        services.hooks = services.hooks.with(&definition.sourced_hooks());
         services.agent = Some(Agent { id: id.clone(), kind: definition.name.clone() });
         services.editors = None;
         if let Some(cwd) = fence {

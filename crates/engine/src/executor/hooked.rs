@@ -3,7 +3,6 @@
 use serde_json::Value;
 use tiller_policy::{Context, Decision, Reason, Request, decide, vouch};
 use tiller_protocol::block::{RawBlock, ToolUse};
-use tiller_protocol::mode::Mode;
 use tiller_tools::View;
 use tokio_util::sync::CancellationToken;
 
@@ -127,7 +126,7 @@ pub(crate) fn judged(request: &Request, policy: &Context, hook: Option<&PreDecis
         Verdict::Deny => Decision::Deny(by_hook),
         Verdict::Allow => vouch(request, policy, by_hook),
         Verdict::Ask => match decide(request, policy) {
-            Decision::Allow(..) if policy.mode == Mode::DontAsk => Decision::Deny(by_hook),
+            Decision::Allow(..) if policy.never_asks() => Decision::Deny(by_hook),
             Decision::Allow(..) => Decision::Ask(by_hook),
             settled => settled,
         },

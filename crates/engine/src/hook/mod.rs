@@ -125,7 +125,7 @@ pub(crate) struct Hooks(Arc<Inner>);
 
 struct Inner {
     settings: Vec<Registered>,
-    callbacks: RwLock<Vec<Registered>>,
+    callbacks: Arc<RwLock<Vec<Registered>>>,
     session: String,
     transcript: String,
     vars: Arc<BTreeMap<String, String>>,
@@ -139,15 +139,14 @@ struct Inner {
 impl Hooks {
     /// The hooks of these settings.
     pub(crate) fn new(settings: &HookSettings, parts: Parts) -> Self {
-        let groups = settings.iter().flat_map(|(event, groups)| groups.iter().map(|group| (*event, group)));
-        let settings = groups.flat_map(|(event, group)| Registered::of_group(event, group)).collect();
+        let settings = Registered::of_settings(settings);
         let mut vars = BTreeMap::clone(&parts.env.vars);
         for name in PROJECT_VARS {
             vars.insert(name.to_owned(), parts.project_dir.to_string_lossy().into_owned());
         }
         Self(Arc::new(Inner {
             settings,
-            callbacks: RwLock::default(),
+            callbacks: Arc::default(),
             session: parts.session.to_string(),
             transcript: parts.transcript.to_string_lossy().into_owned(),
             vars: Arc::new(vars),
@@ -156,6 +155,26 @@ impl Hooks {
             env: parts.env,
             started: parts.started,
             background: Arc::default(),
+        }))
+    }
+
+    /// The same with further hooks behind those of the settings.
+    pub(crate) fn with(&self, further: &HookSettings) -> Self {
+        if further.is_empty() {
+            return self.clone();
+        }
+        let inner = &*self.0;
+        Self(Arc::new(Inner {
+            settings: [inner.settings.clone(), Registered::of_settings(further)].concat(),
+            callbacks: Arc::clone(&inner.callbacks),
+            session: inner.session.clone(),
+            transcript: inner.transcript.clone(),
+            vars: Arc::clone(&inner.vars),
+            project_dir: inner.project_dir.clone(),
+            judge: Arc::clone(&inner.judge),
+            env: inner.env.clone(),
+            started: Arc::clone(&inner.started),
+            background: Arc::clone(&inner.background),
         }))
     }
 

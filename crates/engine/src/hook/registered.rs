@@ -7,7 +7,7 @@ use tiller_config::{Hook, HookEvent, HookGroup, OnFailure, Sourced};
 
 use super::case::Case;
 use super::matcher::Matcher;
-use super::{CallbackGroup, Callbacks};
+use super::{CallbackGroup, Callbacks, HookSettings};
 
 /// How long a hook may take unless it says otherwise.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
@@ -48,6 +48,12 @@ pub(super) enum Work {
 }
 
 impl Registered {
+    /// The hooks of settings, event by event.
+    pub(super) fn of_settings(settings: &HookSettings) -> Vec<Self> {
+        let groups = settings.iter().flat_map(|(event, groups)| groups.iter().map(|group| (*event, group)));
+        groups.flat_map(|(event, group)| Self::of_group(event, group)).collect()
+    }
+
     /// The hooks of one group of the settings.
     pub(super) fn of_group(event: HookEvent, group: &Sourced<HookGroup>) -> Vec<Self> {
         let source = group.origin.to_string();

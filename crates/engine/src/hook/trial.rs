@@ -116,8 +116,7 @@ pub struct TrialReport {
 /// All hooks, in the order in which they count.
 #[must_use]
 pub fn list_hooks(settings: &HookSettings) -> Vec<ListedHook> {
-    let groups = settings.iter().flat_map(|(event, groups)| groups.iter().map(|group| (*event, group)));
-    groups.flat_map(|(event, group)| Registered::of_group(event, group)).map(|entry| listed(&entry)).collect()
+    Registered::of_settings(settings).iter().map(listed).collect()
 }
 
 fn listed(entry: &Registered) -> ListedHook {

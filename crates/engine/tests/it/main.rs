@@ -8,6 +8,7 @@
 )]
 
 mod agent_knowledge;
+mod agent_modes;
 mod agent_moves;
 mod agent_worktrees;
 mod agents;

@@ -57,7 +57,7 @@ pub fn decide(request: &Request, cx: &Context) -> Decision {
 /// in words against it was never compared with it.
 #[must_use]
 pub fn approve(request: &Request, cx: &Context) -> Decision {
-    let asked = Context { mode: asking(cx.mode), ..cx.clone() };
+    let asked = asking(cx);
     let unseen = || open_question(request, &asked).is_some_and(|open| open.behavior == Behavior::Deny);
     match decide(request, &asked) {
         Decision::Ask(reason) if unseen() => Decision::Ask(reason),
@@ -73,7 +73,7 @@ pub fn vouch(request: &Request, cx: &Context, hook: Reason) -> Decision {
     if cx.mode == Mode::Plan && !request.read_only {
         return decide(request, cx);
     }
-    match decide(request, &Context { mode: asking(cx.mode), ..cx.clone() }) {
+    match decide(request, &asking(cx)) {
         Decision::Ask(Reason::Uncovered { .. } | Reason::WorkingDir { .. } | Reason::Opaque { .. })
             if !is_unheld(request, cx) =>
         {
@@ -121,8 +121,11 @@ fn is_for_the_user(judgement: &Judgement) -> bool {
     })
 }
 
-fn asking(mode: Mode) -> Mode {
-    if mode == Mode::DontAsk { Mode::Default } else { mode }
+/// The same where questions are put that are otherwise refused.
+fn asking(cx: &Context) -> Context {
+    let asking = |mode| if mode == Mode::DontAsk { Mode::Default } else { mode };
+    let bounds = cx.bounds.iter().copied().map(asking).collect();
+    Context { mode: asking(cx.mode), bounds, ..cx.clone() }
 }
 
 /// Judges a command that the user lets have what its confinement refused, this once. Deny rules and plan mode still hold,
@@ -184,7 +187,23 @@ pub(crate) struct Judgement {
     pub(crate) parts: Vec<Part>,
 }
 
+impl Judgement {
+    fn or_stricter(self, other: Self) -> Self {
+        let rank = |judgement: &Self| match judgement.verdict {
+            Behavior::Allow => 0,
+            Behavior::Ask => 1,
+            Behavior::Deny => 2,
+        };
+        if rank(&other) > rank(&self) { other } else { self }
+    }
+}
+
 pub(crate) fn judge(request: &Request, cx: &Context) -> Judgement {
+    let bound = |mode: &Mode| judge_in_mode(request, &Context { mode: *mode, ..cx.clone() });
+    cx.bounds.iter().map(bound).fold(judge_in_mode(request, cx), Judgement::or_stricter)
+}
+
+fn judge_in_mode(request: &Request, cx: &Context) -> Judgement {
     let analysis = analyse(request);
     let parts = parts(request, cx, analysis.as_ref());
     let Opinion { verdict, reason } = weigh(request, cx, analysis.as_ref(), &parts);
