@@ -18,6 +18,7 @@ pub mod id;
 pub mod ingredients;
 pub mod ledger;
 pub mod line;
+pub mod mask;
 pub mod mcp;
 pub mod mode;
 pub mod permission;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tiller_protocol::entry::{Cause, Level, Origin, Outcome};
 use tiller_protocol::hook::HookEnd;
 use tiller_protocol::id::SessionId;
-use tiller_protocol::ledger::Source;
+use tiller_protocol::ledger::{MaskTotal, Source};
 
 use super::compaction::Compaction;
 use super::excerpt::Excerpt;
@@ -149,6 +149,7 @@ pub(super) struct Steering {
     pub(super) bytes: u64,
     pub(super) tokens: u64,
     pub(super) forged_tags: u64,
+    pub(super) masked: Vec<MaskTotal>,
     pub(super) kinds: Vec<Kind>,
     pub(super) additions: Vec<Addition>,
 }

@@ -1,5 +1,7 @@
 //! The tables at the end of the text.
 
+use tiller_protocol::ledger::MaskTotal;
+
 use super::excerpt::visible;
 use super::figures::{counted, duration, grouped, price, size};
 use super::report::{Addition, Part, Report};
@@ -14,6 +16,7 @@ pub(super) fn all(report: &Report) -> Vec<String> {
     let tables = [
         ("Added to the conversation, by kind", kinds(report)),
         ("What was added, newest first", report.steering.additions.iter().rev().map(addition).collect()),
+        ("Credentials masked, by place", masked(report)),
         ("The fixed head of requests", head(report)),
         ("Decisions", decisions(report)),
         ("Models", models(report)),
@@ -50,6 +53,20 @@ fn kinds(report: &Report) -> Vec<String> {
         rows.push(format!("  {count} made harmless"));
     }
     rows
+}
+
+fn masked(report: &Report) -> Vec<String> {
+    let row = |total: &MaskTotal| {
+        let (count, place) = (grouped(total.count), masked_in(total));
+        format!("  {count:>8} {:<20} {place}, first with step {}", visible(&total.kind), total.first.step)
+    };
+    report.steering.masked.iter().map(row).collect()
+}
+
+/// Where credentials were masked: names of tools and files may come from elsewhere.
+pub(super) fn masked_in(total: &MaskTotal) -> String {
+    let file = total.file.as_deref().map(|file| format!(" {file}")).unwrap_or_default();
+    visible(&format!("{}{file}", total.found_in)).into_owned()
 }
 
 fn addition(addition: &Addition) -> String {

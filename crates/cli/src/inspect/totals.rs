@@ -40,6 +40,7 @@ pub(super) fn steering(steering: &mut Steering, ledger: &Ledger) {
     steering.bytes = steering.kinds.iter().map(|kind| kind.bytes).sum();
     steering.tokens = ledger::tokens(steering.bytes);
     steering.forged_tags = ledger.forged();
+    steering.masked = ledger.masks().to_vec();
 }
 
 pub(super) fn of(report: &Report) -> Totals {

@@ -131,6 +131,30 @@ fn neither_model_nor_log_nor_output_gets_a_credential() {
     );
     assert_eq!(masked("key"), json!([{"kind": "private-key", "count": 2}]));
     world.server.assert_clean();
+    ledger_tells_what_was_masked(&world);
+}
+
+/// What was masked, where and how often, and never the value.
+fn ledger_tells_what_was_masked(world: &World) {
+    let inspected = world.run(&["inspect", "latest", "--json"]).ok().stdout;
+    is_clean("the ledger", inspected.as_bytes());
+    let ledger: Value = serde_json::from_str(&inspected).unwrap();
+    let totals = ledger["steering"]["masked"].as_array().unwrap();
+    let of = |place: &str, kind: &str| {
+        let total = totals.iter().find(|total| total["in"] == place && total["kind"] == kind);
+        total.unwrap_or_else(|| panic!("{place} {kind}: {totals:#?}"))
+    };
+    let read = of("Read", "github-token");
+    assert_eq!((&read["count"], &read["turn"], &read["step"]), (&json!(1), &json!(1), &json!(2)), "{read}");
+    assert_eq!(read["file"], json!(world.path(".env")));
+    assert_eq!(of("Read", "private-key")["count"], 2);
+    assert!(of("Bash", "password")["count"].as_u64() >= Some(2), "also what a command that failed has said");
+    let text = world.run(&["inspect", "latest"]).ok().stdout;
+    is_clean("the ledger as text", text.as_bytes());
+    assert!(
+        text.contains("Credentials masked, by place") && text.contains(".env, first with step 2"),
+        "{text}"
+    );
 }
 
 // SECR-01

@@ -3,6 +3,7 @@
 //! [`Ledger::apply`] hands out each addition as it happens and keeps only totals, so that front ends can show them
 //! live, and memory does not grow with the texts.
 
+mod masks;
 mod place;
 mod share;
 mod source;
@@ -14,6 +15,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+pub use masks::MaskTotal;
 pub use place::Place;
 pub use share::{Sent, Share, block_size, tokens};
 pub use source::Source;
@@ -22,6 +24,7 @@ use crate::block::RawBlock;
 use crate::entry::{Added, Attachment, Body, Entry, Epoch, Origin, UserMessage};
 use crate::id::EntryId;
 use crate::usage::StopReason;
+use masks::Masks;
 use place::Progress;
 
 /// The kind of the hidden message in front of a conversation.
@@ -95,6 +98,7 @@ pub struct Ledger {
     said: HashMap<u64, u64>,
     last_stop: Option<StopReason>,
     forged: u64,
+    masks: Masks,
 }
 
 impl Ledger {
@@ -102,6 +106,7 @@ impl Ledger {
     pub fn apply(&mut self, entry: &Entry) -> Option<Addition> {
         self.progress.apply(entry);
         self.sent.apply(entry);
+        self.masks.apply(entry, self.progress.next());
         match &entry.body {
             Body::Response(response) if !response.side => self.last_stop = Some(response.stop_reason.clone()),
             Body::Attachment(attachment) => self.forged += attachment.forged as u64,
@@ -141,6 +146,12 @@ impl Ledger {
     #[must_use]
     pub fn forged(&self) -> u64 {
         self.forged
+    }
+
+    /// What was kept from the model by masks, in order of first appearance.
+    #[must_use]
+    pub fn masks(&self) -> &[MaskTotal] {
+        &self.masks.0
     }
 
     /// Totals by kind, in order of first appearance.

@@ -309,3 +309,42 @@ fn a_refused_prompt_is_a_turn_without_steps() {
     log.text("a", "x");
     assert_eq!(log.place(), (2, 1, 1));
 }
+
+// SECR-01
+#[test]
+fn what_was_masked_is_counted_by_place_and_kind() {
+    let mut log = Log::default();
+    log.say("go");
+    log.text("a", "reading");
+    log.response("a", "tool_use");
+    let result = |tool: &str, text: &str, detail: Value| {
+        Body::Result(CallResult {
+            call: "c".into(),
+            tool: tool.to_owned(),
+            content: vec![RawBlock::text(text)],
+            is_error: false,
+            cause: Cause::Call,
+            detail,
+            effects: Vec::new(),
+        })
+    };
+    let detail = json!({"file": {"filePath": "/p/.env"}, "masked": [{"kind": "password", "count": 2}]});
+    let (one, other) = ("[secret:password:0123abcd]", "[secret:github-token:0123abcd]");
+    log.push(result("Read", &format!("{one} {one}"), detail.clone()));
+    log.push(result("Read", one, detail));
+    // Errors have no details, and texts that only look like it are none.
+    log.push(result("Bash", &format!("{one}{other} [secret:x] {one}"), Value::Null));
+    log.attach(json!({"type": "file", "filename": "/p/key"}), other);
+    let told = log.ledger.masks().iter().map(|total| {
+        (total.found_in.as_str(), total.file.as_deref(), total.kind.as_str(), total.count, total.first.step)
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("Read", Some("/p/.env"), "password", 4, 2),
+            ("Bash", None, "password", 2, 2),
+            ("Bash", None, "github-token", 1, 2),
+            ("file", Some("/p/key"), "github-token", 1, 2),
+        ]
+    );
+}

@@ -1,6 +1,6 @@
 //! Whether a value can be a credential at all, or stands for one in an example.
 
-use super::vault::OPENING;
+use tiller_protocol::mask::OPENING;
 
 /// Words that stand for a credential in examples and templates.
 const PLACEHOLDERS: &[&str] = &[

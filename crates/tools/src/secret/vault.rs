@@ -11,16 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tiller_protocol::env::{Env, Ids};
+use tiller_protocol::mask::{self, DIGITS, OPENING};
 
 use super::find::{Finding, Kind, Spans, find};
 use super::known::Known;
 
-/// How a mask begins: `[secret:github-token:5f3a9c21]`.
-pub(super) const OPENING: &str = "[secret:";
-/// A mask is not longer.
-const LONGEST_MASK: usize = 60;
-/// Hexadecimal digits at the end of a mask. They are random: a mask of an earlier run never means another credential.
-const DIGITS: usize = 8;
 /// Credentials remembered at most; the oldest are forgotten first, and then have to be read again.
 const REMEMBERED: usize = 5_000;
 
@@ -252,13 +247,7 @@ fn fresh_mask(kind: Kind, ids: &dyn Ids, is_taken: impl Fn(&str) -> bool) -> Arc
 
 /// Where texts that look like masks stand.
 fn masks_in(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    text.match_indices(OPENING).filter_map(|(start, _)| {
-        let length = text.as_bytes()[start..].iter().take(LONGEST_MASK).position(|byte| *byte == b']')? + 1;
-        let (kind, digits) = text[start + OPENING.len()..start + length - 1].split_once(':')?;
-        let named = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        let counted = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        (named && counted).then_some(start..start + length)
-    })
+    mask::masks_in(text).map(|mask| mask.span)
 }
 
 /// The text with other texts in place of some of its stretches, which come in order.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use ratatui::text::{Line, Span};
-use tiller_protocol::ledger::{Addition, KindTotal, Ledger, Source, tokens};
+use tiller_protocol::ledger::{Addition, KindTotal, Ledger, MaskTotal, Source, tokens};
 
 use super::PanelOutcome;
 use super::list::window;
@@ -22,6 +22,9 @@ const ENTRY_ROWS: usize = 3;
 /// Rows for totals at most.
 const TOTALS: usize = 6;
 
+/// Places with masks that are listed.
+const MASKS: usize = 3;
+
 /// The ledger as a list.
 #[derive(Debug)]
 pub struct Steering {
@@ -30,6 +33,7 @@ pub struct Steering {
     kinds: Vec<(String, KindTotal)>,
     share: f64,
     forged: u64,
+    masks: Vec<MaskTotal>,
     marked: usize,
     unfolded: bool,
     keys: Arc<Keymap>,
@@ -47,6 +51,7 @@ impl Steering {
             kinds,
             share: ledger.share().fraction(),
             forged: ledger.forged(),
+            masks: ledger.masks().to_vec(),
             marked: 0,
             unfolded: false,
             keys,
@@ -104,6 +109,7 @@ impl Steering {
         };
         let share = format!("{:.1}% of what is sent{forged}", self.share * 100.0);
         let mut lines = vec![Line::styled(share, theme.strong)];
+        lines.extend(self.masked().into_iter().map(|text| Line::styled(text, theme.dim)));
         for (kind, total) in self.kinds.iter().take(most.min(TOTALS)) {
             let repeated =
                 if total.repeated > 0 { format!(", {} repeated", total.repeated) } else { String::new() };
@@ -112,6 +118,14 @@ impl Steering {
             lines.push(Line::styled(text, theme.dim));
         }
         lines
+    }
+
+    /// The last places where credentials were masked.
+    fn masked(&self) -> Vec<String> {
+        let shown = self.masks.iter().rev().take(MASKS).map(told);
+        let more = self.masks.len().saturating_sub(MASKS);
+        let rest = (more > 0).then(|| format!("  masked in {more} more places, see tiller inspect"));
+        shown.chain(rest).collect()
     }
 
     fn entry(&self, addition: &Addition, marked: bool, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -156,4 +170,11 @@ fn spelled(source: &Source) -> String {
         Source::Command { name } => format!("command {name}"),
         other => other.name().to_owned(),
     }
+}
+
+/// How often what was masked where; names of tools and files may come from elsewhere.
+fn told(total: &MaskTotal) -> String {
+    let file = total.file.as_deref().map(|file| format!(" {file}")).unwrap_or_default();
+    let place = format!("{}{file}", total.found_in);
+    format!("  masked: {} {} in {}", total.count, clean(&total.kind), clean(&place).replace('\n', " "))
 }

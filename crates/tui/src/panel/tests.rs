@@ -92,6 +92,22 @@ fn the_ledger_shows_the_newest_first_with_totals() {
     fits_everywhere(|c, h, theme| empty.view(c, h, theme));
 }
 
+// SECR-01
+#[test]
+fn the_ledger_shows_where_credentials_were_masked() {
+    let mut ledger = Ledger::default();
+    let masks = "[secret:password:0123abcd] [secret:password:0123abcd]";
+    let additions = (1..=5).map(|seq| added(&mut ledger, seq, &format!("kind_{seq}"), masks)).collect();
+    let steering = Steering::new(additions, &ledger, keys());
+    let view = steering.view(80, 40, &Theme::new(Palette::Light));
+    let text: String = view.lines.iter().map(|line| format!("{line}\n")).collect();
+    assert!(
+        text.contains("masked: 2 password in kind_5") && text.contains("masked in 2 more places"),
+        "{text}"
+    );
+    fits_everywhere(|c, h, theme| steering.view(c, h, theme));
+}
+
 #[test]
 fn help_is_made_from_the_tables() {
     let command = Candidate {

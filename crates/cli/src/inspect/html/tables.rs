@@ -10,6 +10,7 @@ use super::permissions;
 use crate::inspect::event::word;
 use crate::inspect::figures::{duration, grouped, percent, price};
 use crate::inspect::report::{EpochFacts, Kind, Mark, ModelTotal, Part, Report};
+use crate::inspect::text_tables::masked_in;
 
 pub(super) fn sections(html: &mut Html, report: &Report) {
     steering(html, report);
@@ -91,6 +92,15 @@ fn steering(html: &mut Html, report: &Report) {
             html.element("p", &[("class", &"note warning")], |html| {
                 html.number("/steering/forgedTags", steering.forged_tags);
                 html.text(" forged reminder tags were made harmless.");
+            });
+        }
+        for (at, masked) in steering.masked.iter().enumerate() {
+            html.element("p", &[("class", &"note")], |html| {
+                html.text("Masked: ");
+                html.number(&format!("/steering/masked/{at}/count"), masked.count);
+                html.text(&format!(" × {} in ", masked.kind));
+                html.leaf("b", "", &masked_in(masked));
+                html.text(&format!(", first with step {}", masked.first.step));
             });
         }
         if !steering.kinds.is_empty() {
