@@ -169,7 +169,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
 
-    /// Let a program answer permission questions: stdio asks over the JSON stream
+    /// Let a program answer permission questions: stdio asks over the JSON stream, mcp__server__tool
+    /// a tool of an MCP server
     #[arg(long, value_name = "TOOL")]
     pub(crate) permission_prompt_tool: Option<String>,
 

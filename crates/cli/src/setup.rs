@@ -263,7 +263,11 @@ fn interactive(args: &Args) -> anyhow::Result<bool> {
         None => Ok(args.at_terminal.is_some()),
         Some("stdio") if args.input_format == InputFormat::StreamJson => Ok(true),
         Some("stdio") => bail!("--permission-prompt-tool stdio needs --input-format stream-json"),
-        Some(tool) => bail!("--permission-prompt-tool: {tool} is not available; only stdio is"),
+        Some(_) if args.at_terminal.is_some() => {
+            bail!("--permission-prompt-tool is for runs in which nobody can be asked; use it with -p")
+        }
+        // That there is such a tool is seen to where the servers are known.
+        Some(_) => Ok(false),
     }
 }
 

@@ -14,7 +14,7 @@ use tiller_mcp::{
     SamplingRequest, SearchMcpTools, Seen, Servers, Surroundings, TokenStore,
 };
 use tiller_model::{Request, Thinking};
-use tiller_policy::{Decision, Request as Asked, approve};
+use tiller_policy::{Decision, Request as Asked, Rules, approve};
 use tiller_protocol::ask::{Answer, Ask, Then};
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Level, Notice};
@@ -42,11 +42,13 @@ pub struct McpChoice {
     pub wait: Duration,
     /// How long they may take for other things.
     pub patience: Patience,
+    /// The tool of one of them that answers questions about permission: `mcp__server__tool`.
+    pub permission_tool: Option<String>,
 }
 
 impl Default for McpChoice {
     fn default() -> Self {
-        Self { definitions: Vec::new(), wait: WAIT, patience: Patience::default() }
+        Self { definitions: Vec::new(), wait: WAIT, patience: Patience::default(), permission_tool: None }
     }
 }
 
@@ -60,6 +62,12 @@ impl McpChoice {
         choice.patience.start = millis("MCP_TIMEOUT").unwrap_or(choice.patience.start);
         choice.patience.call = millis("MCP_TOOL_TIMEOUT").unwrap_or(choice.patience.call);
         choice
+    }
+
+    /// The rules with one more: whoever wants something does not call the tool that decides about it.
+    pub(crate) fn guarded(&self, mut rules: Rules) -> Rules {
+        rules.deny.extend(self.permission_tool.iter().filter_map(|tool| tool.parse().ok()));
+        rules
     }
 
     /// Starts the servers, if there are any.

@@ -59,6 +59,8 @@ pub(crate) struct Services {
     pub(crate) asked: Arc<Asked>,
     /// One question about plan mode at a time.
     pub(crate) plan_talk: Arc<Semaphore>,
+    /// The tool of an MCP server that answers questions about permission.
+    pub(crate) permission_tool: Option<Arc<str>>,
     /// Whether somebody can answer a question.
     pub(crate) interactive: bool,
     pub(crate) model: Arc<dyn Model>,

@@ -36,6 +36,7 @@ mod stdio;
 pub use auth::{Login, Outside, SignInError, TokenStore, sign_in};
 pub use call::{CALL_TOOL, CallMcpTool, unwrapped};
 pub use http::is_reached;
+pub use name::is_tool_of;
 pub use offer::{Offer, ToolOffer};
 pub use principal::{Elicited, Principal, Sampled, SamplingRequest};
 pub use resource::{ListMcpResources, ReadMcpResource, reading};

@@ -13,6 +13,13 @@ pub(crate) fn plain(name: &str) -> String {
     name.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
 }
 
+/// Whether this can be the whole name of a tool of a server.
+#[must_use]
+pub fn is_tool_of(name: &str, server: &str) -> bool {
+    let rest = name.strip_prefix(&format!("{PREFIX}{}__", plain(server)));
+    rest.is_some_and(|tool| !tool.is_empty())
+}
+
 /// `mcp__server__thing`, and no name twice: what differs only in letters that names cannot have gets a number.
 pub(crate) fn full(server: &str, thing: &str, taken: &mut BTreeSet<String>) -> String {
     let mut name = format!("{PREFIX}{}__{}", plain(server), plain(thing));
@@ -33,6 +40,19 @@ pub(crate) fn full(server: &str, thing: &str, taken: &mut BTreeSet<String>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_whole_name_tells_its_server() {
+        for (name, server, fits) in [
+            ("mcp__my_server__get", "my.server", true),
+            ("mcp__my_server__", "my.server", false),
+            ("mcp__my_server", "my.server", false),
+            ("mcp__my_serve__get", "my.server", false),
+            ("my_server__get", "my.server", false),
+        ] {
+            assert_eq!(is_tool_of(name, server), fits, "{name} {server}");
+        }
+    }
 
     #[test]
     fn names_are_plain_short_and_unique() {

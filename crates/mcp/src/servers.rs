@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use rmcp::model::GetPromptRequestParams;
+use rmcp::model::{CallToolRequestParams, GetPromptRequestParams};
 use serde_json::{Map, Value};
 use tiller_config::McpDefinition;
 use tiller_policy::{Context, Rules};
@@ -279,6 +279,31 @@ impl Servers {
                 status.state.describe()
             )
         })
+    }
+
+    /// Calls a tool on Tiller's own behalf; gives the text of its result.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn call(
+        &self,
+        name: &str,
+        input: Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> Result<String, String> {
+        if self.tool(name).is_none() {
+            self.settled(self.patience.start).await;
+        }
+        let (server, tool) = self.tool(name).ok_or_else(|| format!("no MCP server has the tool {name}"))?;
+        let link = self.link(&server).await?;
+        let terms = Terms { at_most: self.limit(&server), cancel, progress: &|_| {} };
+        let params = CallToolRequestParams::new(tool.original.clone()).with_arguments(input);
+        let result = link.call(params, &terms).await;
+        let result = result.map_err(|error| self.explain(&server, name, &error))?;
+        let failed = result.is_error == Some(true);
+        let (content, _) = content::of_result(result);
+        let text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
+        if failed { Err(format!("it failed: {text}")) } else { Ok(text) }
     }
 
     /// Reads a resource.

@@ -5,13 +5,14 @@ mod list;
 mod login;
 mod serve;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Parser, Subcommand, ValueEnum};
 use tiller_config::{
     CommandLine, McpDefinition, McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust, Resolved,
     Sources,
 };
 use tiller_engine::McpChoice;
+use tiller_mcp::is_tool_of;
 use tiller_protocol::env::Env;
 
 use crate::args::{self, Args};
@@ -112,7 +113,23 @@ pub(crate) fn choice(
     };
     let trust = args.at_terminal.unwrap_or(ProjectTrust::Full);
     let servers = McpServers::load(&Places::of(&env), &request, &env, trust)?;
-    Ok(McpChoice::new(told(servers).definitions, &env))
+    let definitions = told(servers).definitions;
+    let permission_tool = permission_tool(args, &definitions)?;
+    Ok(McpChoice { permission_tool, ..McpChoice::new(definitions, &env) })
+}
+
+/// The tool that answers questions about permission, if one of these servers is to.
+fn permission_tool(args: &Args, servers: &[McpDefinition]) -> anyhow::Result<Option<String>> {
+    let Some(tool) = args.permission_prompt_tool.as_deref().filter(|tool| *tool != "stdio") else {
+        return Ok(None);
+    };
+    if !servers.iter().any(|server| is_tool_of(tool, &server.name)) {
+        bail!(
+            "--permission-prompt-tool: {tool} is neither stdio nor the tool of a configured MCP server, mcp__server__tool; name \
+             the server with --mcp-config"
+        );
+    }
+    Ok(Some(tool.to_owned()))
 }
 
 /// The servers that a headless run would have.

@@ -58,7 +58,7 @@ fn wrong_values_are_refused_with_1() {
         (&["--max-budget-usd", "nan"], &["--max-budget-usd", "greater than 0"]),
         (&["--effort", "extreme"], &["extreme", "xhigh"]),
         (&["--permission-mode", "yolo"], &["unknown permission mode", "dontAsk"]),
-        (&["--permission-prompt-tool", "mcp__x__y"], &["mcp__x__y", "only stdio"]),
+        (&["--permission-prompt-tool", "mcp__x__y"], &["mcp__x__y", "neither stdio nor the tool"]),
         (&["--permission-prompt-tool", "stdio"], &["needs --input-format stream-json"]),
         (&["--allowedTools", "Bash(git"], &["\"Bash(git\" is not a rule"]),
         (&["--disallowedTools", "(x)"], &["is not a rule"]),

@@ -50,6 +50,7 @@ mod network;
 mod output;
 mod parallel;
 mod permission_prompts;
+mod permission_tool;
 mod permissions_command;
 mod placeholders;
 mod plan_hostile;

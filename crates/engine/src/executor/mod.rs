@@ -7,6 +7,7 @@ mod classifier;
 mod consult;
 mod hooked;
 mod permission;
+mod permission_tool;
 mod schedule;
 
 use std::collections::HashMap;

@@ -158,6 +158,7 @@ impl Permission<'_> {
                 let text = format!("A hook refused this call in the user's place: {message}");
                 Err(if interrupt { Verdict::Rejected(text) } else { Verdict::error(&text) })
             }
+            None if self.services.permission_tool.is_some() => self.ask_tool(prepared, open, cancel).await,
             None if self.services.interactive => self.ask(prepared, open, cancel).await,
             None => {
                 self.services.asked.note(&open.request);
@@ -310,6 +311,13 @@ impl Permission<'_> {
             open.explain()
         );
         Verdict::error(&text)
+    }
+
+    /// Whoever was to decide has not.
+    pub(super) fn undecided(&self, open: &Open, why: &str) -> Verdict {
+        self.record("deny", &open.reason, self.call.input.clone());
+        let text = format!("{} needs permission ({}), and got none: {why}.", self.call.name, open.explain());
+        Verdict::error(&self.services.secrets.mask(&text))
     }
 
     pub(super) fn record(&self, behavior: &str, reason: &Reason, input: Value) {

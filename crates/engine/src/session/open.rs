@@ -98,7 +98,7 @@ impl Task {
             readable,
             offline: setup.offline,
             holding: setup.sandbox.holding(),
-            ..context(&setup.env, &setup.additional_dirs, setup.rules, was)
+            ..context(&setup.env, &setup.additional_dirs, setup.mcp.guarded(setup.rules), was)
         };
         let (policy, policy_now) = watch::channel(Arc::new(context));
         let main_model = setup.names.main_model(setup.model_setting.as_deref());
@@ -161,6 +161,7 @@ impl Task {
             classifier: Arc::default(),
             asked: Arc::default(),
             plan_talk: Arc::new(Semaphore::new(1)),
+            permission_tool: setup.mcp.permission_tool.clone().map(Arc::from),
             interactive: setup.interactive,
             model: setup.model,
             small_model: setup.names.small_fast.clone(),
