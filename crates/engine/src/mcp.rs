@@ -22,7 +22,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::form;
 use tiller_protocol::mcp::{ElicitationAsk, McpServer, Wanted};
 use tiller_protocol::usage::StopReason;
-use tiller_tools::{Registry, ToolSource};
+use tiller_tools::{Registry, ToolSource, Vault};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::beside::Beside;
@@ -90,6 +90,7 @@ impl McpChoice {
             policy: services.policy.clone(),
             beside: services.beside(),
             small_model: services.small_model.clone(),
+            secrets: Arc::clone(&services.secrets),
             interactive: services.interactive,
         };
         let surroundings = Surroundings {
@@ -137,6 +138,7 @@ struct Client {
     policy: Standpoint,
     beside: Beside,
     small_model: String,
+    secrets: Arc<Vault>,
     interactive: bool,
 }
 
@@ -195,7 +197,8 @@ impl Principal for Client {
         self.small_model.clone()
     }
 
-    fn sample(&self, request: SamplingRequest) -> BoxFuture<'static, Result<Sampled, String>> {
+    fn sample(&self, mut request: SamplingRequest) -> BoxFuture<'static, Result<Sampled, String>> {
+        mask(&mut request, &self.secrets);
         if !self.interactive {
             self.nobody_is_there(&request.ask.server, "wants to ask the model something");
             let why = "nobody is there who could allow it".to_owned();
@@ -223,6 +226,18 @@ impl Principal for Client {
 
     fn tell(&self, notice: Notice) {
         let _ = self.asides.send(Aside::Notice(notice));
+    }
+}
+
+/// What a server says to the model has its credentials masked like all that reaches it, and the user sees it so.
+fn mask(request: &mut SamplingRequest, secrets: &Vault) {
+    let SamplingRequest { ask, messages } = request;
+    for text in ask.messages.iter_mut().map(|message| &mut message.text).chain(ask.system.as_mut()) {
+        *text = secrets.mask(text).into_owned();
+    }
+    let blocks = messages.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten();
+    for block in blocks.filter(|block| block["type"] == "text") {
+        secrets.mask_value(block);
     }
 }
 

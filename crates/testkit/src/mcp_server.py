@@ -125,8 +125,11 @@ def call(key, name, given, token):
             "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 7}}}})
         result = text("elicited " + json.dumps(answer, sort_keys=True))
     elif name == "sample":
-        answer = ask("sampling/createMessage", {"maxTokens": 50, "systemPrompt": "Be brief.", "messages": [
-            {"role": "user", "content": {"type": "text", "text": "What is the capital of France?"}}]})
+        question, system = "What is the capital of France?", "Be brief."
+        if "text" in given:
+            question = system = open(given["text"]).read()
+        answer = ask("sampling/createMessage", {"maxTokens": 50, "systemPrompt": system, "messages": [
+            {"role": "user", "content": {"type": "text", "text": question}}]})
         result = text("sampled " + json.dumps(answer, sort_keys=True))
     elif name == "nosy":
         hello = [{"role": "user", "content": {"type": "text", "text": "hello"}}]

@@ -177,6 +177,30 @@ fn a_host_answers_for_the_user() {
     assert!(sampled.contains("Paris"), "{sampled}");
 }
 
+// SECR-01: a server that has read a file cannot hand its credentials to the model in words of its own.
+#[test]
+fn what_a_server_says_to_the_model_is_masked() {
+    let token = concat!("gh", "p_q7Rz2Kf9Lm4Xw8Tb3Vn6Yc1Hd5Gj0PsAeUiO");
+    let world = world_with(&[]).var("TILLER_MCP_WAIT_MS", "60000").file(".env", &format!("TOKEN={token}\n"));
+    world.server.replies([
+        Reply::new().tool_with_id("a", "mcp__fake__sample", json!({"text": ".env"})),
+        Reply::text("a token"),
+        Reply::text("done"),
+    ]);
+    let mut live = world.talk(&["--permission-prompt-tool", "stdio", "--allowedTools", "mcp__fake__sample"]);
+    live.say("go");
+    let question = live.question();
+    assert!(question["request"]["input"].to_string().contains("[secret:github-token:"), "{question}");
+    live.answer(&question, &json!({"behavior": "allow"}));
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    let sampled = world.server.messages()[1].body().to_string();
+    assert_eq!(sampled.matches("[secret:github-token:").count(), 2, "{sampled}");
+    for request in world.server.requests() {
+        assert!(!String::from_utf8_lossy(request.raw()).contains(token));
+    }
+}
+
 // MCP-06
 #[test]
 fn a_lying_hint_is_stopped_by_asking() {
