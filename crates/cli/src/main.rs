@@ -103,7 +103,9 @@ fn run() -> anyhow::Result<Exit> {
     {
         complain(&format!("the debug log goes to {}", log.display()));
     }
-    runtime()?.block_on(start(args, env))
+    let prints_at_the_end = args.print && args.output_format != OutputFormat::StreamJson;
+    let runtime = if prints_at_the_end { single_runtime()? } else { runtime()? };
+    runtime.block_on(start(args, env))
 }
 
 /// `tiller help` and `tiller help COMMAND` mean `--help`; as a prompt the word would cost money.
@@ -161,6 +163,11 @@ async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
 /// every piece of a streamed answer would cross from thread to thread.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
+/// Who prints when all is done needs no thread for it, and a session is faster without waking one at everything it does.
+fn single_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
