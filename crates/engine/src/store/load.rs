@@ -9,6 +9,7 @@ use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::id::CallId;
 use tiller_protocol::line;
 
+use super::proof::Proof;
 use super::record::{self, Extent, Read, Record};
 use super::{StoreError, packed};
 
@@ -177,6 +178,8 @@ struct Loading<T> {
     seq: u64,
     link: Link,
     doubt: Option<Doubt>,
+    /// Follows the chain meanwhile, as long as nothing is wrong.
+    proof: Option<Proof>,
 }
 
 impl<T: FnMut(Entry)> Loading<T> {
@@ -184,10 +187,13 @@ impl<T: FnMut(Entry)> Loading<T> {
         let Mark { seq, offset, lines, hash } = mark.clone();
         let loaded = Loaded { length: offset, hash, ..Loaded::default() };
         let cleared = HashSet::new();
-        Self { loaded, take, whole, cleared, lines, seq, link: Link::Proven, doubt: None }
+        Self { loaded, take, whole, cleared, lines, seq, link: Link::Proven, doubt: None, proof: None }
     }
 
     fn read(mut self, path: &Path) -> Result<Loaded, StoreError> {
+        if self.loaded.length == 0 {
+            self.proof = Proof::begin(path);
+        }
         let mut reader = BufReader::with_capacity(BUFFER, opened_at(path, self.loaded.length)?);
         let mut buffer = Vec::new();
         loop {
@@ -275,7 +281,7 @@ impl<T: FnMut(Entry)> Loading<T> {
             self.link = Link::Lost;
             self.loaded.unhashed += 1;
             self.admit(record);
-        } else if record.continues(&self.loaded.hash) {
+        } else if self.is_proven() || record.continues(&self.loaded.hash) {
             self.loaded.proven += u64::from(self.link != Link::Unproven);
             self.link = Link::Proven;
             self.admit(record);
@@ -294,6 +300,14 @@ impl<T: FnMut(Entry)> Loading<T> {
             let record = Box::new(record.into_owned());
             self.doubt = Some(Doubt { record, number, expected, alone: self.link == Link::Proven });
         }
+    }
+
+    /// Whether somebody else has proven that the line at hand continues the one before, and all lines so far were taken.
+    fn is_proven(&mut self) -> bool {
+        let was_regular = self.link == Link::Proven && self.doubt.is_none() && self.loaded.damage.is_empty();
+        let end = self.loaded.length;
+        self.proof = self.proof.take_if(|proof| was_regular && proof.covers(end));
+        self.proof.is_some()
     }
 
     /// Decides about a line in doubt, given the one behind it.

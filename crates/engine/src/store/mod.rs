@@ -7,6 +7,7 @@ mod list;
 mod load;
 mod packed;
 mod paths;
+mod proof;
 mod recall;
 mod record;
 mod remove;

@@ -124,11 +124,15 @@ fn rewritten(text: &str) -> Option<Record<'static>> {
     Some(Record { entry, open: Cow::Owned(line), hash })
 }
 
-fn as_written(text: &str, extent: Extent) -> Option<Record<'_>> {
+/// What the hash of a line covers, without the brace that closes it, and the hash.
+pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_suffix("\"}")?;
     let at = rest.len().checked_sub(HASH_LEN)?;
-    let hash = rest.get(at..)?;
-    let open = rest.get(..at)?.strip_suffix(HASH_FIELD)?;
+    Some((rest.get(..at)?.strip_suffix(HASH_FIELD)?, rest.get(at..)?))
+}
+
+fn as_written(text: &str, extent: Extent) -> Option<Record<'_>> {
+    let (open, hash) = parts(text)?;
     let mut entry = match extent {
         Extent::Whole => line::read(text).ok()?,
         Extent::Bare => line::read_bare(text).ok()?,
