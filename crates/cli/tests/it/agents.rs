@@ -237,3 +237,35 @@ fn without_agents_there_is_no_task_tool() {
     assert!(!tools.contains("\"Task\"") && !tools.contains("TaskOutput"));
     world.server.assert_clean();
 }
+
+// PERM-19, HOOK-03: what a file says of an agent holds, and what cannot be understood gives no agent.
+#[test]
+fn a_file_gives_an_agent_its_mode_and_its_hooks() {
+    let hook = |matcher: &str| {
+        let command = r#"{type: command, command: "echo not here >&2; exit 2"}"#;
+        format!("hooks: {{PreToolUse: [{{matcher: \"{matcher}\", hooks: [{command}]}}]}}")
+    };
+    for (fields, told) in [
+        ("permissionMode: dontAsk", Some("is not allowed here")),
+        ("permission-mode: plan", Some("plan mode")),
+        (&*hook("Write"), Some("not here")),
+        (&*hook("("), None),
+        ("permissionMode: delegate", None),
+    ] {
+        let file = format!("---\nname: worker\ndescription: Works.\n{fields}\n---\nDo it.\n");
+        let world = World::new().file(".tiller/agents/worker.md", &file);
+        let order = Reply::new().tool_with_id("t", "Task", task("worker", "make it"));
+        world.server.replies([order, Reply::text("done")]);
+        let write = json!({"file_path": world.path("made"), "content": "x"});
+        by_prompt(&world, "make it")
+            .replies([Reply::new().tool_with_id("w", "Write", write), Reply::text("ready")]);
+        let run = world.run(&["-p", "go", "--permission-mode", "bypassPermissions"]);
+        assert!(!world.path("made").exists(), "{fields}");
+        let sent: Vec<_> =
+            world.server.messages().iter().map(|one| one.body()["messages"].to_string()).collect();
+        match told {
+            Some(told) => assert!(sent.concat().contains(told), "{fields}: {sent:?}"),
+            None => assert!(run.stderr.contains("is left out"), "{fields}: {}", run.stderr),
+        }
+    }
+}
