@@ -113,6 +113,32 @@ pub(crate) fn is_guarded(path: &Path) -> bool {
         || path.components().any(|part| part.as_os_str().to_str().is_some_and(guarded))
 }
 
+/// What in git's own directory decides what git runs, or where it looks for that. The rest records its work.
+const STEERING_GIT: &[&str] = &[
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "hooks",
+    "rebase-apply",
+    "rebase-merge",
+    "sequencer",
+];
+
+/// Whether something that is guarded decides what is allowed or run later.
+pub(crate) fn steers(path: &Path) -> bool {
+    let names: Option<Vec<String>> =
+        path.iter().map(|name| name.to_str().map(str::to_ascii_lowercase)).collect();
+    let Some(names) = names else { return true };
+    let Some(git) = names.iter().position(|name| name == ".git") else { return true };
+    let below = &names[git + 1..];
+    let is_other = |name: &String| name != ".git" && GUARDED.contains(&name.as_str());
+    below.is_empty()
+        || names.iter().any(is_other)
+        || below.iter().any(|name| name == ".git" || STEERING_GIT.contains(&name.as_str()))
+        || below.ends_with(&["info".to_owned(), "attributes".to_owned()])
+}
+
 /// Whether a rule's text names something guarded on purpose.
 pub(crate) fn names_guarded(pattern: &str) -> bool {
     pattern.split('/').any(|part| GUARDED.contains(&part))

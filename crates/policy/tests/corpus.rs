@@ -101,3 +101,9 @@ fn modes_judge_changes_by_their_place() {
 fn rules_reach_every_part() {
     check("rules", include_str!("corpus/rules.txt"));
 }
+
+// PERM-03, PERM-21
+#[test]
+fn what_steers_git_is_asked_about_and_its_other_files_are_not() {
+    check("git_files", include_str!("corpus/git_files.txt"));
+}

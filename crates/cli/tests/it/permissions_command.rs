@@ -295,6 +295,7 @@ fn the_binary_decides_as_the_corpus_says() {
     let can_confine = doctor["confinement"]["level"] != "none";
     let corpora = [
         include_str!("../../../policy/tests/corpus/edits.txt"),
+        include_str!("../../../policy/tests/corpus/git_files.txt"),
         include_str!("../../../policy/tests/corpus/harmful.txt"),
         include_str!("../../../policy/tests/corpus/harmless.txt"),
         include_str!("../../../policy/tests/corpus/rules.txt"),

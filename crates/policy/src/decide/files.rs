@@ -7,7 +7,7 @@ use tiller_protocol::mode::Mode;
 use super::Reason;
 use super::part::Part;
 use crate::context::Context;
-use crate::path::{Place, is_guarded, is_public, names_guarded};
+use crate::path::{Place, is_guarded, is_public, names_guarded, steers};
 use crate::rule::pattern::Pattern;
 use crate::rule::{Behavior, Origin, Reading, Rule};
 
@@ -159,6 +159,13 @@ impl<'a> Files<'a> {
     pub(crate) fn guarded(&self, place: &Place) -> Option<PathBuf> {
         let is_own = |path: &Path| self.cx.guarded.iter().any(|dir| path.starts_with(dir));
         [&place.real, &place.written].into_iter().find(|path| is_guarded(path) || is_own(path)).cloned()
+    }
+
+    /// The same, if it decides what is allowed or run later.
+    pub(crate) fn steering(&self, place: &Place) -> Option<PathBuf> {
+        let is_own = |path: &Path| self.cx.guarded.iter().any(|dir| path.starts_with(dir));
+        let decides = |path: &&PathBuf| is_own(path) || is_guarded(path) && steers(path);
+        [&place.real, &place.written].into_iter().find(decides).cloned()
     }
 
     /// What may not be changed although it lies below something that may.

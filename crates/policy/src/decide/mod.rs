@@ -295,10 +295,11 @@ fn guarded_change(
         (Access::Exec(script), Some(analysis)) => {
             script::guarded_change(request.ruled_as(), script, analysis, cx)
         }
-        (Access::Write(_), _) => {
+        (Access::Write(place), _) => {
             let guarded =
                 |part: &&Part| part.verdict == Behavior::Ask && matches!(part.reason, Reason::Guarded { .. });
-            parts.iter().find(guarded).map(|part| part.reason.clone())
+            let path = Files { cx, tool: Some(&request.tool) }.steering(place)?;
+            parts.iter().any(|part| guarded(&part)).then_some(Reason::Guarded { path })
         }
         _ => None,
     })

@@ -1,5 +1,7 @@
 //! What is thought of a shell command: every part of it has to be fine.
 
+use std::path::PathBuf;
+
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
@@ -44,8 +46,8 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
     parts
 }
 
-/// What a script would change that is never changed in silence. Git tends its own files, and must be able to where nothing
-/// else is asked; but it moves files wherever it is told to.
+/// What a script would change that is never changed in silence: what decides what is allowed or run later. Git tends its
+/// own files, and must be able to where nothing else is asked; but it moves files wherever it is told to.
 pub(crate) fn guarded_change(
     tool: &str,
     script: &Script,
@@ -54,11 +56,14 @@ pub(crate) fn guarded_change(
 ) -> Option<Reason> {
     let judge = Judge::new(tool, script, analysis, cx);
     let commands = analysis.commands.iter().filter(|command| !is_git(command) || is_mv(command));
-    let commands = commands.filter_map(|command| judge.leaves_guarded_alone(command).err());
-    let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes);
-    let redirects = redirects.map(|redirect| judge.redirect(redirect));
-    let redirects = redirects.filter(|part| part.verdict == Behavior::Ask).map(|part| part.reason);
-    commands.chain(redirects).find(|reason| matches!(reason, Reason::Guarded { .. }))
+    let touches = commands.flat_map(shell::touches).filter(|touch| touch.deed == Deed::Write);
+    let asked = |redirect: &&Redirect| {
+        let part = judge.redirect(redirect);
+        part.verdict == Behavior::Ask && matches!(part.reason, Reason::Guarded { .. })
+    };
+    let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes).filter(asked);
+    let path = touches.chain(redirects.map(shell::redirect_touch)).find_map(|touch| judge.steered(&touch))?;
+    Some(Reason::Guarded { path })
 }
 
 impl<'a> Judge<'a> {
@@ -267,6 +272,16 @@ impl<'a> Judge<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What of all that a word leads to decides what is allowed or run later.
+    fn steered(&self, touch: &Touch) -> Option<PathBuf> {
+        match self.places.of(&touch.word, &touch.dirs) {
+            Where::Known(places) | Where::Below(places, _) => {
+                places.iter().find_map(|place| self.files.steering(place))
+            }
+            Where::Elsewhere | Where::Unknown => None,
+        }
     }
 
     /// What is thought of a command that no rule speaks of.
