@@ -107,3 +107,9 @@ fn rules_reach_every_part() {
 fn what_steers_git_is_asked_about_and_its_other_files_are_not() {
     check("git_files", include_str!("corpus/git_files.txt"));
 }
+
+// RULE-01
+#[test]
+fn what_is_written_and_run_escapes_no_rule() {
+    check("own_work", include_str!("corpus/own_work.txt"));
+}

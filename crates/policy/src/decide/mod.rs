@@ -2,6 +2,8 @@
 
 mod fence;
 mod files;
+mod listed;
+mod own_work;
 mod part;
 mod place;
 mod plan;

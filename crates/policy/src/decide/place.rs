@@ -20,6 +20,9 @@ pub(crate) enum Where {
     Unknown,
 }
 
+/// The pattern for everything below a directory.
+pub(crate) const ANY_DEPTH: &str = "**";
+
 /// Finds where words lead.
 pub(crate) struct Places<'a> {
     pub(crate) cx: &'a Context,
@@ -86,11 +89,19 @@ impl Places<'_> {
         }
     }
 
+    /// Everything below where the command runs, with what links among it lead to.
+    fn listed_below(&self, dirs: &Dirs) -> Option<Where> {
+        let here = self.absolute(".", false, dirs)?;
+        let links = here.iter().map(|dir| self.cx.resolver.links(dir, ANY_DEPTH));
+        let links = links.collect::<Option<Vec<_>>>()?.concat();
+        let places = self.places(&here).into_iter().chain(self.places(&links)).collect();
+        Some(Where::Below(places, "*/*".to_owned()))
+    }
+
     /// A variable that got nothing but plain values in this very text.
     fn variable(&self, word: &Word, dirs: &Dirs) -> Where {
         if lists_files_below(&word.text) {
-            let here = self.absolute(".", false, dirs);
-            return here.map_or(Where::Unknown, |here| Where::Below(self.places(&here), "*/*".to_owned()));
+            return self.listed_below(dirs).unwrap_or(Where::Unknown);
         }
         let name = word.text.strip_prefix('$');
         let name =

@@ -7,7 +7,8 @@ use tiller_protocol::mode::Mode;
 use super::Reason;
 use super::files::{Files, part};
 use super::part::Part;
-use super::place::{Places, Where};
+use super::place::{ANY_DEPTH, Places, Where};
+use super::{listed, own_work};
 use crate::access::Script;
 use crate::context::Context;
 use crate::path::Place;
@@ -90,7 +91,7 @@ impl<'a> Judge<'a> {
 
     /// The judgement on what is not understood: rules against it are looked for in the bare text.
     fn opaque(&self) -> Option<Part> {
-        let why = self.analysis.opaque?;
+        let why = self.analysis.opaque.or_else(|| own_work::objection(self.analysis, &self.places))?;
         let text = self.script.command.as_str();
         let touching = |behavior| {
             self.rules(behavior)
@@ -303,7 +304,7 @@ impl<'a> Judge<'a> {
                 continue;
             }
             match self.places.of(&touch.word, &touch.dirs) {
-                Where::Elsewhere => {}
+                Where::Elsewhere => self.listed_may_be_looked_at()?,
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
                         self.files.may_be_looked_at(place)?;
@@ -312,6 +313,20 @@ impl<'a> Judge<'a> {
                 Where::Unknown => {
                     let what = format!("reading {}, which is not known beforehand", touch.word.text);
                     return Err(Reason::Uncovered { what });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Among what the commands of the script list there may be links that lead elsewhere.
+    fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
+        for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
+            for place in listed::places(lister, &self.places)? {
+                let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
+                let links = links.ok_or_else(|| listed::unclear(&lister.text))?;
+                for link in links.iter().filter(|link| listed::could_list(lister, link)) {
+                    self.files.may_be_looked_at(&self.cx.place(link))?;
                 }
             }
         }

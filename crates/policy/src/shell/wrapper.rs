@@ -74,7 +74,7 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// Shells that take a script after `-c`.
-const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
+pub(super) const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
 /// What a command line runs.
 #[derive(Debug)]

@@ -7,10 +7,19 @@ use globset::GlobBuilder;
 /// How many names are looked at before nobody can tell.
 const MOST_NAMES: usize = 20_000;
 
-/// What a shell pattern below a directory stands for and is only reached through a link. `None` if there is too much to
-/// look at.
+/// How many names are looked at below a directory.
+const MOST_NAMES_BELOW: usize = 100_000;
+
+/// The pattern for everything below a directory.
+const ANY_DEPTH: &str = "**";
+
+/// What a shell pattern below a directory stands for and is only reached through a link; `**` is for everything below it.
+/// `None` if there is too much to look at.
 #[must_use]
 pub fn links_among(dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
+    if pattern == ANY_DEPTH {
+        return links_below(dir);
+    }
     let mut looked_at = 0;
     let mut reached = vec![(dir.to_owned(), false)];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -41,6 +50,28 @@ pub fn links_among(dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
     Some(reached.into_iter().filter(|(_, through_link)| *through_link).map(|(path, _)| path).collect())
 }
 
+/// All links below a directory; none is followed.
+fn links_below(dir: &Path) -> Option<Vec<PathBuf>> {
+    let mut looked_at = 0;
+    let mut links = Vec::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        let Ok(entries) = fs_err::read_dir(&dir) else { continue };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            if looked_at > MOST_NAMES_BELOW {
+                return None;
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => links.push(entry.path()),
+                Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    Some(links)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -68,5 +99,6 @@ mod tests {
         assert_eq!(found("*/host[n]ame"), [at("out/hostname")]);
         assert_eq!(found("o*/hostname"), [at("out/hostname")]);
         assert_eq!(found("nothing/*"), Vec::<PathBuf>::new());
+        assert_eq!(found("**"), [at("out"), at("sub/link.md")], "and nothing behind them");
     }
 }

@@ -58,6 +58,55 @@ fn what_a_pattern_reaches_through_links_is_judged_by_where_they_lead() {
     assert_eq!(verdict(&bash("for f in docs/e*; do cat \"$f\"; done"), &denied), "deny");
 }
 
+// RULE-05: what is listed may be a link, and whoever reads it follows.
+#[test]
+fn links_among_what_is_listed_are_judged_by_where_they_lead() {
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/docs/out.md") => "/home/u/.netrc".into(),
+        Some("/w/src/in.rs") => "/w/docs/in.rs".into(),
+        _ => crate::path::lexical(path),
+    });
+    let links = |dir: &Path, names: &str| {
+        let all: [PathBuf; 2] = ["/w/docs/out.md".into(), "/w/src/in.rs".into()];
+        match (names, dir == Path::new("/w/huge")) {
+            ("**", true) => None,
+            ("**", false) => Some(all.into_iter().filter(|link| link.starts_with(dir)).collect()),
+            _ => Some(Vec::new()),
+        }
+    };
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::Default) };
+    for command in [
+        "find . -exec cat {} +",
+        "find . -exec head -n 1 {} \\;",
+        "find . | xargs cat",
+        "find docs -name '*.md' | xargs cat",
+        "find . -type f -o -name x | xargs cat",
+        "find . ! -type f | xargs cat",
+        "find . -type d | xargs ls",
+        "find . -type f -name '*.md' -o -name x -exec cat {} +",
+        "find huge | xargs wc -l",
+        "git ls-files | xargs cat",
+        "cat $(git ls-files)",
+        "ls docs | xargs cat",
+        "fd . | xargs cat",
+        "cd docs && find . -exec cat {} +",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "find . -type f -exec cat {} +",
+        "find . -type f | xargs cat",
+        "find huge -type f | xargs wc -l",
+        "find . -name '*.rs' | xargs wc -l",
+        "find src | xargs cat",
+        "find . -name '*.md'",
+        "rg -l x | xargs wc -l",
+        "git ls-files",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
+
 // RULE-05: a shell that has gone through a link goes up by the letters of its path.
 #[test]
 fn going_up_is_judged_both_ways() {
