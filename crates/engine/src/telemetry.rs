@@ -8,22 +8,67 @@ use uuid::Uuid;
 /// One measurement.
 #[derive(Clone, Debug)]
 pub(crate) enum Telemetry<'a> {
-    OrphanedMessages { count: usize, cause: &'a str },
-    ModelFallback { original: &'a str, fallback: &'a str, entry_point: &'a str },
-    QueryError { assistant_count: usize, tool_use_count: usize },
-    StreamingToolsUsed { tool_count: usize },
-    StreamingToolsNotUsed { tool_count: usize },
-    QueryBeforeAttachments { messages: usize, assistants: usize, results: usize },
-    QueryAfterAttachments { total: usize, changed_files: usize },
-    AgentSelected { kind: &'a str, model: &'a str, source: &'a str, built_in: bool },
-    ModeCycled { to: &'a str },
-    PlanExit { length: usize, outcome: &'a str },
+    OrphanedMessages {
+        count: usize,
+        cause: &'a str,
+    },
+    ModelFallback {
+        original: &'a str,
+        fallback: &'a str,
+        entry_point: &'a str,
+    },
+    /// What a request needs is got ready.
+    QuerySetupStart,
+    QuerySetupEnd,
+    QueryError {
+        assistant_count: usize,
+        tool_use_count: usize,
+    },
+    StreamingToolsUsed {
+        tool_count: usize,
+    },
+    StreamingToolsNotUsed {
+        tool_count: usize,
+    },
+    QueryBeforeAttachments {
+        messages: usize,
+        assistants: usize,
+        results: usize,
+    },
+    QueryAfterAttachments {
+        total: usize,
+        changed_files: usize,
+    },
+    AgentSelected {
+        kind: &'a str,
+        model: &'a str,
+        source: &'a str,
+        built_in: bool,
+    },
+    ModeCycled {
+        to: &'a str,
+    },
+    PlanExit {
+        length: usize,
+        outcome: &'a str,
+    },
     ResponseKeyword,
-    SteeringAnswered { count: usize },
-    SuggestionSuppressed { reason: &'a str },
+    SteeringAnswered {
+        count: usize,
+    },
+    SuggestionSuppressed {
+        reason: &'a str,
+    },
     AttachmentCompute(&'a Measurement),
-    AutoCompactSucceeded { original_count: usize, compacted_count: usize, marker: &'a Compacted },
-    PostAutocompactTurn { turn: Uuid, counter: u32 },
+    AutoCompactSucceeded {
+        original_count: usize,
+        compacted_count: usize,
+        marker: &'a Compacted,
+    },
+    PostAutocompactTurn {
+        turn: Uuid,
+        counter: u32,
+    },
 }
 
 /// Writes a measurement with the step it belongs to.
@@ -44,6 +89,12 @@ pub(crate) fn record(telemetry: &Telemetry<'_>, chain: ChainId, depth: u32) {
                 fallback = fallback,
                 entryPoint = entry_point
             );
+        }
+        Telemetry::QuerySetupStart => {
+            event!("tiller_query_setup_start");
+        }
+        Telemetry::QuerySetupEnd => {
+            event!("tiller_query_setup_end");
         }
         Telemetry::QueryError { assistant_count, tool_use_count } => {
             event!("tiller_query_error", assistantCount = assistant_count, toolUseCount = tool_use_count);

@@ -53,6 +53,9 @@ fn a_step_with_calls_is_measured() {
     );
     let after = first(&events, "tiller_query_after_attachments");
     assert_eq!((after["totalCount"].as_u64(), after["changedFileCount"].as_u64()), (Some(0), Some(0)));
+    let of_setup =
+        events.iter().filter_map(|event| event["event"].as_str()?.strip_prefix("tiller_query_setup_"));
+    assert_eq!(of_setup.collect::<Vec<_>>(), ["start", "end", "start", "end"], "around each of two requests");
     world.server.assert_clean();
 }
 

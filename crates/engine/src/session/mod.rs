@@ -24,6 +24,7 @@ mod sub_agent;
 mod suggestion;
 mod tasks;
 mod turn;
+mod void;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;

@@ -9,16 +9,14 @@ use tiller_model::{Abandon, ModelError, ModelEvent, Request, cost};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{
-    AssistantBlock, Body, CallResult, Cause, Level, Orphaned, Outcome, Repair, Response,
-};
+use tiller_protocol::entry::{AssistantBlock, Body, CallResult, Cause, Level, Outcome, Repair, Response};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::ingredients::Asked;
 use tiller_protocol::usage::{StopReason, Usage};
 
 use super::turn::End;
 use super::{Aside, Task};
-use crate::executor::{Executor, News, Order, STOP_GRACE, Siblings, Stop, synthetic};
+use crate::executor::{Executor, Order, Siblings, Stop};
 use crate::next::Abort;
 use crate::partial::PartialText;
 use crate::store::StoreError;
@@ -53,18 +51,20 @@ enum Recovery {
 pub(super) struct Attempt {
     pub(super) model: String,
     pub(super) executor: Executor,
-    message_id: Option<MessageId>,
+    pub(super) message_id: Option<MessageId>,
     request_id: Option<String>,
     pub(super) usage: Usage,
-    partial: PartialText,
+    pub(super) partial: PartialText,
     /// Entries of this answer: its blocks and the results of its calls.
     pub(super) entries: Vec<EntryId>,
     pub(super) blocks: usize,
     /// Results, where somebody else than the model wants them.
     pub(super) kept: Option<Vec<CallResult>>,
     /// Calls that wait for the end of the answer, when calls are not run while it streams.
-    waiting: Vec<Order>,
-    finished: Option<(StopReason, Option<String>)>,
+    pub(super) waiting: Vec<Order>,
+    pub(super) finished: Option<(StopReason, Option<String>)>,
+    /// What came is void, but whether this model or another one answers instead is not known yet.
+    pub(super) is_given_up: bool,
     /// What was asked.
     asked: Option<Asked>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Attempt {
 /// What woke the step up.
 enum Wake {
     Model(Option<Result<ModelEvent, ModelError>>),
-    Call(Option<(tiller_protocol::id::CallId, crate::executor::News)>),
+    Call(Option<(CallId, crate::executor::News)>),
     Command(Option<tiller_protocol::command::Command>),
     Aside(Aside),
     Cancelled,
@@ -91,9 +91,10 @@ impl Task {
         if made_room && let Some(end) = self.set_aside_for_step().await? {
             return Ok(Sampled::Limited(end));
         }
-        self.show_lead();
         let mut model = self.model_for_step();
         loop {
+            self.measure(&Telemetry::QuerySetupStart);
+            self.show_lead();
             self.leave_foreign_thinking(&model)?;
             let mut attempt = self.new_attempt(&model);
             match self.sample(&mut attempt).await? {
@@ -111,7 +112,6 @@ impl Task {
                     if let Some(end) = self.set_aside_for_step().await? {
                         return Ok(Sampled::Limited(end));
                     }
-                    self.show_lead();
                     model = self.model_for_step();
                 }
                 Err(Stopped::Failed(error)) => match self.recover(&mut attempt, &error).await? {
@@ -162,11 +162,12 @@ impl Task {
             kept: None,
             waiting: Vec::new(),
             finished: None,
+            is_given_up: false,
             asked: None,
         }
     }
 
-    fn new_executor(&self) -> Executor {
+    pub(super) fn new_executor(&self) -> Executor {
         let siblings = if self.fixed.streaming_tools { Siblings::Cancel } else { Siblings::Keep };
         Executor::new(self.fixed.limits.concurrency, siblings, &self.turn.token)
     }
@@ -199,6 +200,7 @@ impl Task {
         let behind = Some(self.journal.state.seq);
         attempt.asked = Some(Asked { behind, ..self.journal.conversation.asked() });
         self.compare_request();
+        self.measure(&Telemetry::QuerySetupEnd);
         let mut stream = self.services.model.stream(request);
         let token = self.turn.token.clone();
         loop {
@@ -227,6 +229,9 @@ impl Task {
     }
 
     async fn on_model_event(&mut self, attempt: &mut Attempt, event: ModelEvent) -> Result<(), StoreError> {
+        if !matches!(event, ModelEvent::Retrying { .. }) {
+            self.void_if_given_up(attempt).await?;
+        }
         match event {
             ModelEvent::Started { message_id, usage, request_id, .. } => {
                 attempt.message_id = Some(message_id);
@@ -251,13 +256,13 @@ impl Task {
             ModelEvent::Retrying { attempt, max, delay, status, error } => {
                 self.journal.tell(Event::Retrying { attempt, max, delay, status, error });
             }
-            ModelEvent::Abandoned { why } => {
-                let detail = match &why {
-                    Abandon::StreamBroken { detail } => detail.as_str(),
-                    Abandon::Overloaded => "overloaded",
-                };
+            ModelEvent::Abandoned { why: Abandon::StreamBroken { detail } } => {
                 tracing::warn!("the stream was abandoned: {detail}");
                 self.void(attempt, Cause::StreamingFallback).await?;
+            }
+            ModelEvent::Abandoned { why: Abandon::Overloaded } => {
+                tracing::warn!("the stream was abandoned: overloaded");
+                self.give_up(attempt).await?;
             }
         }
         Ok(())
@@ -316,7 +321,7 @@ impl Task {
         Ok((RawBlock::from_value(&value), Some(call)))
     }
 
-    fn response(&self, attempt: &Attempt, stop_reason: StopReason, duration_ms: u64) -> Response {
+    pub(super) fn response(&self, attempt: &Attempt, stop_reason: StopReason, duration_ms: u64) -> Response {
         Response {
             message_id: attempt.message_id(),
             model: wire_id(&attempt.model),
@@ -329,56 +334,6 @@ impl Task {
             side: false,
             agent: None,
             asked: attempt.asked.clone(),
-        }
-    }
-
-    /// The answer so far is void: its calls are answered for the display, and none of it is ever sent.
-    async fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
-        let executor = self.new_executor();
-        let mut discarded = std::mem::replace(&mut attempt.executor, executor).discard();
-        for call in discarded.running.drain(..) {
-            self.journal.tell(Event::CallStopped(call));
-        }
-        // The new answer may change what a call of the old one is still changing.
-        if tokio::time::timeout(STOP_GRACE, discarded.ended()).await.is_err() {
-            tracing::warn!("a call of an abandoned answer did not stop in time");
-        }
-        self.withdraw_asks(tokio::sync::oneshot::Sender::is_closed);
-        for (call, news) in discarded.unheard() {
-            self.keep_account(&call, news)?;
-        }
-        if attempt.finished.is_none() && attempt.message_id.is_some() {
-            let response = self.response(attempt, StopReason::Other("abandoned".to_owned()), 0);
-            self.append(Body::Response(response))?;
-        }
-        attempt.waiting.clear();
-        let stop = Stop::new(cause);
-        for (call, open) in self.journal.state.open_calls.clone() {
-            if attempt.entries.contains(&open.entry) {
-                let result = self.append(Body::Result(synthetic(&call, &open.tool, &stop)))?;
-                attempt.entries.push(result.id);
-            }
-        }
-        let ids = std::mem::take(&mut attempt.entries);
-        attempt.blocks = 0;
-        attempt.partial.clear();
-        attempt.message_id = None;
-        if !ids.is_empty() {
-            let name = serde_json::to_value(cause).ok();
-            let name = name.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
-            self.measure(&Telemetry::OrphanedMessages { count: ids.len(), cause: name });
-            self.append(Body::Orphaned(Orphaned { ids, cause }))?;
-        }
-        Ok(())
-    }
-
-    /// What has happened has happened, also on behalf of an answer that is void.
-    fn keep_account(&mut self, call: &CallId, news: News) -> Result<(), StoreError> {
-        match news {
-            News::Hooks(outcome) => self.record_hooks(&outcome, Some(call)),
-            News::Spent(bill) => self.count(bill),
-            News::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
-            _ => Ok(()),
         }
     }
 
@@ -446,6 +401,7 @@ impl Task {
 
     /// The user stopped the model: what was written is kept and marked, calls are stopped, finished results stay.
     async fn after_abort(&mut self, mut attempt: Attempt, abort: Abort) -> Result<Sampled, StoreError> {
+        self.void_if_given_up(&mut attempt).await?;
         if let Some(text) = attempt.partial.take() {
             let block = AssistantBlock {
                 message_id: attempt.message_id(),
@@ -470,6 +426,7 @@ impl Task {
         mut attempt: Attempt,
         error: &ModelError,
     ) -> Result<Sampled, StoreError> {
+        self.void_if_given_up(&mut attempt).await?;
         let message = error.to_string();
         tracing::error!(request_id = error.request_id(), "{message}");
         self.measure(&Telemetry::QueryError {

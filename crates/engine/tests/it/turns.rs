@@ -4,7 +4,7 @@ use serde_json::json;
 use tiller_engine::Setup;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
-use tiller_protocol::entry::{Body, Cause, Delivery, EndMarker, EndReason, Outcome, TurnEnd};
+use tiller_protocol::entry::{Body, Cause, Delivery, EndMarker, EndReason, Entry, Outcome, TurnEnd};
 use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{Lab, Watch, says};
@@ -110,9 +110,51 @@ async fn calls_of_an_answer_that_the_fallback_replaces_are_answered() {
     lab.server.replies([overloaded(), refused(), refused(), refused(), Reply::text("done")]);
     let setup = Setup { fallback_model: Some("haiku".into()), ..lab.setup() };
     let watch = lab.turn(setup, "go").await;
-    assert!(watch.result("a").is_error, "{:?}", watch.result("a"));
+    let result = watch.result("a");
+    assert!(result.is_error && result.text().contains("another model has taken over"), "{result:?}");
+    assert_eq!((result.cause, void_causes(&watch)), (Cause::ModelFallback, vec![Cause::ModelFallback]));
     assert_eq!(watch.outcome(), Outcome::Success);
     lab.server.assert_clean();
+}
+
+// LOOP-22: the same when the model that gave up answers after all, however often it gives up before.
+#[tokio::test]
+async fn calls_of_an_answer_that_the_same_model_repeats_are_answered_as_that() {
+    let lab = Lab::new();
+    let overloaded = |id| call(id, json!({"wait": "never"})).error_event("overloaded_error", "busy");
+    lab.server.replies([overloaded("a"), overloaded("b"), call("c", says("x")), Reply::text("done")]);
+    let setup = Setup { fallback_model: Some("haiku".into()), ..lab.setup() };
+    let watch = lab.turn(setup, "go").await;
+    let causes = ["a", "b", "c"].map(|id| watch.result(id).cause);
+    assert_eq!(causes, [Cause::StreamingFallback, Cause::StreamingFallback, Cause::Call]);
+    assert_eq!(void_causes(&watch), [Cause::StreamingFallback, Cause::StreamingFallback]);
+    assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+// LOOP-19: what was given up for good is void as well.
+#[tokio::test]
+async fn calls_of_an_answer_that_nobody_repeats_are_answered() {
+    let lab = Lab::new();
+    let overloaded = call("a", json!({"wait": "never"})).error_event("overloaded_error", "busy");
+    lab.server.replies([overloaded, Reply::status(400, "invalid_request_error", "no")]);
+    let mut watch = lab.turn(lab.setup(), "go").await;
+    assert_eq!(watch.result("a").cause, Cause::StreamingFallback);
+    assert!(matches!(watch.outcome(), Outcome::Error { status: Some(400), .. }), "{:?}", watch.outcome());
+    lab.server.reply(Reply::text("done"));
+    watch.prompt("and now").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert!(!lab.server.messages().last().unwrap().body()["messages"].to_string().contains("tool_use"));
+    lab.server.assert_clean();
+}
+
+/// Why answers became void.
+fn void_causes(watch: &Watch) -> Vec<Cause> {
+    let cause = |entry: &Entry| match &entry.body {
+        Body::Orphaned(orphaned) => Some(orphaned.cause),
+        _ => None,
+    };
+    watch.entries().iter().filter_map(|entry| cause(entry)).collect()
 }
 
 // LOOP-23, LOOP-24, LOOP-45

@@ -1,0 +1,87 @@
+//! Answers that count no more.
+
+use tiller_protocol::command::Event;
+use tiller_protocol::entry::{Body, Cause, Orphaned};
+use tiller_protocol::id::CallId;
+use tiller_protocol::usage::StopReason;
+
+use super::Task;
+use super::sample::Attempt;
+use crate::executor::{News, STOP_GRACE, Stop, synthetic};
+use crate::store::StoreError;
+use crate::telemetry::Telemetry;
+
+impl Task {
+    /// The provider gave up in the middle of an answer. Its calls stop at once; who answers instead, and therefore what is
+    /// said of them, turns out later.
+    pub(super) async fn give_up(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        self.stop_calls(attempt).await?;
+        attempt.is_given_up = true;
+        Ok(())
+    }
+
+    /// An answer that was given up, and in whose place no other model answers.
+    pub(super) async fn void_if_given_up(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        if attempt.is_given_up {
+            self.void(attempt, Cause::StreamingFallback).await?;
+        }
+        Ok(())
+    }
+
+    /// The answer so far is void: its calls are answered for the display, and none of it is ever sent.
+    pub(super) async fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
+        self.stop_calls(attempt).await?;
+        attempt.is_given_up = false;
+        if attempt.finished.is_none() && attempt.message_id.is_some() {
+            let response = self.response(attempt, StopReason::Other("abandoned".to_owned()), 0);
+            self.append(Body::Response(response))?;
+        }
+        let stop = Stop::new(cause);
+        for (call, open) in self.journal.state.open_calls.clone() {
+            if attempt.entries.contains(&open.entry) {
+                let result = self.append(Body::Result(synthetic(&call, &open.tool, &stop)))?;
+                attempt.entries.push(result.id);
+            }
+        }
+        let ids = std::mem::take(&mut attempt.entries);
+        attempt.blocks = 0;
+        attempt.message_id = None;
+        if !ids.is_empty() {
+            let name = serde_json::to_value(cause).ok();
+            let name = name.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
+            self.measure(&Telemetry::OrphanedMessages { count: ids.len(), cause: name });
+            self.append(Body::Orphaned(Orphaned { ids, cause }))?;
+        }
+        Ok(())
+    }
+
+    /// Ends what an answer has begun: its calls, and the block that was being written.
+    async fn stop_calls(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
+        attempt.waiting.clear();
+        attempt.partial.clear();
+        let executor = self.new_executor();
+        let mut discarded = std::mem::replace(&mut attempt.executor, executor).discard();
+        for call in discarded.running.drain(..) {
+            self.journal.tell(Event::CallStopped(call));
+        }
+        // The new answer may change what a call of the old one is still changing.
+        if tokio::time::timeout(STOP_GRACE, discarded.ended()).await.is_err() {
+            tracing::warn!("a call of an abandoned answer did not stop in time");
+        }
+        self.withdraw_asks(tokio::sync::oneshot::Sender::is_closed);
+        for (call, news) in discarded.unheard() {
+            self.keep_account(&call, news)?;
+        }
+        Ok(())
+    }
+
+    /// What has happened has happened, also on behalf of an answer that is void.
+    fn keep_account(&mut self, call: &CallId, news: News) -> Result<(), StoreError> {
+        match news {
+            News::Hooks(outcome) => self.record_hooks(&outcome, Some(call)),
+            News::Spent(bill) => self.count(bill),
+            News::Notice(notice) => self.append(Body::Notice(notice)).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
