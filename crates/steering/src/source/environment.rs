@@ -36,9 +36,9 @@ mod tests {
     use std::sync::Arc;
 
     use jiff::civil::date;
-    use tiller_protocol::entry::{Body, Entry};
+    use tiller_protocol::entry::Body;
 
-    use super::super::trial::observed;
+    use super::super::trial::{observed, remember};
     use super::super::{Facts, Surroundings};
     use super::*;
     use crate::past::Past;
@@ -62,15 +62,7 @@ mod tests {
             let mut observation = observed(&Environments, &facts).await;
             told.push(observation.attachments.first().map(|one| one.why.clone()));
             if let Some(attachment) = observation.attachments.pop() {
-                let body = Body::Attachment(attachment);
-                past.push(&Entry {
-                    seq: 1,
-                    id: Default::default(),
-                    parent: None,
-                    at: Default::default(),
-                    agent: None,
-                    body,
-                });
+                remember(&mut past, Body::Attachment(attachment));
             }
         }
         let words: Vec<&str> = told.iter().map(|why| why.as_deref().unwrap_or_default()).collect();

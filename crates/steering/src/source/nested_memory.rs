@@ -70,10 +70,11 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::json;
-    use tiller_protocol::entry::{Body, CallResult, Cause, Entry};
+    use tiller_protocol::entry::{Body, CallResult, Cause};
 
-    use super::super::trial::{Trial, observe};
+    use super::super::trial::{Trial, observe, remember};
     use super::*;
+    use crate::past::Past;
 
     fn trial() -> Trial {
         let mut trial = Trial::default()
@@ -100,17 +101,9 @@ mod tests {
         let observation = observe(&NestedMemories, &trial.facts, &trial).await;
         assert_eq!(told(&observation.attachments), ["/p/a/AGENTS.md", "/p/a/b/AGENTS.md"]);
 
-        let mut past = crate::past::Past::default();
+        let mut past = Past::default();
         for attachment in observation.attachments {
-            let body = Body::Attachment(attachment);
-            past.push(&Entry {
-                seq: 1,
-                id: Default::default(),
-                parent: None,
-                at: Default::default(),
-                agent: None,
-                body,
-            });
+            remember(&mut past, Body::Attachment(attachment));
         }
         trial.facts.past = Arc::new(past);
         assert_eq!(observe(&NestedMemories, &trial.facts, &trial).await, Observation::nothing());
@@ -120,7 +113,7 @@ mod tests {
     #[tokio::test]
     async fn pictures_and_documents_lead_there_too() {
         let mut trial = trial();
-        let mut past = crate::past::Past::default();
+        let mut past = Past::default();
         let result = CallResult {
             call: "c".into(),
             tool: "Read".to_owned(),
@@ -130,15 +123,7 @@ mod tests {
             detail: json!({"type": "image", "file": {"filePath": "/p/a/b/plan.png"}}),
             effects: Vec::new(),
         };
-        let body = Body::Result(result);
-        past.push(&Entry {
-            seq: 1,
-            id: Default::default(),
-            parent: None,
-            at: Default::default(),
-            agent: None,
-            body,
-        });
+        remember(&mut past, Body::Result(result));
         trial.facts.past = Arc::new(past);
         let observation = observe(&NestedMemories, &trial.facts, &trial).await;
         assert_eq!(told(&observation.attachments), ["/p/a/AGENTS.md", "/p/a/b/AGENTS.md"]);

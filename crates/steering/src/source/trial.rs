@@ -9,10 +9,12 @@ use futures::future::{BoxFuture, pending, ready};
 use serde_json::json;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange};
+use tiller_protocol::entry::{Body, Entry};
 use tokio_util::sync::CancellationToken;
 
 use super::{Cx, Facts, Listing, Observation, Prompt, Resource, Shown, Sight, Source, Unread, Unseen};
 use crate::attachment::{Chat, Memory};
+use crate::past::Past;
 use crate::user_context::instructions::InstructionFile;
 
 /// Files by path, and what is known.
@@ -207,6 +209,12 @@ impl Sight for Trial {
         };
         ready(resource).boxed()
     }
+}
+
+/// One more entry of the conversation.
+pub(crate) fn remember(past: &mut Past, body: Body) {
+    let (id, at) = Default::default();
+    past.push(&Entry { seq: 1, id, parent: None, at, agent: None, body });
 }
 
 /// What a source says to these facts.

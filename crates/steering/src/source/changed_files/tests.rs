@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tiller_protocol::entry::{Body, Entry};
+use tiller_protocol::entry::Body;
 
-use super::super::trial::{Trial, observe};
+use super::super::trial::{Trial, observe, remember};
 use super::*;
 use crate::past::Past;
 
@@ -17,15 +17,7 @@ fn remembered(trial: Trial, path: &str, text: &str) -> Trial {
         effects: vec![Effect::FileSeen(seen)],
         ..Attachment::new(content, "", String::new(), Vec::new())
     };
-    let body = Body::Attachment(attachment);
-    past.push(&Entry {
-        seq: 1,
-        id: Default::default(),
-        parent: None,
-        at: Default::default(),
-        agent: None,
-        body,
-    });
+    remember(&mut past, Body::Attachment(attachment));
     trial.facts.past = Arc::new(past);
     trial
 }
