@@ -7,11 +7,12 @@ const LENGTH: usize = 8;
 
 /// A digest of some messages, to which more can be added.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Chain([u8; LENGTH]);
+pub struct Chain([u8; LENGTH]);
 
 impl Chain {
     /// One message more.
-    pub(crate) fn then(self, message: &[u8]) -> Self {
+    #[must_use]
+    pub fn then(self, message: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0).update(message);
         let mut digest = [0; LENGTH];
@@ -20,7 +21,8 @@ impl Chain {
     }
 
     /// As it is noted for a request of so many messages.
-    pub(crate) fn noted(self, messages: usize) -> Asked {
+    #[must_use]
+    pub fn noted(self, messages: usize) -> Asked {
         let digest = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
         Asked { messages, digest, behind: None }
     }

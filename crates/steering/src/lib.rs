@@ -16,5 +16,5 @@ pub mod reminder;
 pub mod source;
 pub mod user_context;
 
-pub use asked::asked;
+pub use asked::{Chain, asked};
 pub use conversation::Conversation;

@@ -59,7 +59,7 @@ impl Tape {
         };
         let aftermath = self.reading().aftermath(&call.id);
         finish(&line, verdict, aftermath);
-        self.reading().ended.push(call.id);
+        self.reading().ended.insert(call.id);
         self.ended.notify_waiters();
     }
 
@@ -108,19 +108,17 @@ fn finish(line: &Line, verdict: Verdict, aftermath: Aftermath) {
 
 impl Reading {
     fn result(&self, call: &CallId) -> Option<CallResult> {
-        self.entries.iter().find_map(|entry| match &entry.body {
-            Body::Result(result) if result.call == *call && result.cause != Cause::Lost => {
-                Some(result.clone())
-            }
+        match &self.entries[self.index.result(call)?].body {
+            Body::Result(result) => Some(result.clone()),
             _ => None,
-        })
+        }
     }
 
     fn end_of_call(&self, call: &ToolUse, result: &CallResult) -> End {
         if result.cause != Cause::Call {
             return End::Stopped { by_user: result.cause == Cause::Interrupted };
         }
-        let verdict = match self.outcome().filter(|_| self.is_of_last_answer(&call.id)) {
+        let verdict = match self.outcome().filter(|_| self.index.is_of_last_answer(&call.id)) {
             Some(Outcome::PlanHandedOver { plan, path })
                 if !result.is_error && call.name == "ExitPlanMode" =>
             {
@@ -155,63 +153,31 @@ impl Reading {
         })
     }
 
-    /// The calls that were made in the same answer.
-    fn siblings(&self, call: &CallId) -> Vec<CallId> {
-        let calls = self.entries.iter().filter_map(|entry| match &entry.body {
-            Body::Assistant(block) => Some((block.message_id.clone(), block.block.as_tool_use()?.id)),
-            _ => None,
-        });
-        let calls: Vec<_> = calls.collect();
-        let Some((answer, _)) = calls.iter().find(|(_, id)| id == call).cloned() else { return Vec::new() };
-        calls.into_iter().filter(|(of, _)| *of == answer).map(|(_, id)| id).collect()
-    }
-
-    fn is_of_last_answer(&self, call: &CallId) -> bool {
-        let last = self.entries.iter().rev().find_map(|entry| match &entry.body {
-            Body::Assistant(block) => block.block.as_tool_use().map(|call| call.id),
-            _ => None,
-        });
-        last.is_some_and(|last| self.siblings(call).contains(&last))
-    }
-
     /// Whether those calls have ended that had a result of their own before this one had one, or was stopped.
     fn others_have_ended(&self, call: &CallId) -> bool {
         let place = |id: &CallId| {
-            self.entries.iter().position(|entry| match &entry.body {
-                Body::Result(result) => result.call == *id && result.cause == Cause::Call,
-                _ => false,
-            })
+            let at = self.index.result(id)?;
+            matches!(&self.entries[at].body, Body::Result(result) if result.cause == Cause::Call)
+                .then_some(at)
         };
         let own = place(call).unwrap_or(self.entries.len());
-        let siblings = self.siblings(call);
-        let mut before =
-            siblings.iter().filter(|id| *id != call && place(id).is_some_and(|place| place < own));
+        let others = self.index.siblings(call).iter().filter(|id| *id != call);
+        let mut before = others.filter(|id| place(id).is_some_and(|place| place < own));
         before.all(|id| self.ended.contains(id))
     }
 
     /// What hooks left behind the result.
     fn aftermath(&mut self, call: &CallId) -> Aftermath {
-        let attachments = (0..self.entries.len())
-            .filter(|&at| !self.taken[at])
-            .filter(|&at| match &self.entries[at].body {
-                Body::Attachment(one) => {
-                    one.kind() != LATE_HOOK && one.attachment["toolUseID"] == call.as_str()
-                }
-                _ => false,
-            })
-            .collect::<Vec<_>>();
-        let attachments = attachments
-            .into_iter()
-            .filter_map(|at| {
-                self.taken[at] = true;
-                match &self.entries[at].body {
-                    Body::Attachment(attachment) => Some(attachment.clone()),
-                    _ => None,
-                }
-            })
-            .collect();
+        let is_of_call = |at: &usize| match &self.entries[*at].body {
+            Body::Attachment(one) => one.kind() != LATE_HOOK && one.attachment["toolUseID"] == call.as_str(),
+            _ => false,
+        };
+        let attachments = self.remaining.before(self.horizon()).filter(is_of_call).collect();
+        let attachments = self.take_attachments(attachments);
         let stop = match self.outcome() {
-            Some(Outcome::HookStopped { message }) if self.is_of_last_answer(call) => Some(message.clone()),
+            Some(Outcome::HookStopped { message }) if self.index.is_of_last_answer(call) => {
+                Some(message.clone())
+            }
             _ => None,
         };
         Aftermath { attachments, stop }

@@ -1,9 +1,10 @@
 //! Holding what the loop makes against what was recorded.
 
+use bytes::Bytes;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{Attachment, Body, Outcome};
 use tiller_protocol::ingredients::Asked;
-use tiller_steering::{Conversation, asked};
+use tiller_steering::{Chain, Conversation};
 
 use super::difference::{Difference, excerpts};
 use super::tape::{HOOK, LATE_HOOK, Reading, is_answer, tells_of_failure};
@@ -50,7 +51,7 @@ impl Reading {
             return;
         };
         // Of a request that failed nothing is on record, and the conversation may have been another one before it.
-        if (0..at).any(|at| !self.taken[at] && tells_of_failure(&self.entries[at].body)) {
+        if self.remaining.before(at).any(|at| tells_of_failure(&self.entries[at].body)) {
             return;
         }
         for entry in &self.entries[self.pushed.min(at)..at] {
@@ -61,20 +62,13 @@ impl Reading {
             Body::Response(response) if is_answer(&entry.body) => response.asked.clone(),
             _ => None,
         });
-        let is_recorded = |now: &Asked| {
-            let is_it = |asked: &Asked| (asked.messages, &asked.digest) == (now.messages, &now.digest);
-            recorded.as_ref().is_some_and(is_it)
-        };
-        // Where no path stands in it that is another one in a replay, all of it need not be looked at.
-        if is_recorded(&conversation.asked()) {
+        let said = conversation.said();
+        let now = self.rewritten.asked(&said, (&self.scratch, &self.config_dir));
+        let is_it = |asked: &Asked| (asked.messages, &asked.digest) == (now.messages, &now.digest);
+        if recorded.as_ref().is_some_and(is_it) {
             return;
         }
-        let said: Vec<String> =
-            conversation.said().iter().map(|message| self.as_recorded(&text(message))).collect();
-        let now = asked(&said);
-        if is_recorded(&now) {
-            return;
-        }
+        let said: Vec<String> = said.iter().map(|message| self.as_recorded(&text(message))).collect();
         let expected: Vec<String> = self.expected.said().iter().map(|message| text(message)).collect();
         let parts = (0..expected.len().max(said.len())).find(|&at| expected.get(at) != said.get(at));
         match (parts, recorded) {
@@ -94,14 +88,11 @@ impl Reading {
     pub(super) fn attachments(&mut self, mut made: Vec<Attachment>) -> Vec<Attachment> {
         // What hooks found out in the background comes when sources are asked, and not when hooks run.
         let is_sampled = |one: &Attachment| one.source != HOOK || one.kind() == LATE_HOOK;
-        let recorded: Vec<usize> = (0..self.boundary())
-            .filter(|&at| !self.taken[at])
-            .filter(|&at| matches!(&self.entries[at].body, Body::Attachment(one) if is_sampled(one)))
-            .collect();
+        let is_sampled =
+            |at: &usize| matches!(&self.entries[*at].body, Body::Attachment(one) if is_sampled(one));
+        let recorded = self.remaining.before(self.boundary()).filter(is_sampled).collect();
         let mut attached = Vec::new();
-        for at in recorded {
-            self.taken[at] = true;
-            let Body::Attachment(attachment) = self.entries[at].body.clone() else { continue };
+        for attachment in self.take_attachments(recorded) {
             if !REMADE.contains(&attachment.kind()) {
                 attached.push(attachment);
                 continue;
@@ -149,6 +140,31 @@ impl Reading {
         let (agent, prompt) = (self.agent.clone(), self.prompt);
         self.found.difference = Some(Difference { agent, step, prompt, part, expected, actual });
     }
+}
+
+/// The messages of a request with paths as they were when it was recorded, as a digest behind each of them: those that
+/// the request before had as well are not read again.
+#[derive(Default)]
+pub(super) struct Rewritten(Vec<(Bytes, Chain)>);
+
+impl Rewritten {
+    /// What would have been noted of a request with these messages, if `now` were `recorded` wherever it stands.
+    fn asked(&mut self, messages: &[Bytes], (now, recorded): (&str, &str)) -> Asked {
+        let is_known = |(known, message): &(&(Bytes, Chain), &Bytes)| is_same(&known.0, message);
+        let known = self.0.iter().zip(messages).take_while(is_known).count();
+        self.0.truncate(known);
+        for message in &messages[known..] {
+            let chain = self.0.last().map(|(_, chain)| *chain).unwrap_or_default();
+            let chain = chain.then(text(message).replace(now, recorded).as_bytes());
+            self.0.push((message.clone(), chain));
+        }
+        self.0.last().map(|(_, chain)| *chain).unwrap_or_default().noted(messages.len())
+    }
+}
+
+/// Whether two messages share their bytes, which never change: what is held here is not given to anybody else.
+fn is_same(one: &Bytes, other: &Bytes) -> bool {
+    (one.as_ptr(), one.len()) == (other.as_ptr(), other.len())
 }
 
 /// The name of an outcome.

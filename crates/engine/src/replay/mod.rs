@@ -12,6 +12,7 @@ mod compare;
 mod difference;
 mod export;
 mod foreign;
+mod index;
 mod live;
 mod mask;
 mod model;

@@ -32,7 +32,7 @@ impl Reading {
             let body = self.entries[at].body.clone();
             match body {
                 Body::Assistant(AssistantBlock { api_error: Some(kind), block, .. }) => {
-                    self.taken[at] = true;
+                    self.remaining.take_answer();
                     played.push(Played::Failed(self.error(&kind, &block)));
                     return played;
                 }
@@ -44,7 +44,7 @@ impl Reading {
                     if current.replace(block.message_id.clone()).is_none() {
                         played.push(Played::Event(started(&block)));
                     }
-                    self.taken[at] = true;
+                    self.remaining.take_answer();
                     played.extend(block_events(&block).into_iter().map(Played::Event));
                 }
                 Body::Response(response) => {
@@ -52,7 +52,7 @@ impl Reading {
                         let block = unwritten(&response);
                         played.push(Played::Event(started(&block)));
                     }
-                    self.taken[at] = true;
+                    self.remaining.take_answer();
                     match self.end_of(at, response) {
                         Played::Event(event @ ModelEvent::Abandoned { .. }) => {
                             played.push(Played::Event(event));
@@ -120,8 +120,8 @@ impl Reading {
     /// Takes a notice that stands before the next answer.
     fn take_notice(&mut self, wanted: &str) -> bool {
         let is_it = |body: &Body| matches!(body, Body::Notice(Notice { subtype, .. }) if subtype == wanted);
-        let found = (0..self.horizon()).find(|&at| !self.taken[at] && is_it(&self.entries[at].body));
-        found.inspect(|&at| self.taken[at] = true).is_some()
+        let found = self.remaining.before(self.horizon()).find(|&at| is_it(&self.entries[at].body));
+        found.inspect(|&at| self.remaining.take(at)).is_some()
     }
 
     fn error(&self, kind: &str, block: &RawBlock) -> ModelError {

@@ -1,19 +1,23 @@
 //! What came from outside during a turn, handed out where it came in.
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use tiller_protocol::command::Command;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Attachment, Body, Cause, Entry, Notice, Origin, Outcome, Response};
+use tiller_protocol::entry::{Attachment, Body, Entry, Notice, Origin, Outcome, Response};
 use tiller_protocol::id::CallId;
 use tiller_protocol::usage::StopReason;
 use tiller_steering::Conversation;
 use tiller_steering::pipeline::Sampled;
 use tokio::sync::{Notify, mpsc};
 
+use super::compare::Rewritten;
 use super::difference::Difference;
+use super::index::{Index, Remaining};
 use super::live::LiveTools;
 use super::model::Played;
 use super::play::{FALLBACK, THINKING_DROPPED};
@@ -40,15 +44,19 @@ pub(crate) struct Tape {
 pub(super) struct Reading {
     /// The entries of the turn behind its prompt.
     pub(super) entries: Vec<Entry>,
-    /// Those that have been handed out, or need not be.
-    pub(super) taken: Vec<bool>,
+    /// Those that have not been handed out yet.
+    pub(super) remaining: Remaining,
+    /// What is known of them.
+    pub(super) index: Index,
     /// Calls that have ended.
-    pub(super) ended: Vec<CallId>,
+    pub(super) ended: HashSet<CallId>,
     /// Up to where hooks have heard of messages that were sent meanwhile.
     heard: usize,
     /// The conversation as it was recorded, up to the next answer.
     pub(super) expected: Conversation,
     pub(super) pushed: usize,
+    /// The last request as it would have been recorded.
+    pub(super) rewritten: Rewritten,
     /// Below it paths differ for no other reason than that this is a replay.
     pub(super) scratch: String,
     pub(super) config_dir: String,
@@ -93,11 +101,13 @@ impl Tape {
         let resolved = fs_err::canonicalize(scratch).unwrap_or_else(|_| scratch.to_owned());
         let reading = Reading {
             entries: Vec::new(),
-            taken: Vec::new(),
-            ended: Vec::new(),
+            remaining: Remaining::default(),
+            index: Index::default(),
+            ended: HashSet::new(),
             heard: 0,
             expected: Conversation::default(),
             pushed: 0,
+            rewritten: Rewritten::default(),
             scratch: resolved.display().to_string(),
             config_dir: config_dir.display().to_string(),
             agent: None,
@@ -128,7 +138,8 @@ impl Tape {
         let (prompt, behind) = entries.split_at(1.min(entries.len()));
         prompt.iter().for_each(|entry| drop(before.push(entry)));
         reading.entries = behind.to_vec();
-        reading.taken = vec![false; behind.len()];
+        reading.remaining = Remaining::of(behind);
+        reading.index = Index::of(behind);
         reading.ended.clear();
         reading.heard = 0;
         reading.expected = before;
@@ -243,11 +254,7 @@ impl Tape {
 
     /// Whether in this turn the failure of a call has stopped others.
     pub(super) fn failures_stop_others(&self) -> bool {
-        let is_stopped = |entry: &Entry| match &entry.body {
-            Body::Result(result) => result.cause == Cause::SiblingError,
-            _ => false,
-        };
-        self.reading().entries.iter().any(is_stopped)
+        self.reading().index.failures_stop_others
     }
 
     /// Notes that something cannot be compared.
@@ -290,7 +297,7 @@ impl Reading {
 
     /// The next piece of an answer.
     pub(super) fn next_answer(&self) -> Option<usize> {
-        (0..self.entries.len()).find(|&at| !self.taken[at] && is_answer(&self.entries[at].body))
+        self.remaining.next_answer()
     }
 
     /// Where what comes before the next answer ends.
@@ -300,55 +307,52 @@ impl Reading {
 
     fn words(&mut self) -> Vec<Body> {
         let mut words = Vec::new();
-        for at in 0..self.boundary() {
+        for at in self.remaining.before(self.boundary()) {
             match &self.entries[at].body {
-                Body::User(message) if message.origin == Origin::Harness && !self.taken[at] => {
-                    words.push(self.entries[at].body.clone());
-                    self.taken[at] = true;
-                }
-                Body::Effect(Effect::RecipeCalled(_)) if !self.taken[at] => {
-                    words.push(self.entries[at].body.clone());
-                    self.taken[at] = true;
-                }
+                Body::User(message) if message.origin == Origin::Harness => words.push(at),
+                Body::Effect(Effect::RecipeCalled(_)) => words.push(at),
                 Body::Attachment(attachment) if attachment.source != HOOK => break,
                 _ => {}
             }
         }
-        words
+        self.take_all(words).map(|entry| entry.body.clone()).collect()
     }
 
     /// Where what belongs to the boundary before the next answer ends: room is made behind it.
     pub(super) fn boundary(&self) -> usize {
         let horizon = self.horizon();
-        (0..horizon).find(|&at| !self.taken[at] && makes_room(&self.entries[at].body)).unwrap_or(horizon)
+        self.remaining.before(horizon).find(|&at| makes_room(&self.entries[at].body)).unwrap_or(horizon)
+    }
+
+    /// Hands out these entries.
+    pub(super) fn take_all(&mut self, places: Vec<usize>) -> impl Iterator<Item = &Entry> {
+        places.iter().for_each(|&at| self.remaining.take(at));
+        let entries = &self.entries;
+        places.into_iter().map(move |at| &entries[at])
     }
 
     fn fold(&mut self) -> Vec<Entry> {
-        let mut folded = Vec::new();
-        for at in self.boundary()..self.horizon() {
-            let body = &self.entries[at].body;
-            let belongs =
-                matches!(body, Body::User(_) | Body::Attachment(_) | Body::Epoch(_) | Body::Effect(_));
-            if !self.taken[at] && (belongs || makes_room(body)) {
-                folded.push(self.entries[at].clone());
-                self.taken[at] = true;
-            }
-        }
-        folded
+        let belongs = |body: &Body| {
+            matches!(body, Body::User(_) | Body::Attachment(_) | Body::Epoch(_) | Body::Effect(_))
+                || makes_room(body)
+        };
+        let folded = self.remaining.between(self.boundary(), self.horizon());
+        let folded = folded.filter(|&at| belongs(&self.entries[at].body)).collect();
+        self.take_all(folded).cloned().collect()
     }
 
     /// How the turn ended, if that is on record.
     pub(super) fn outcome(&self) -> Option<&Outcome> {
-        self.entries.iter().find_map(|entry| match &entry.body {
+        match &self.entries[self.index.end?].body {
             Body::TurnEnded(end) => Some(&end.outcome),
             _ => None,
-        })
+        }
     }
 
     /// The model of the next answer. Where one failed without a word, nobody knows.
     fn model(&self) -> Option<String> {
         let at = self.next_answer()?;
-        let failed_before = (0..at).any(|at| !self.taken[at] && is_fallback(&self.entries[at].body));
+        let failed_before = self.remaining.before(at).any(|at| is_fallback(&self.entries[at].body));
         let model = match &self.entries[at].body {
             Body::Assistant(block) if block.api_error.is_none() => &block.model,
             Body::Response(response) => &response.model,
@@ -359,8 +363,7 @@ impl Reading {
 
     /// The model that took over in this turn.
     fn fallback(&self) -> Option<String> {
-        let at =
-            (0..self.entries.len()).find(|&at| !self.taken[at] && is_fallback(&self.entries[at].body))?;
+        let at = *self.index.fallbacks.iter().find(|at| self.remaining.contains(**at))?;
         self.entries[..at].iter().rev().find_map(|entry| match &entry.body {
             Body::Effect(Effect::SetModel { model }) => Some(model.clone()),
             _ => None,
@@ -369,31 +372,29 @@ impl Reading {
 
     fn given(&mut self) -> Vec<Body> {
         let (boundary, request) = (self.boundary(), self.request_start());
-        let mut given = Vec::new();
-        for at in 0..boundary {
+        let (mut given, mut done) = (Vec::new(), Vec::new());
+        for at in self.remaining.before(boundary) {
             let entry = &self.entries[at];
             let is_late = match request {
                 Some(Sent::Behind(seq)) => entry.seq > seq,
                 Some(Sent::At(start)) => entry.at > start,
                 None => false,
             };
-            if self.taken[at] || is_late || is_fallback(&entry.body) {
+            if is_late || is_fallback(&entry.body) {
                 continue;
             }
             let loop_does_it = self.entries.get(at + 1).is_some_and(|next| is_fallback(&next.body));
             match &entry.body {
-                Body::Effect(Effect::SetModel { .. }) if loop_does_it => self.taken[at] = true,
-                Body::Effect(Effect::Snapshot { .. }) => self.taken[at] = true,
+                Body::Effect(Effect::SetModel { .. }) if loop_does_it => done.push(at),
+                Body::Effect(Effect::Snapshot { .. }) => done.push(at),
                 // It belongs to the words that follow it.
                 Body::Effect(Effect::RecipeCalled(_)) => {}
-                Body::Effect(_) | Body::Queued(_) | Body::Dequeued(_) => {
-                    given.push(entry.body.clone());
-                    self.taken[at] = true;
-                }
+                Body::Effect(_) | Body::Queued(_) | Body::Dequeued(_) => given.push(at),
                 _ => {}
             }
         }
-        given
+        done.into_iter().for_each(|at| self.remaining.take(at));
+        self.take_all(given).map(|entry| entry.body.clone()).collect()
     }
 
     /// When the request was sent that the next answer belongs to.
@@ -414,8 +415,8 @@ impl Reading {
     }
 
     fn plan_exists(&self) -> Option<bool> {
-        let told = self.entries[..self.boundary()].iter().zip(&self.taken).filter(|(_, taken)| !**taken);
-        told.filter_map(|(entry, _)| match &entry.body {
+        let told = self.remaining.before(self.boundary());
+        told.filter_map(|at| match &self.entries[at].body {
             Body::Attachment(attachment) => Some(attachment),
             _ => None,
         })
@@ -430,30 +431,35 @@ impl Reading {
     /// Takes what hooks of an event added before the next answer. Each message that was sent meanwhile has passed them by
     /// itself, and what they said of it stands behind it.
     fn take_hooks(&mut self, event: &str) -> Vec<Attachment> {
-        let boundary = self.boundary();
-        let is_queued = |at: &usize| {
-            matches!(&self.entries[*at].body, Body::Attachment(one) if one.kind() == QUEUED)
-                && !self.taken[*at]
+        let place = if event == "UserPromptSubmit" { self.unheard() } else { None };
+        self.heard = place.as_ref().map_or(self.heard, |place| place.start + 1);
+        let is_said = |at: &usize| match &self.entries[*at].body {
+            Body::Attachment(one) => {
+                one.source == HOOK && one.kind() != LATE_HOOK && one.attachment["hookEvent"] == event
+            }
+            _ => false,
         };
-        let mut unheard = (self.heard..boundary).filter(is_queued);
-        let place = match event {
-            "UserPromptSubmit" => unheard.next().map(|at| at..unheard.next().unwrap_or(boundary)),
+        let Range { start, end } = place.unwrap_or(0..self.boundary());
+        let said = self.remaining.between(start, end).filter(is_said).collect();
+        self.take_attachments(said)
+    }
+
+    /// From the next message that hooks have not heard of to the one behind it.
+    fn unheard(&self) -> Option<Range<usize>> {
+        let boundary = self.boundary();
+        let is_queued =
+            |at: &usize| matches!(&self.entries[*at].body, Body::Attachment(one) if one.kind() == QUEUED);
+        let mut unheard = self.remaining.between(self.heard, boundary).filter(is_queued);
+        unheard.next().map(|at| at..unheard.next().unwrap_or(boundary))
+    }
+
+    /// Hands out these entries, which are attachments.
+    pub(super) fn take_attachments(&mut self, places: Vec<usize>) -> Vec<Attachment> {
+        let attachment = |entry: &Entry| match &entry.body {
+            Body::Attachment(attachment) => Some(attachment.clone()),
             _ => None,
         };
-        self.heard = place.as_ref().map_or(self.heard, |place| place.start + 1);
-        let mut taken = Vec::new();
-        for at in place.unwrap_or(0..boundary) {
-            if let Body::Attachment(attachment) = &self.entries[at].body
-                && !self.taken[at]
-                && attachment.source == HOOK
-                && attachment.kind() != LATE_HOOK
-                && attachment.attachment["hookEvent"] == event
-            {
-                taken.push(attachment.clone());
-                self.taken[at] = true;
-            }
-        }
-        taken
+        self.take_all(places).filter_map(attachment).collect()
     }
 
     pub(super) fn count_call(&mut self) {
@@ -479,6 +485,6 @@ pub(super) fn tells_of_failure(body: &Body) -> bool {
     matches!(body, Body::Notice(notice) if is_it(notice))
 }
 
-fn is_fallback(body: &Body) -> bool {
+pub(super) fn is_fallback(body: &Body) -> bool {
     matches!(body, Body::Notice(Notice { subtype, .. }) if subtype == FALLBACK)
 }

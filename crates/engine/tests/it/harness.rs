@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -40,7 +40,6 @@ pub(crate) struct Lab {
     pub(crate) gates: Gates,
     dir: TempDir,
     ids: Arc<Counter>,
-    replayed_until: OnceLock<usize>,
 }
 
 /// Gates by name, for tools that wait.
@@ -167,7 +166,7 @@ impl Tool for Probe {
 impl Drop for Lab {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            replay_all(&self.config_dir(), &self.env(BTreeMap::new()), self.replayed_until.get().copied());
+            replay_all(&self.config_dir(), &self.env(BTreeMap::new()));
         }
     }
 }
@@ -179,13 +178,7 @@ impl Lab {
             gates: Gates::default(),
             dir: TempDir::new().unwrap(),
             ids: Arc::default(),
-            replayed_until: OnceLock::new(),
         }
-    }
-
-    /// Of a session that would take long to replay, no more than so many steps are.
-    pub(crate) fn replay_until(&self, step: usize) {
-        self.replayed_until.set(step).unwrap();
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -198,7 +191,7 @@ impl Lab {
         self.dir.path().join("config")
     }
 
-    fn env(&self, vars: BTreeMap<String, String>) -> Env {
+    pub(crate) fn env(&self, vars: BTreeMap<String, String>) -> Env {
         Env {
             clock: Arc::clone(&self.ids) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as Arc<dyn Ids>,

@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 use tiller_engine::Setup;
 use tiller_model::{Completion, Model, ModelError, ModelEvent, ModelInfo, Request};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::Outcome;
+use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::id::MessageId;
 use tiller_protocol::mode::Mode;
 use tiller_protocol::usage::{StopReason, Usage};
 use tiller_tools::TodoWrite;
 
 use crate::compaction::with_recall;
-use crate::harness::{Lab, says};
+use crate::harness::{Lab, Watch, says};
 use crate::plan::{planning, state};
+use crate::replayed::difference_after;
 
 const STEPS: usize = 2_000;
 const WINDOW: u64 = 60_000;
@@ -154,12 +155,11 @@ impl Model for Scripted {
     }
 }
 
-// RECALL-01 RECALL-02 SESS-16 SESS-17 SESS-18
+// RECALL-01 RECALL-02 SESS-16 SESS-17 SESS-18 REPL-01: all of it is replayed where the test ends, and before that with a
+// reminder that was worded otherwise.
 #[tokio::test]
 async fn a_long_session_keeps_what_it_has_to() {
     let lab = Lab::new();
-    // Behind the first fold and the end of the first turn.
-    lab.replay_until(420);
     let model = Arc::new(Scripted(Mutex::default()));
     let base = planning(&lab);
     let registry = with_recall(lab.setup().registry.with(TodoWrite));
@@ -178,4 +178,28 @@ async fn a_long_session_keeps_what_it_has_to() {
     let (now, recalled) = (state(&watch), watch.result(&format!("call{STEPS}")).text());
     assert_eq!((now.mode, now.todos.len()), (Mode::Plan, 1));
     assert!(recalled.contains(FACT), "{recalled}");
+    let (reminder, step) = last_reminder(&watch);
+    assert!(step > 1_500, "{step}");
+    let difference = difference_after(&lab, |line| {
+        if line["uuid"] == reminder {
+            line["rendered"][0]["text"] = json!("<system-reminder>\nMind the list.\n</system-reminder>");
+        }
+    });
+    let difference = difference.unwrap();
+    assert_eq!((difference.part.as_str(), difference.step), ("reminder todo_reminder", step), "{difference}");
+}
+
+/// The last reminder of the todo list, and the step whose request was the first with it.
+fn last_reminder(watch: &Watch) -> (Value, usize) {
+    let (mut steps, mut last) = (0, None);
+    for entry in watch.entries() {
+        match &entry.body {
+            Body::Response(response) if !response.side => steps += 1,
+            Body::Attachment(attachment) if attachment.kind() == "todo_reminder" => {
+                last = Some((json!(entry.id), steps + 1));
+            }
+            _ => {}
+        }
+    }
+    last.unwrap()
 }

@@ -1,16 +1,20 @@
 //! Every session that a test has recorded is run again, and no request may differ.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tiller_engine::replay::{Replay, Report};
+use serde_json::Value;
+use tiller_engine::replay::{Difference, Replay, Report};
 use tiller_engine::store;
 use tiller_protocol::entry::Body;
 use tiller_protocol::env::Env;
 
-/// Replays all sessions below a configuration directory, perhaps only so many of their steps.
-pub(crate) fn replay_all(config_dir: &Path, env: &Env, until: Option<usize>) {
+use crate::harness::{Lab, only_log};
+
+/// Replays all sessions below a configuration directory.
+pub(crate) fn replay_all(config_dir: &Path, env: &Env) {
     for log in store::everywhere(config_dir).into_iter().map(|file| file.log) {
-        let report = can_be_replayed(&log).then(|| replay(log.clone(), env.clone(), until));
+        let report = can_be_replayed(&log).then(|| replay(log.clone(), env.clone()));
         let difference = report.and_then(|report| report.difference);
         assert!(difference.is_none(), "the replay of {}: {}", log.display(), difference.unwrap());
     }
@@ -25,11 +29,27 @@ fn can_be_replayed(log: &Path) -> bool {
 }
 
 /// Runs a session again. Where a test ends its own runtime may be waiting for it.
-fn replay(log: PathBuf, env: Env, until: Option<usize>) -> Report {
+fn replay(log: PathBuf, env: Env) -> Report {
     let run = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let replay = Replay { until, ..Replay::of(&log, &env) };
-        runtime.block_on(replay.run()).unwrap()
+        runtime.block_on(Replay::of(&log, &env).run()).unwrap()
     };
     std::thread::spawn(run).join().unwrap()
+}
+
+/// What differs in the only session of a lab once lines of its log have been changed. Without hashes nobody knows that
+/// they were.
+pub(crate) fn difference_after(lab: &Lab, change: impl Fn(&mut Value)) -> Option<Difference> {
+    let log = only_log(&lab.config_dir());
+    let text = fs_err::read_to_string(&log).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line.as_object_mut().unwrap().remove("hash");
+        change(&mut line);
+        line.to_string() + "\n"
+    });
+    fs_err::write(&log, lines.collect::<String>()).unwrap();
+    let report = replay(log.clone(), lab.env(BTreeMap::new()));
+    fs_err::write(&log, text).unwrap();
+    report.difference
 }
