@@ -65,7 +65,7 @@ pub(super) struct Reading {
     offered: Vec<String>,
     pub(super) prompt: usize,
     pub(super) until: Option<usize>,
-    /// A step has begun, and its request was not made yet.
+    /// A step has begun, and no request of it was answered yet.
     pub(super) preparing: bool,
     /// No step more is wanted.
     stopped: bool,
@@ -161,8 +161,10 @@ impl Tape {
 
     pub(super) fn play(&self) -> Vec<Played> {
         let mut reading = self.reading();
-        reading.preparing = false;
-        reading.play()
+        let played = reading.play();
+        // After a failure the same step asks again, perhaps in other words.
+        reading.preparing = matches!(played.last(), Some(Played::Failed(_)));
+        played
     }
 
     /// The user stops the turn.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tiller_engine::replay::{Difference, Replay, Report};
 use tiller_engine::store;
 use tiller_protocol::entry::Body;
 use tiller_protocol::env::Env;
+use tiller_testkit::Reply;
 
+use crate::compaction::{small, summaries};
 use crate::harness::{Lab, only_log};
 
 /// Replays all sessions below a configuration directory.
@@ -52,4 +54,38 @@ pub(crate) fn difference_after(lab: &Lab, change: impl Fn(&mut Value)) -> Option
     let report = replay(log.clone(), lab.env(BTreeMap::new()));
     fs_err::write(&log, text).unwrap();
     report.difference
+}
+
+// REPL-01: what a refused request has made necessary belongs to the step that was refused, also if the refusal came when
+// the answer had begun.
+#[tokio::test]
+async fn a_fold_that_a_refusal_has_forced_is_named_with_its_step() {
+    const TOO_LONG: &str = "prompt is too long: 41000 tokens > 30000 maximum";
+    let refusals = [
+        Reply::status(400, "invalid_request_error", TOO_LONG),
+        Reply::text("Half an answ").error_event("invalid_request_error", TOO_LONG),
+    ];
+    for refusal in refusals {
+        let lab = Lab::new();
+        summaries(&lab).reply(Reply::text("Short."));
+        lab.server.replies([
+            Reply::text("An old answer."),
+            refusal,
+            Reply::text("Done."),
+            Reply::text("More."),
+        ]);
+        let mut watch = lab.turn(small(&lab, 40_000), "Begin.").await;
+        watch.prompt("Go on.").await;
+        watch.prompt("And on.").await;
+        watch.close().await;
+        assert_eq!(watch.folds().len(), 1);
+        let difference = difference_after(&lab, |line| {
+            if line["isCompactSummary"] == true {
+                let text = line["message"]["content"][0]["text"].as_str().unwrap();
+                line["message"]["content"][0]["text"] = json!(format!("Otherwise: {text}"));
+            }
+        });
+        let difference = difference.unwrap();
+        assert_eq!((difference.part.as_str(), difference.step), ("summary", 2), "{difference}");
+    }
 }
