@@ -97,8 +97,13 @@ impl Command {
     fn export(&self, replay: &Replay, dir: &Path, env: &Env) -> anyhow::Result<Exit> {
         let exported = replay.export(dir, &variables_of_settings(&replay.log, env)?)?;
         if self.json {
-            print(&json!({"dir": dir, "logs": exported.logs, "maskedLines": exported.masked}).to_string())?;
+            let (logs, masked, lost) = (exported.logs, exported.masked, exported.lost);
+            let told = json!({"dir": dir, "logs": logs, "maskedLines": masked, "lost": lost});
+            print(&told.to_string())?;
             return Ok(Exit::Success);
+        }
+        for what in &exported.lost {
+            print(&hanging("lost: ", what))?;
         }
         let masked = match exported.masked {
             0 => "no credentials were found in it".to_owned(),

@@ -265,6 +265,58 @@ fn a_compressed_log_is_replayed_and_exported() {
     assert!(replay(&world, &dir, &[]).ok().stdout.starts_with("13 steps in 1 turn: no difference"));
 }
 
+/// The log of the session with some bytes changed, and perhaps compressed.
+fn damage(world: &World, log: &Path, change: impl Fn(&mut Vec<u8>)) -> (PathBuf, Value) {
+    let mut bytes = fs_err::read(log).unwrap();
+    change(&mut bytes);
+    fs_err::write(log, bytes).unwrap();
+    let dir = world.home().join("exported");
+    _ = fs_err::remove_dir_all(&dir);
+    let (to, from) = (dir.display().to_string(), log.display().to_string());
+    let run = world.run(&["replay", "--json", "--export", &to, &from]).ok();
+    (dir, serde_json::from_str(&run.stdout).unwrap())
+}
+
+// REPL-01 LOG-03: of a damaged recording, what can be read is exported, and what was lost is said, then and later.
+#[test]
+fn what_of_a_damaged_log_can_be_read_is_exported() {
+    let world = long_session();
+    let log = world.logs().remove(0);
+    let whole = fs_err::read(&log).unwrap();
+    let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let ends: Vec<usize> = ends.collect();
+
+    let broken_off = ends[ends.len() - 3] + 7;
+    let (dir, told) = damage(&world, &log, |bytes| bytes.truncate(broken_off));
+    assert_eq!(told["lost"], json!(["the last record was incomplete (7 bytes) and was cut off"]));
+    let copied = fs_err::read(dir.join("session.jsonl")).unwrap();
+    assert_eq!(copied, &whole[..ends[ends.len() - 3]]);
+    let run = replay(&world, &dir, &[]);
+    assert!(run.stdout.contains("not compared: the last record was incomplete"), "{}", run.stdout);
+
+    fs_err::write(&log, &whole).unwrap();
+    let middle = ends.len() / 2;
+    let (dir, told) = damage(&world, &log, |bytes| bytes[ends[middle] + 20] = 0xff);
+    assert_eq!(told["lost"], json!([format!("line {} is damaged and was skipped", middle + 2)]));
+    assert_eq!(entries(&dir.join("session.jsonl")).len(), ends.len() - 1);
+
+    fs_err::write(&log, &whole).unwrap();
+    assert!(std::process::Command::new("gzip").arg(&log).status().unwrap().success());
+    let packed = log.with_extension("jsonl.gz");
+    let (dir, told) = damage(&world, &packed, |bytes| bytes.truncate(bytes.len() * 3 / 4));
+    let kept = entries(&dir.join("session.jsonl")).len();
+    assert!(0 < kept && kept < ends.len(), "{kept}");
+    let lost = format!("what follows line {kept} is lost: the compressed file is damaged");
+    assert_eq!(told["lost"], json!([lost]));
+    let text = world.run(&["replay", "--export", "again", &packed.display().to_string()]).ok().stdout;
+    assert!(text.starts_with(&format!("lost: what follows line {kept}")), "{text}");
+
+    fs_err::write(&packed, b"nothing of it").unwrap();
+    let run = world.run(&["replay", "--export", "once-more", &packed.display().to_string()]);
+    assert_eq!((run.code(), world.path("once-more").exists()), (1, false), "{run:?}");
+    assert!(run.stderr.contains("nothing of") && run.stderr.contains("can be read"), "{}", run.stderr);
+}
+
 // SECR-02: a recording that somebody wants to get credentials out of.
 #[test]
 fn no_credential_is_left_in_an_export_however_it_is_named_and_written() {

@@ -58,6 +58,8 @@ pub struct Replay {
     pub until: Option<usize>,
     /// Runs calls for real, to compare their results.
     pub live: Option<LiveTools>,
+    /// What of it could not be read when it was exported.
+    pub lost: Vec<String>,
 }
 
 /// What came of it.
@@ -91,7 +93,8 @@ impl Replay {
         agent_logs.sort();
         // <config>/projects/<key>/<session>.jsonl
         let config_dir = log.ancestors().nth(3).unwrap_or(log).to_owned();
-        Self { log: log.to_owned(), agent_logs, config_dir, env: env.clone(), until: None, live: None }
+        let (log, env) = (log.to_owned(), env.clone());
+        Self { log, agent_logs, config_dir, env, until: None, live: None, lost: Vec::new() }
     }
 
     /// Runs it. Must be called inside a runtime.
@@ -99,7 +102,7 @@ impl Replay {
     /// # Errors
     /// When a log cannot be read, or there is no room for what the run needs.
     pub async fn run(&self) -> Result<Report, StoreError> {
-        let mut report = Report::default();
+        let mut report = Report { unchecked: self.lost.clone(), ..Report::default() };
         let logs = std::iter::once(&self.log).chain(&self.agent_logs);
         for (at, log) in logs.enumerate() {
             Box::pin(self.run_log(log, &mut report)).await?;
