@@ -17,7 +17,7 @@ use tiller_engine::{
     CompactionChoice, Limits, McpChoice, PromptChoice, SandboxChoice, Session, Setup, Start, SteeringChoice,
 };
 use tiller_model::name::{Names, Provider};
-use tiller_model::{Catalog, Thinking, anthropic};
+use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Access, Rules};
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::effect::Effect;
@@ -173,12 +173,12 @@ impl Drop for Lab {
 
 impl Lab {
     pub(crate) fn new() -> Self {
-        Self {
-            server: ModelServer::start(),
-            gates: Gates::default(),
-            dir: TempDir::new().unwrap(),
-            ids: Arc::default(),
-        }
+        Self::with(ModelServer::start())
+    }
+
+    /// The same with a server that is otherwise than others.
+    pub(crate) fn with(server: ModelServer) -> Self {
+        Self { server, gates: Gates::default(), dir: TempDir::new().unwrap(), ids: Arc::default() }
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -203,20 +203,29 @@ impl Lab {
 
     /// A set-up that allows everything.
     pub(crate) fn setup(&self) -> Setup {
-        let vars = BTreeMap::from([
+        let env = self.env(self.vars());
+        let config = anthropic::Config::from_env(&env).unwrap();
+        let model = anthropic::Anthropic::new(config, Catalog::shipped().unwrap(), env).unwrap();
+        self.setup_with(Arc::new(model))
+    }
+
+    fn vars(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
             ("ANTHROPIC_BASE_URL".to_owned(), self.server.url().to_owned()),
             ("ANTHROPIC_API_KEY".to_owned(), self.server.key().to_owned()),
             ("TILLER_RETRY_BASE_MS".to_owned(), "1".to_owned()),
-        ]);
-        let env = self.env(vars);
-        let config = anthropic::Config::from_env(&env).unwrap();
-        let model = anthropic::Anthropic::new(config, Catalog::shipped().unwrap(), env.clone()).unwrap();
+        ])
+    }
+
+    /// The same with a certain model.
+    pub(crate) fn setup_with(&self, model: Arc<dyn Model>) -> Setup {
+        let env = self.env(self.vars());
         Setup {
             config_dir: self.config_dir(),
             start: Start::New(None),
             additional_dirs: Vec::new(),
             persist: true,
-            model: Arc::new(model),
+            model,
             names: Names::new(Provider::FirstParty, &env),
             model_setting: None,
             fallback_model: None,
