@@ -8,6 +8,7 @@ use tiller_engine::replay::{Difference, Replay, Report};
 use tiller_engine::store;
 use tiller_protocol::entry::Body;
 use tiller_protocol::env::Env;
+use tiller_protocol::ledger::{COMPACT_SUMMARY, Ledger};
 use tiller_testkit::Reply;
 
 use crate::compaction::{small, summaries};
@@ -79,6 +80,10 @@ async fn a_fold_that_a_refusal_has_forced_is_named_with_its_step() {
         watch.prompt("And on.").await;
         watch.close().await;
         assert_eq!(watch.folds().len(), 1);
+        let mut ledger = Ledger::default();
+        let added: Vec<_> = watch.entries().iter().filter_map(|entry| ledger.apply(entry)).collect();
+        let summary = added.iter().find(|addition| addition.kind == COMPACT_SUMMARY).unwrap();
+        assert_eq!((summary.place.step, ledger.place().step), (2, 3));
         let difference = difference_after(&lab, |line| {
             if line["isCompactSummary"] == true {
                 let text = line["message"]["content"][0]["text"].as_str().unwrap();
