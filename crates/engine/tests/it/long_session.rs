@@ -178,8 +178,7 @@ async fn a_long_session_keeps_what_it_has_to() {
     let (now, recalled) = (state(&watch), watch.result(&format!("call{STEPS}")).text());
     assert_eq!((now.mode, now.todos.len()), (Mode::Plan, 1));
     assert!(recalled.contains(FACT), "{recalled}");
-    let (reminder, step) = last_reminder(&watch);
-    assert!(step > 1_500, "{step}");
+    let (reminder, step) = reminder_behind(&watch, STEPS / 2);
     let difference = difference_after(&lab, |line| {
         if line["uuid"] == reminder {
             line["rendered"][0]["text"] = json!("<system-reminder>\nMind the list.\n</system-reminder>");
@@ -189,17 +188,16 @@ async fn a_long_session_keeps_what_it_has_to() {
     assert_eq!((difference.part.as_str(), difference.step), ("reminder todo_reminder", step), "{difference}");
 }
 
-/// The last reminder of the todo list, and the step whose request was the first with it.
-fn last_reminder(watch: &Watch) -> (Value, usize) {
-    let (mut steps, mut last) = (0, None);
-    for entry in watch.entries() {
-        match &entry.body {
-            Body::Response(response) if !response.side => steps += 1,
-            Body::Attachment(attachment) if attachment.kind() == "todo_reminder" => {
-                last = Some((json!(entry.id), steps + 1));
-            }
-            _ => {}
+/// The first reminder of the todo list behind a step, and the step whose request was the first with it.
+fn reminder_behind(watch: &Watch, step: usize) -> (Value, usize) {
+    let mut steps = 0;
+    let reminder = watch.entries().into_iter().find_map(|entry| match &entry.body {
+        Body::Response(response) if !response.side => {
+            steps += 1;
+            None
         }
-    }
-    last.unwrap()
+        Body::Attachment(one) if one.kind() == "todo_reminder" && steps > step => Some(json!(entry.id)),
+        _ => None,
+    });
+    (reminder.unwrap(), steps + 1)
 }
