@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{World, entries};
+use crate::stream_input::PIXEL;
 
 const ID: &str = "0f6a5b1e-2f7d-4d0c-9a53-6d1f7c3b2a11";
 const OTHER: &str = "b7d3f1aa-1c5e-4e0f-8d39-2a6b9c8d7e22";
@@ -44,6 +45,42 @@ fn refuses(world: &World, args: &[&str], words: &[&str]) {
     for word in words {
         assert!(run.stderr.contains(word), "{word:?} is missing: {run:#?}");
     }
+}
+
+/// A session begins with this on standard input; then it is listed under a title like this and can be continued.
+#[track_caller]
+fn is_found(world: &World, args: &[&str], input: &str, title: &str) {
+    world.server.replies([Reply::text("I see."), Reply::text("more")]);
+    world.run_with_stdin(args, input).ok();
+    let rows = json_of(world, &["sessions", "list", "--json"]);
+    assert!(rows[0]["title"].as_str().is_some_and(|told| told.starts_with(title)), "{rows}");
+    world.run(&["-p", "go on", "--continue"]).ok();
+    assert_eq!(world.logs().len(), 1);
+    world.server.assert_clean();
+}
+
+// LOG-07: however much was piped in.
+#[test]
+fn a_session_with_a_long_first_prompt_is_found() {
+    let log = "2026-01-01 12:00:00 the same line of a log once more\n".repeat(7_000);
+    is_found(&World::new(), &["-p", "look at this"], &log, "look at this");
+}
+
+// LOG-07: many tools and long instructions stand in the log before the first prompt.
+#[test]
+fn a_session_with_a_long_beginning_is_found() {
+    let world = World::new().file("rules.md", &"Keep to this rule. ".repeat(20_000));
+    is_found(&world, &["-p", "work", "--append-system-prompt-file", "rules.md"], "", "work");
+}
+
+// LOG-07: nothing was written, but something was said.
+#[test]
+fn a_session_that_begins_with_a_picture_is_found() {
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}});
+    let frame = json!({"type": "user", "message": {"role": "user", "content": [image]}});
+    let args = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+    is_found(&World::new(), &args, &format!("{frame}\n"), "(image)");
 }
 
 // LOG-07: sessions are listed by their logs, the latest first.

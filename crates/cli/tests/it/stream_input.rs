@@ -6,7 +6,7 @@ use tiller_testkit::{Gate, Reply};
 use crate::harness::{World, blocks_of, entries, eventually};
 
 /// The smallest picture there is: one transparent pixel.
-const PIXEL: &str =
+pub(crate) const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /// A picture with 8001 pixels in a row.
 const WIDE: &str =

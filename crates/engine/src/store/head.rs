@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::packed;
 
-/// Bytes of a log that are looked at for its title.
-const BEGINNING: u64 = 256 * 1024;
+/// Bytes of a log that are looked at for its title at most. The first prompt ends the search, but it may hold images or
+/// a file that was piped in, and the definitions of all tools stand before it.
+const BEGINNING: u64 = 64 * 1024 * 1024;
 /// Bytes of its end that are looked at for the name the user has given it.
 const END: u64 = 16 * 1024;
 /// Characters of a title.
@@ -47,22 +49,35 @@ struct Line {
 
 #[derive(Deserialize)]
 struct Message {
+    /// Kept as text: an image in it is long and says nothing here.
     #[serde(default)]
-    content: serde_json::Value,
+    content: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    text: String,
 }
 
 impl Line {
-    /// The text of a prompt; results of calls and what Tiller added are none.
+    /// The text of a prompt, or what it consists of instead; results of calls and what Tiller added are none.
     fn prompt(&self) -> Option<String> {
         if self.kind != "user" || self.is_meta {
             return None;
         }
-        let content = &self.message.as_ref()?.content;
-        let text = match content {
-            serde_json::Value::String(text) => text.as_str(),
-            blocks => blocks.as_array()?.iter().find_map(|block| block["text"].as_str())?,
-        };
-        Some(cut(text))
+        let content = self.message.as_ref()?.content.as_ref()?.get();
+        if let Ok(text) = serde_json::from_str::<String>(content) {
+            return Some(cut(&text)).filter(|text| !text.is_empty());
+        }
+        let blocks: Vec<Block> = serde_json::from_str(content).ok()?;
+        let text = blocks.iter().map(|block| cut(&block.text)).find(|text| !text.is_empty());
+        text.or_else(|| {
+            let shown = blocks.iter().find(|block| matches!(block.kind.as_str(), "image" | "document"))?;
+            Some(format!("({})", shown.kind))
+        })
     }
 }
 
