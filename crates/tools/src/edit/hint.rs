@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::matched::matched;
 use crate::change::numbered;
 
 /// Lines shown of a near miss.
@@ -44,11 +45,17 @@ fn has_number(line: &str) -> bool {
 
 /// Where most of the wanted lines follow each other, white space aside: start and number.
 fn best_run(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
-    let run =
-        |start: usize| lines[start..].iter().zip(wanted).take_while(|(a, b)| a.trim() == b.trim()).count();
-    let first = wanted.first()?.trim();
-    let starts = lines.iter().enumerate().filter(|(_, line)| !first.is_empty() && line.trim() == first);
-    starts.map(|(start, _)| (start, run(start))).max_by_key(|(start, run)| (*run, std::cmp::Reverse(*start)))
+    if wanted.first()?.trim().is_empty() {
+        return None;
+    }
+    let (lines, wanted) = (trimmed(lines), trimmed(wanted));
+    let runs = matched(&lines, &wanted).enumerate().filter(|(_, length)| *length > 0);
+    let runs = runs.map(|(at, length)| (at + 1 - length, length));
+    runs.max_by_key(|(start, length)| (*length, std::cmp::Reverse(*start)))
+}
+
+fn trimmed<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    lines.iter().map(|line| line.trim()).collect()
 }
 
 fn alike(lines: &[&str], wanted: &[&str]) -> String {

@@ -6,6 +6,8 @@ use super::tokens::{Leniency, Token, positions, tokens};
 
 /// Larger texts are searched exactly only.
 const LENIENT_UP_TO: usize = 4 * 1024 * 1024;
+/// Line numbers listed of an ambiguous text.
+pub(super) const LISTED: usize = 10;
 /// Widths of a tab that models take for granted.
 const TAB_WIDTHS: [u32; 4] = [4, 8, 2, 3];
 
@@ -22,8 +24,16 @@ pub(super) enum Located {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Missed {
     Nowhere,
-    /// The lines where it could be.
-    Ambiguous(Vec<usize>),
+    Ambiguous(Candidates),
+}
+
+/// Where a text could be meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Candidates {
+    /// How many places there are.
+    pub(super) places: usize,
+    /// The lines on which they begin, each once; one more than is listed tells that there are more.
+    pub(super) lines: Vec<usize>,
 }
 
 /// Which places are wanted.
@@ -39,12 +49,8 @@ pub(super) enum Wanted {
 
 /// Finds `old` in `text`.
 pub(super) fn locate(text: &str, old: &str, wanted: Wanted) -> Result<Located, Missed> {
-    let exact = exact_places(text, old, wanted);
-    match exact.as_slice() {
-        [] => {}
-        [_] => return Ok(Located::Exact(exact)),
-        _ if wanted == Wanted::All => return Ok(Located::Exact(exact)),
-        several => return Err(ambiguous(text, several.iter().map(|place| place.start))),
+    if let Some(first) = text.find(old) {
+        return exactly(text, old, wanted, first);
     }
     if wanted == Wanted::OnlyExactly || text.len() > LENIENT_UP_TO {
         return Err(Missed::Nowhere);
@@ -66,19 +72,18 @@ pub(super) fn locate(text: &str, old: &str, wanted: Wanted) -> Result<Located, M
     Err(Missed::Nowhere)
 }
 
-fn exact_places(text: &str, old: &str, wanted: Wanted) -> Vec<Range<usize>> {
-    let step = match wanted {
-        Wanted::All => old.len(),
-        // Overlapping places make a text ambiguous, too.
-        Wanted::Only | Wanted::OnlyExactly => old.chars().next().map_or(1, char::len_utf8),
-    };
-    let mut places = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text[from..].find(old) {
-        places.push(from + at..from + at + old.len());
-        from += at + step;
+fn exactly(text: &str, old: &str, wanted: Wanted, first: usize) -> Result<Located, Missed> {
+    let place = |start: usize| start..start + old.len();
+    if wanted == Wanted::All {
+        return Ok(Located::Exact(text.match_indices(old).map(|(at, _)| place(at)).collect()));
     }
-    places
+    // A place that overlaps the first one makes a text ambiguous, too.
+    let behind = first + old.chars().next().map_or(1, char::len_utf8);
+    let others = text[behind..].match_indices(old).map(|(at, _)| behind + at);
+    match others.clone().next() {
+        None => Ok(Located::Exact(vec![place(first)])),
+        Some(_) => Err(ambiguous(text, std::iter::once(first).chain(others))),
+    }
 }
 
 /// The positions that do not overlap an earlier one.
@@ -94,13 +99,36 @@ fn apart(positions: &[usize], length: usize) -> Vec<usize> {
     free.collect()
 }
 
-fn ambiguous(text: &str, starts: impl Iterator<Item = usize>) -> Missed {
-    Missed::Ambiguous(starts.map(|start| line_at(text, start)).collect())
+fn ambiguous(text: &str, starts: impl Iterator<Item = usize> + Clone) -> Missed {
+    let places = starts.clone().count();
+    let mut lines = Vec::new();
+    for line in line_numbers(text, starts) {
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+        if lines.len() > LISTED {
+            break;
+        }
+    }
+    Missed::Ambiguous(Candidates { places, lines })
 }
 
-/// The number of the line that a position is on.
-pub(super) fn line_at(text: &str, position: usize) -> usize {
-    1 + text.as_bytes()[..position].iter().filter(|byte| **byte == b'\n').count()
+/// The numbers of the lines that positions are on, which have to come in order: the text is gone through once.
+pub(super) fn line_numbers(
+    text: &str,
+    positions: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = usize> {
+    let (mut line, mut counted) = (1, 0);
+    positions.map(move |position| {
+        line += line_breaks(&text[counted..position]);
+        counted = position;
+        line
+    })
+}
+
+/// The line ends in a text.
+pub(super) fn line_breaks(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
 /// What to overlook, the least first. Only what could make a difference is tried.

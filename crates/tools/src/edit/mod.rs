@@ -2,6 +2,7 @@
 
 mod hint;
 mod locate;
+mod matched;
 mod plan;
 mod splice;
 mod tokens;

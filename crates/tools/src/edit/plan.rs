@@ -8,7 +8,7 @@ use tiller_protocol::effect::{FileSeen, LineRange, Lines};
 
 use super::EditInput;
 use super::hint::closest;
-use super::locate::{Located, Missed, Wanted, line_at, locate};
+use super::locate::{Candidates, LISTED, Located, Missed, Wanted, line_breaks, line_numbers, locate};
 use super::splice::splice;
 use crate::cx::View;
 use crate::encoding::{Decoded, Encoding, decode};
@@ -16,9 +16,6 @@ use crate::notebook;
 use crate::seen::{self, Standing};
 use crate::workspace::{self, Before, FileError, Loaded};
 use crate::written::Knowledge;
-
-/// Line numbers listed of an ambiguous text.
-const LISTED: usize = 10;
 
 /// An edit that can be made.
 #[derive(Debug)]
@@ -172,15 +169,15 @@ struct Change {
 }
 
 fn changes(text: &str, places: &[Range<usize>], new: &str) -> Vec<Change> {
-    let breaks = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
-    let change = |place: &Range<usize>| {
-        let old = &text[place.clone()];
+    let breaks_in_new = line_breaks(new) as i64;
+    let first_lines = line_numbers(text, places.iter().map(|place| place.start));
+    let change = |(place, first): (&Range<usize>, usize)| {
+        let (old, first) = (&text[place.clone()], first as u64);
         // What ends with the end of a line does not reach into the next one.
-        let inner = breaks(old.strip_suffix('\n').unwrap_or(old)) as u64;
-        let first = line_at(text, place.start) as u64;
-        Change { first, last: first + inner, longer: breaks(new) as i64 - breaks(old) as i64 }
+        let inner = line_breaks(old.strip_suffix('\n').unwrap_or(old)) as u64;
+        Change { first, last: first + inner, longer: breaks_in_new - line_breaks(old) as i64 }
     };
-    places.iter().map(change).collect()
+    places.iter().zip(first_lines).map(change).collect()
 }
 
 /// The lines that were shown, after changes have made the file longer or shorter; nothing if none of them is left.
@@ -212,12 +209,12 @@ fn places(located: &Located) -> Vec<Range<usize>> {
 fn explain(path: &Path, text: &str, old: &str, missed: &Missed) -> String {
     match missed {
         Missed::Nowhere => format!("old_string was not found in {}. {}", path.display(), closest(text, old)),
-        Missed::Ambiguous(lines) => {
+        Missed::Ambiguous(Candidates { places, lines }) => {
             let listed: Vec<String> = lines.iter().take(LISTED).map(usize::to_string).collect();
             let more = if lines.len() > LISTED { ", …" } else { "" };
+            let word = if lines.len() == 1 { "line" } else { "lines" };
             format!(
-                "old_string occurs {} times in {} (lines {}{more}). Add lines around it to make it unique, or set replace_all.",
-                lines.len(),
+                "old_string occurs {places} times in {} ({word} {}{more}). Add lines around it to make it unique, or set replace_all.",
                 path.display(),
                 listed.join(", "),
             )
@@ -258,6 +255,6 @@ impl Plan {
     /// The line on which the change begins.
     pub(super) fn first_line(&self) -> usize {
         let same = self.old_text.bytes().zip(self.new_text.bytes()).take_while(|(a, b)| a == b).count();
-        line_at(&self.new_text, same)
+        1 + self.new_text.as_bytes()[..same].iter().filter(|byte| **byte == b'\n').count()
     }
 }

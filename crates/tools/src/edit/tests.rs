@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::locate::{Located, Missed, Wanted, locate};
+use super::hint::closest;
+use super::locate::{Candidates, LISTED, Located, Missed, Wanted, locate};
 use super::splice::splice;
 use crate::encoding::{Encoding, LineEnding};
 use crate::harness::{Bench, text};
@@ -122,7 +123,36 @@ async fn ambiguity_is_refused_with_line_numbers() {
     assert!(error.contains("occurs 2 times") && error.contains("lines 1, 3"), "{error}");
     let error = edit(b"\tx\ny\n\tx\n", "    x\n", "z").await.unwrap_err();
     assert!(error.contains("lines 1, 3"), "{error}");
-    assert_eq!(locate("aaa", "aa", Wanted::Only), Err(Missed::Ambiguous(vec![1, 1])));
+    let twice_on_a_line = Missed::Ambiguous(Candidates { places: 2, lines: vec![1] });
+    assert_eq!(locate("aaa", "aa", Wanted::Only), Err(twice_on_a_line));
+    let error = edit(b"x x\nx\n", "x", "z").await.unwrap_err();
+    assert!(error.contains("occurs 3 times") && error.contains("(lines 1, 2)"), "{error}");
+    let error = edit(b"x x\n", "x", "z").await.unwrap_err();
+    assert!(error.contains("(line 1)"), "{error}");
+}
+
+// EDIT-01: as many places as a file has bytes, and a text that nearly matches everywhere. Were each looked at from the
+// beginning of the file, this would take days.
+#[test]
+fn files_that_repeat_themselves_are_searched_once() {
+    let text = "x\n".repeat(1_000_000);
+    let Err(Missed::Ambiguous(found)) = locate(&text, "x", Wanted::Only) else { panic!("it is ambiguous") };
+    assert_eq!((found.places, found.lines.len(), found.lines[3]), (1_000_000, LISTED + 1, 4));
+    let nearly = "x\n".repeat(200_000) + "y\n";
+    assert_eq!(locate(&text, &nearly, Wanted::Only), Err(Missed::Nowhere));
+    let hint = closest(&text, &nearly);
+    assert!(hint.starts_with("Its first 200000 line(s) are like line 1 and following"), "{hint}");
+}
+
+// EDIT-01
+#[tokio::test]
+async fn every_place_of_a_partly_read_file_is_found_at_once() {
+    let mut bench = Bench::new();
+    bench.write("f", "x\n".repeat(300_000));
+    bench.text("Read", json!({"file_path": "f", "limit": 10})).await;
+    let all = json!({"file_path": "f", "old_string": "x", "new_string": "y", "replace_all": true});
+    let report = bench.text("Edit", all).await;
+    assert!(report.contains("at 300000 places"), "{report}");
 }
 
 #[tokio::test]

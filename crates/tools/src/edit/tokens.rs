@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use super::matched::matched;
+
 /// Keys above all characters stand for the indentation of a line, by width.
 const INDENT: u32 = 0x11_0000;
 const NEWLINE: u32 = '\n' as u32;
@@ -106,8 +108,11 @@ fn key(character: char, leniency: Leniency) -> Option<u32> {
 
 /// Where `needle` stands in `text`, overlapping places included.
 pub(super) fn positions(text: &[Token], needle: &[Token]) -> Vec<usize> {
-    let Some(first) = needle.first() else { return Vec::new() };
-    let equal = |window: &[Token]| window.iter().zip(needle).all(|(a, b)| a.key == b.key);
-    let places = text.windows(needle.len()).enumerate();
-    places.filter(|(_, window)| window[0].key == first.key && equal(window)).map(|(at, _)| at).collect()
+    if needle.is_empty() {
+        return Vec::new();
+    }
+    let keys = |tokens: &[Token]| tokens.iter().map(|token| token.key).collect::<Vec<u32>>();
+    let (text, needle) = (keys(text), keys(needle));
+    let ends = matched(&text, &needle).enumerate().filter(|(_, length)| *length == needle.len());
+    ends.map(|(at, length)| at + 1 - length).collect()
 }
