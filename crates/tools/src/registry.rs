@@ -75,6 +75,10 @@ pub trait PreparedCall: Send + Sync {
     /// # Errors
     /// A text for the model.
     fn validate(&self, view: &View) -> Result<(), String>;
+    /// See [`Tool::READS_FILES`].
+    fn reads_files(&self) -> bool {
+        false
+    }
     /// See [`Tool::access`].
     fn access(&self, view: &View) -> Vec<Access>;
     /// What the user should know before it is allowed, besides what policy says.
@@ -260,6 +264,10 @@ impl<T: Tool> PreparedCall for Prepared<T> {
 
     fn validate(&self, view: &View) -> Result<(), String> {
         self.tool.validate(&self.input, view)
+    }
+
+    fn reads_files(&self) -> bool {
+        T::READS_FILES
     }
 
     fn access(&self, view: &View) -> Vec<Access> {

@@ -19,6 +19,8 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// Characters of text a result may have before it is cut and stored in a file.
     const RESULT_LIMIT: usize = 100_000;
+    /// Whether `validate` and `preview` read files, which may be large: then they are not asked where others wait.
+    const READS_FILES: bool = false;
     /// What the model has to provide.
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::changed::Changed;
 use super::consult::{HandedOver, PlanAnswer};
+use super::foresight::foresee;
 use super::hooked::{Before, Hooked};
 use super::permission::{Permission, Permitted};
 use crate::beside::Bill;
@@ -178,7 +179,7 @@ impl Run<'_> {
         if self.cancel.is_cancelled() {
             return Verdict::Cancelled;
         }
-        let prepared = match self.valid(prepared) {
+        let prepared = match self.valid(prepared).await {
             Ok(prepared) => prepared,
             Err(verdict) => return verdict,
         };
@@ -248,7 +249,7 @@ impl Run<'_> {
         }
         let by_hook = before.updated_input.as_ref().is_some_and(|input| *input != call.input);
         if let Some(input) = before.updated_input {
-            prepared = self.valid(self.services.registry.prepare(&call.name, Input::Json(&input)))?;
+            prepared = self.valid(self.services.registry.prepare(&call.name, Input::Json(&input))).await?;
             call.input = input;
         }
         let (view, services, line) = (&self.view, &self.services, self.line);
@@ -308,12 +309,14 @@ impl Run<'_> {
         }
     }
 
-    fn valid(
+    async fn valid(
         &self,
         prepared: Result<Box<dyn PreparedCall>, InputError>,
     ) -> Result<Box<dyn PreparedCall>, Verdict> {
         let prepared = prepared.map_err(|error| Verdict::error(&error.to_string()))?;
-        prepared.validate(&self.view).map_err(|problem| Verdict::error(&problem))?;
+        let (prepared, valid) =
+            foresee(prepared, &self.view, self.cancel, |call, view| call.validate(view)).await?;
+        valid.map_err(|problem| Verdict::error(&problem))?;
         Ok(prepared)
     }
 

@@ -47,6 +47,10 @@ impl PreparedCall for Changed {
         self.call.validate(view)
     }
 
+    fn reads_files(&self) -> bool {
+        self.call.reads_files()
+    }
+
     fn access(&self, view: &View) -> Vec<Access> {
         self.call.access(view)
     }

@@ -5,6 +5,7 @@ mod call;
 mod changed;
 mod classifier;
 mod consult;
+mod foresight;
 mod hooked;
 mod permission;
 mod permission_tool;

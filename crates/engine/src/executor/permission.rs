@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{Line, News, Verdict};
 use super::changed::Changed;
+use super::foresight::foresee;
 use super::hooked::{Hooked, judged};
 use crate::hook::{self, PermissionAnswer, PreDecision};
 use crate::services::Services;
@@ -190,7 +191,9 @@ impl Permission<'_> {
     ) -> Result<Permitted, Verdict> {
         let (sender, answer) = oneshot::channel();
         let mut question = self.question(&open);
-        question.change = prepared.preview(self.view).map(Box::new);
+        let (prepared, change) =
+            foresee(prepared, self.view, cancel, |call, view| call.preview(view)).await?;
+        question.change = change.map(Box::new);
         if let Some(warning) = prepared.warning() {
             question.reason = format!("{}; {warning}", question.reason);
         }

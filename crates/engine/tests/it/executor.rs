@@ -1,9 +1,17 @@
 //! Running calls: order, failure, panic, interruption.
 
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::json;
+use tiller_policy::Access;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::{Cause, Outcome};
 use tiller_testkit::Reply;
+use tiller_tools::{Description, Done, Tool, ToolCx, ToolError, View};
 
 use crate::harness::{Lab, Watch, says};
 
@@ -297,5 +305,56 @@ async fn a_call_id_used_twice_is_made_unique() {
     let texts: Vec<String> = watch.results().iter().map(tiller_protocol::entry::CallResult::text).collect();
     assert_eq!(texts.len(), 3);
     assert_eq!(watch.outcome(), Outcome::Success);
+    lab.server.assert_clean();
+}
+
+/// A tool that takes as long to look at its files as the test wants.
+struct Reader {
+    begun: Sender<()>,
+    go_on: Mutex<Receiver<()>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ReaderInput {}
+
+impl Tool for Reader {
+    const NAME: &'static str = "Reader";
+    const READS_FILES: bool = true;
+    type Input = ReaderInput;
+
+    fn describe(&self) -> Description {
+        Description::new("A test tool", "Reads for long.")
+    }
+
+    fn validate(&self, _input: &ReaderInput, _view: &View) -> Result<(), String> {
+        self.begun.send(()).unwrap();
+        let told = self.go_on.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        told.map_err(|_| "nobody was heard meanwhile".to_owned())
+    }
+
+    fn access(&self, _input: &ReaderInput, _view: &View) -> Vec<Access> {
+        Vec::new()
+    }
+
+    async fn run(&self, _input: ReaderInput, _cx: ToolCx) -> Result<Done, ToolError> {
+        Ok(Done::text("read"))
+    }
+}
+
+// Whoever stops the agent does not wait until a large file has been read and compared.
+#[tokio::test]
+async fn a_call_that_reads_before_it_is_permitted_holds_nothing_up() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::new().tool_with_id("a", "Reader", json!({})));
+    let ((begun, has_begun), (let_go, go_on)) = (channel(), channel());
+    let mut setup = lab.setup();
+    setup.registry = setup.registry.with(Reader { begun, go_on: Mutex::new(go_on) });
+    let mut watch = lab.begin(setup, "go").await;
+    watch.until_answered().await;
+    tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    assert_eq!((watch.outcome(), watch.result("a").cause), (Outcome::Interrupted, Cause::Interrupted));
+    let_go.send(()).unwrap();
     lab.server.assert_clean();
 }

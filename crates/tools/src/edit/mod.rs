@@ -39,6 +39,7 @@ pub struct EditInput {
 
 impl Tool for Edit {
     const NAME: &'static str = "Edit";
+    const READS_FILES: bool = true;
     type Input = EditInput;
 
     fn describe(&self) -> Description {

@@ -67,6 +67,7 @@ impl CellType {
 
 impl Tool for NotebookEdit {
     const NAME: &'static str = "NotebookEdit";
+    const READS_FILES: bool = true;
     type Input = NotebookEditInput;
 
     fn describe(&self) -> Description {

@@ -38,6 +38,10 @@ impl PreparedCall for Concealing {
         self.0.validate(view).map_err(|problem| view.secrets.mask(&problem).into_owned())
     }
 
+    fn reads_files(&self) -> bool {
+        self.0.reads_files()
+    }
+
     fn access(&self, view: &View) -> Vec<Access> {
         self.0.access(view)
     }

@@ -32,6 +32,7 @@ pub struct WriteInput {
 
 impl Tool for Write {
     const NAME: &'static str = "Write";
+    const READS_FILES: bool = true;
     type Input = WriteInput;
 
     fn describe(&self) -> Description {
