@@ -216,10 +216,8 @@ impl Frames {
 
     /// The last message of each turn.
     pub(crate) fn result(&self, tally: &Tally) -> Value {
-        let end = tally.turn.end.as_ref();
-        let outcome = end.map(|end| &end.outcome);
-        let ending =
-            Ending::of(outcome, tally, end.is_some_and(|end| end.marker.is_some_and(|m| m.tool_use)));
+        let outcome = tally.turn.end.as_ref().map(|end| &end.outcome);
+        let ending = Ending::of(tally);
         let mut frame = json!({
             "type": "result", "subtype": ending.subtype, "uuid": self.uuid(), "session_id": self.session,
             "is_error": ending.is_error, "outcome": ending.outcome, "num_turns": tally.turn.requests,
@@ -287,6 +285,11 @@ fn name_instead(block: &mut Value) {
     }
 }
 
+/// Whether the result of the last turn is told as an error.
+pub(super) fn is_error(tally: &Tally) -> bool {
+    Ending::of(tally).is_error
+}
+
 /// How an outcome is told.
 struct Ending {
     subtype: &'static str,
@@ -309,7 +312,11 @@ impl Ending {
         }
     }
 
-    fn of(outcome: Option<&Outcome>, tally: &Tally, in_tools: bool) -> Self {
+    /// How the last turn of a run ended.
+    fn of(tally: &Tally) -> Self {
+        let end = tally.turn.end.as_ref();
+        let outcome = end.map(|end| &end.outcome);
+        let in_tools = end.is_some_and(|end| end.marker.is_some_and(|marker| marker.tool_use));
         let failed = |subtype, terminal_reason, error: &str| Self {
             subtype,
             outcome: subtype,

@@ -223,7 +223,12 @@ impl Run {
         if let Body::TurnEnded(end) = &entry.body
             && self.tally.turns > 0
         {
-            self.exit = Exit::of(&end.outcome, self.tally.halt());
+            self.exit = match self.streaming {
+                // SDKs take any other code than 0 for a failed run, and raise only if the result is an error, too.
+                true if frames::is_error(&self.tally) => Exit::Failure,
+                true => Exit::Success,
+                false => Exit::of(&end.outcome, self.tally.halt()),
+            };
         }
     }
 
@@ -282,10 +287,7 @@ impl Run {
         match (self.stopped_by, self.streaming) {
             (Some(Exit::Interrupted), true) => Exit::Success,
             (Some(exit), _) => exit,
-            // SDKs take any other code than 0 for a failed run.
-            (None, true) if matches!(self.exit, Exit::Success | Exit::Denied) => Exit::Success,
-            (None, true) => Exit::Failure,
-            (None, false) => self.exit,
+            (None, _) => self.exit,
         }
     }
 }

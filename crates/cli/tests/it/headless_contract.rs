@@ -72,18 +72,50 @@ fn a_needed_tool_that_was_denied_is_3() {
     assert!(text.stderr.contains("Bash was not permitted, because no rule allows"), "{}", text.stderr);
 }
 
+/// The model asks, and has to do without an answer.
+fn asks_in_vain(world: &World) {
+    let question = json!({"questions": [{"question": "Which?", "header": "Kind", "options": [
+        {"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
+    let ask = Reply::new().tool("AskUserQuestion", question);
+    world.server.replies([ask, Reply::text("I need to know which.")]);
+}
+
 // HEAD-01: a question that nobody can answer is not a success either, although the tool was not on offer.
 #[test]
 fn a_question_that_nobody_answers_is_10() {
-    let question = json!({"questions": [{"question": "Which?", "header": "Kind", "options": [
-        {"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
-    let script = |world: &World| {
-        let ask = Reply::new().tool("AskUserQuestion", question.clone());
-        world.server.replies([ask, Reply::text("I need to know which.")]);
-    };
-    let (result, text, code) = in_each_format(script, &[]);
+    let (result, text, code) = in_each_format(asks_in_vain, &[]);
     outcome(&result, "success", "needs_input", false);
     assert_eq!((text.stdout.as_str(), code), ("I need to know which.\n", 10));
+}
+
+/// The result of one turn that is asked for over the stream, and the code that the run ends with then.
+fn over_the_stream(world: &World) -> (Value, i32) {
+    let mut live = world.talk(&[]);
+    live.say("go");
+    let result = live.turn().pop().unwrap();
+    world.server.assert_clean();
+    (result, live.finish().code)
+}
+
+// HEAD-01: hosts raise an exception if the result is an error and the code is not 0; one without the other misleads them.
+#[test]
+fn over_the_stream_a_question_that_nobody_answers_is_0() {
+    let world = World::new();
+    asks_in_vain(&world);
+    let (result, code) = over_the_stream(&world);
+    outcome(&result, "success", "needs_input", false);
+    assert_eq!(code, 0);
+}
+
+// HEAD-01
+#[test]
+fn over_the_stream_a_prompt_that_a_hook_refuses_is_1() {
+    let refuse = json!([{"hooks": [{"type": "command", "command": "echo not that >&2; exit 2"}]}]);
+    let settings = json!({"hooks": {"UserPromptSubmit": refuse}}).to_string();
+    let world = World::new().file(".tiller/settings.json", &settings);
+    let (result, code) = over_the_stream(&world);
+    outcome(&result, "error_during_execution", "denied", true);
+    assert_eq!(code, 1);
 }
 
 // HEAD-01: whatever was finished beside the denied call, and in whatever order.
