@@ -42,7 +42,7 @@ pub use export::Exported;
 pub(crate) use foreign::ForeignTools;
 pub use live::LiveTools;
 use model::TapeModel;
-pub(crate) use tape::Tape;
+pub(crate) use tape::{OVERLOADED, Tape};
 
 /// A session to be run again.
 pub struct Replay {

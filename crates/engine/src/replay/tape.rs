@@ -30,6 +30,16 @@ pub(super) const LATE_HOOK: &str = "async_hook_response";
 /// A message that was sent while the agent worked.
 const QUEUED: &str = "queued_command";
 
+/// What stands between the model that was left and the one that took over, in the notice of it.
+pub(crate) const OVERLOADED: &str = " is overloaded; ";
+
+/// A model that took over.
+pub(crate) struct Fallback {
+    pub(crate) model: String,
+    /// The model of a recipe, if it has taken the place of that, which it keeps until the end of the turn.
+    pub(crate) of_recipe: Option<String>,
+}
+
 /// The recording of one log, turn by turn.
 pub(crate) struct Tape {
     log: PathBuf,
@@ -175,7 +185,7 @@ impl Tape {
     }
 
     /// A step begins: the model that answered it, and the one that took over if it did.
-    pub(crate) fn begin_step(&self) -> (Option<String>, Option<String>) {
+    pub(crate) fn begin_step(&self) -> (Option<String>, Option<Fallback>) {
         let mut reading = self.reading();
         if reading.until.is_some_and(|until| reading.found.steps >= until) {
             reading.stopped = true;
@@ -364,12 +374,17 @@ impl Reading {
     }
 
     /// The model that took over in this turn.
-    fn fallback(&self) -> Option<String> {
+    fn fallback(&self) -> Option<Fallback> {
         let at = *self.index.fallbacks.iter().find(|at| self.remaining.contains(**at))?;
-        self.entries[..at].iter().rev().find_map(|entry| match &entry.body {
-            Body::Effect(Effect::SetModel { model }) => Some(model.clone()),
-            _ => None,
-        })
+        if let Some(Body::Effect(Effect::SetModel { model })) =
+            at.checked_sub(1).map(|at| &self.entries[at].body)
+        {
+            return Some(Fallback { model: model.clone(), of_recipe: None });
+        }
+        let Body::Notice(Notice { content, .. }) = &self.entries[at].body else { return None };
+        let (of_recipe, rest) = content.split_once(OVERLOADED)?;
+        let model = rest.split_once(' ')?.0.to_owned();
+        Some(Fallback { model, of_recipe: Some(of_recipe.to_owned()) })
     }
 
     fn given(&mut self) -> Vec<Body> {

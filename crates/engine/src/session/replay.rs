@@ -283,7 +283,10 @@ impl Task {
         if let Some(model) = model {
             self.lead.send_modify(|lead| lead.main_model = model);
         }
-        self.fixed.fallback_model = fallback;
+        if let Some(of_recipe) = fallback.as_ref().and_then(|fallback| fallback.of_recipe.clone()) {
+            self.turn.model.get_or_insert(of_recipe);
+        }
+        self.fixed.fallback_model = fallback.map(|fallback| fallback.model);
         Ok(())
     }
 

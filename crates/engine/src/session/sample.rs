@@ -19,6 +19,7 @@ use super::{Aside, Task};
 use crate::executor::{Executor, Order, Siblings, Stop};
 use crate::next::Abort;
 use crate::partial::PartialText;
+use crate::replay::OVERLOADED;
 use crate::store::StoreError;
 use crate::telemetry::{Telemetry, is_overly_agreeable};
 
@@ -349,13 +350,23 @@ impl Task {
                 if let Some(end) = self.set_aside(&fallback).await? {
                     return Ok(Recovery::Over(Sampled::Limited(end)));
                 }
-                self.append(Body::Effect(Effect::SetModel { model: fallback.clone() }))?;
+                let extent = match &mut self.turn.model {
+                    // What has failed is the model of a recipe; the one of the session may be well.
+                    Some(model) => {
+                        model.clone_from(&fallback);
+                        " for this turn"
+                    }
+                    None => {
+                        self.append(Body::Effect(Effect::SetModel { model: fallback.clone() }))?;
+                        ""
+                    }
+                };
                 self.measure(&Telemetry::ModelFallback {
                     original: &attempt.model,
                     fallback: &fallback,
                     entry_point: "main",
                 });
-                let text = format!("{} is overloaded; {fallback} has taken over.", attempt.model);
+                let text = format!("{}{OVERLOADED}{fallback} has taken over{extent}.", attempt.model);
                 self.notice("model_fallback", Level::Info, text)?;
                 Ok(Recovery::Again(fallback))
             }

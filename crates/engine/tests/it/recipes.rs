@@ -244,6 +244,29 @@ async fn a_command_may_name_the_model_that_follows_it() {
     assert!(!models[1].as_str().unwrap().contains("haiku"), "{models:?}");
 }
 
+// LOOP-21: a recipe's model that is overloaded is left for as long as the recipe counts, and the session's stays.
+#[tokio::test]
+async fn an_overloaded_model_of_a_command_is_replaced_for_the_turn() {
+    let lab = Lab::new();
+    fs_err::write(lab.project().join("notes"), "a note").unwrap();
+    let thorough = Recipe { model: Some("opus".to_owned()), ..command("thorough", "Look closely.") };
+    let overloaded = || Reply::status(529, "overloaded_error", "busy");
+    let read = Reply::new().tool_with_id("a", "Read", json!({"file_path": "notes"}));
+    lab.server.replies([overloaded(), overloaded(), overloaded(), read]);
+    lab.server.replies([Reply::text("a note"), Reply::text("plain")]);
+    let setup = Setup { fallback_model: Some("haiku".into()), ..setup(&lab, vec![thorough]) };
+    let mut watch = lab.turn(setup, "/thorough").await;
+    watch.send(Command::Submit(UserInput::text("and now?"))).await;
+    watch.until_turn_ends().await;
+    let asked: Vec<Value> =
+        lab.server.messages().iter().map(|request| request.body()["model"].clone()).collect();
+    let asked: Vec<&str> = asked.iter().filter_map(|model| model.as_str()?.split('-').nth(1)).collect();
+    assert_eq!(asked, ["opus", "opus", "opus", "haiku", "haiku", "sonnet"]);
+    let [notice] = &notices(&watch, "model_fallback")[..] else { panic!("the model was left once") };
+    assert!(notice.ends_with("has taken over for this turn."), "{notice}");
+    lab.server.assert_clean();
+}
+
 // LOOP-34 LOOP-43: a slash command waits for a turn of its own.
 #[tokio::test]
 async fn a_command_that_is_typed_meanwhile_begins_a_turn_of_its_own() {
