@@ -121,7 +121,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) max_budget_usd: Option<f64>,
 
-    /// Stop when so many tokens were read and written, sub-agents included
+    /// Stop before more than so many tokens are read and written, sub-agents included
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
 

@@ -47,7 +47,7 @@ impl Beside {
         let wanted = request.max_tokens.unwrap_or(SIDE_MAX_TOKENS);
         let held = self.budget.reserve_for(&info, likely_input(&request), wanted);
         let held = held.await.map_err(SideError::Reached)?;
-        request.max_tokens = Some(held.max_tokens.map_or(wanted, |granted| granted.min(wanted)));
+        request.max_tokens = Some(held.max_tokens().map_or(wanted, |granted| granted.min(wanted)));
         let answer = self.model.complete(request).await?;
         let response = Response {
             message_id: answer.message_id.clone(),

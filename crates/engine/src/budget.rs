@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tiller_model::ModelInfo;
+use tiller_model::{ModelInfo, Price};
 use tiller_protocol::entry::{Outcome, Response};
 use tiller_protocol::state::Spent;
 use tokio::sync::Notify;
@@ -60,6 +60,8 @@ pub(crate) enum Reached {
     Unpriced { max: f64 },
     /// Tokens.
     Tokens { max: u64 },
+    /// The next request would need more tokens than are left, even with the shortest answer worth asking for.
+    TooLong { max: u64, used: u64, estimate: u64 },
     /// Time.
     Time { max: Duration },
 }
@@ -69,7 +71,7 @@ impl Reached {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Money { .. } | Self::TooDear { .. } | Self::Unpriced { .. } => Outcome::MaxBudget,
-            Self::Tokens { .. } => Outcome::MaxTokens,
+            Self::Tokens { .. } | Self::TooLong { .. } => Outcome::MaxTokens,
             Self::Time { .. } => Outcome::MaxTime,
         }
     }
@@ -88,6 +90,10 @@ impl Reached {
                 format!("Stopped: the spending limit of ${max} cannot be kept, a model's price is not known.")
             }
             Self::Tokens { max } => format!("Stopped: the limit of {max} tokens is reached."),
+            Self::TooLong { max, used, estimate } => format!(
+                "Stopped: the next request could need {estimate} tokens or more, and that is not left of the limit \
+                 of {max} tokens ({used} used)."
+            ),
             Self::Time { max } => format!("Stopped: the time limit of {} seconds is reached.", max.as_secs()),
         }
     }
@@ -106,22 +112,38 @@ struct Book {
     usd: f64,
     unpriced: bool,
     tokens: u64,
-    set_aside: f64,
+    /// What requests may consume that are not answered yet.
+    set_aside: Grant,
     requests: usize,
+}
+
+/// What one request may consume.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grant {
+    usd: f64,
+    tokens: u64,
+    /// The longest answer, if that is limited.
+    output: Option<u32>,
 }
 
 /// What was set aside for one request, until it is answered.
 pub(crate) struct Reservation {
     budget: Arc<Budget>,
-    usd: f64,
+    grant: Grant,
+}
+
+impl Reservation {
     /// The longest answer that it pays for, if that is limited.
-    pub(crate) max_tokens: Option<u32>,
+    pub(crate) fn max_tokens(&self) -> Option<u32> {
+        self.grant.output
+    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
         let mut book = self.budget.book();
-        book.set_aside -= self.usd;
+        book.set_aside.usd -= self.grant.usd;
+        book.set_aside.tokens -= self.grant.tokens;
         book.requests -= 1;
         drop(book);
         self.budget.released.notify_waiters();
@@ -130,7 +152,7 @@ impl Drop for Reservation {
 
 /// What comes of an attempt to set something aside.
 enum Attempt {
-    Granted(f64, Option<u32>),
+    Granted(Grant),
     Reached(Reached),
     /// Others have set aside what is missing, and may not need it.
     Wait,
@@ -179,9 +201,7 @@ impl Budget {
             // From here on no release is missed.
             released.as_mut().enable();
             match self.attempt(model, input, output) {
-                Attempt::Granted(usd, max_tokens) => {
-                    return Ok(Reservation { budget: Arc::clone(self), usd, max_tokens });
-                }
+                Attempt::Granted(grant) => return Ok(Reservation { budget: Arc::clone(self), grant }),
                 Attempt::Reached(reached) => return Err(reached),
                 Attempt::Wait => released.await,
             }
@@ -193,15 +213,10 @@ impl Budget {
         if let Some(max) = self.limits.max_time.filter(|max| self.begun.elapsed() >= *max) {
             return Attempt::Reached(Reached::Time { max });
         }
-        if let Some(max) = self.limits.max_tokens.filter(|max| book.tokens >= *max) {
-            return Attempt::Reached(Reached::Tokens { max });
-        }
-        let attempt = match self.limits.max_budget_usd {
-            None => Attempt::Granted(0.0, None),
-            Some(max) => book.attempt(max, model, input, output),
-        };
-        if let Attempt::Granted(usd, _) = attempt {
-            book.set_aside += usd;
+        let attempt = book.attempt(&self.limits, model, input, output);
+        if let Attempt::Granted(grant) = attempt {
+            book.set_aside.usd += grant.usd;
+            book.set_aside.tokens += grant.tokens;
             book.requests += 1;
         }
         attempt
@@ -213,32 +228,65 @@ impl Budget {
 }
 
 impl Book {
-    fn attempt(&self, max: f64, model: &ModelInfo, input: u64, most: u32) -> Attempt {
+    fn attempt(&self, limits: &Limits, model: &ModelInfo, input: u64, most: u32) -> Attempt {
+        let by_tokens = limits.max_tokens.map(|max| self.tokens_left(max, input)).transpose();
+        let by_money = limits.max_budget_usd.map(|max| self.money_left(max, model, input)).transpose();
+        let affordable = match (by_tokens, by_money) {
+            (Ok(by_tokens), Ok(by_money)) => by_tokens.into_iter().chain(by_money).min(),
+            (Err(reached), _) | (_, Err(reached)) => return self.refused(reached),
+        };
+        let Some(affordable) = affordable else { return Attempt::Granted(Grant::default()) };
+        let output = affordable.min((affordable / SHARE).max(GRANTED_OUTPUT)).min(most);
+        let price = model.price(input).filter(|_| limits.max_budget_usd.is_some());
+        let usd = price.map_or(0.0, |price| dollars(price, input, output));
+        Attempt::Granted(Grant { usd, tokens: input + u64::from(output), output: Some(output) })
+    }
+
+    /// What is missing may come back as long as others have set something aside.
+    fn refused(&self, reached: Reached) -> Attempt {
+        match reached {
+            Reached::TooDear { .. } | Reached::TooLong { .. } if self.requests > 0 => Attempt::Wait,
+            reached => Attempt::Reached(reached),
+        }
+    }
+
+    /// How long an answer may be.
+    fn tokens_left(&self, max: u64, input: u64) -> Result<u32, Reached> {
+        let used = self.tokens;
+        if used >= max {
+            return Err(Reached::Tokens { max });
+        }
+        let left = max.saturating_sub(used).saturating_sub(self.set_aside.tokens).saturating_sub(input);
+        let affordable = u32::try_from(left).unwrap_or(u32::MAX);
+        if affordable < LEAST_OUTPUT {
+            return Err(Reached::TooLong { max, used, estimate: input + u64::from(LEAST_OUTPUT) });
+        }
+        Ok(affordable)
+    }
+
+    /// The same by what it costs.
+    fn money_left(&self, max: f64, model: &ModelInfo, input: u64) -> Result<u32, Reached> {
         let spent = self.usd;
         let Some(price) = model.price(input).filter(|_| !self.unpriced) else {
-            return Attempt::Reached(Reached::Unpriced { max });
+            return Err(Reached::Unpriced { max });
         };
         if spent >= max {
-            return Attempt::Reached(Reached::Money { max, spent });
+            return Err(Reached::Money { max, spent });
         }
-        let million = 1e6;
-        let (input, output) =
-            (input as f64 * price.input.max(price.write5m) / million, price.output / million);
-        let left = max - spent - self.set_aside - input;
+        let left = max - spent - self.set_aside.usd - dollars(price, input, 0);
+        let output = dollars(price, 0, 1);
         // A float that is too large for the integer becomes the largest there is.
         let affordable = if output > 0.0 { (left / output) as u32 } else { u32::MAX };
         if left <= 0.0 || affordable < LEAST_OUTPUT {
-            return match self.requests {
-                0 => {
-                    let estimate = input + f64::from(LEAST_OUTPUT) * output;
-                    Attempt::Reached(Reached::TooDear { max, spent, estimate })
-                }
-                _ => Attempt::Wait,
-            };
+            return Err(Reached::TooDear { max, spent, estimate: dollars(price, input, LEAST_OUTPUT) });
         }
-        let granted = affordable.min((affordable / SHARE).max(GRANTED_OUTPUT)).min(most);
-        Attempt::Granted(input + f64::from(granted) * output, Some(granted))
+        Ok(affordable)
     }
+}
+
+/// What so many tokens cost at the most.
+fn dollars(price: &Price, input: u64, output: u32) -> f64 {
+    (input as f64 * price.input.max(price.write5m) + f64::from(output) * price.output) / 1e6
 }
 
 #[cfg(test)]
@@ -251,6 +299,11 @@ mod tests {
 
     fn budget(usd: f64) -> Arc<Budget> {
         let limits = Limits { max_budget_usd: Some(usd), ..Limits::default() };
+        Arc::new(Budget::new(limits, &Spent::default()))
+    }
+
+    fn token_budget(tokens: u64) -> Arc<Budget> {
+        let limits = Limits { max_tokens: Some(tokens), ..Limits::default() };
         Arc::new(Budget::new(limits, &Spent::default()))
     }
 
@@ -281,11 +334,26 @@ mod tests {
         let mut held = Vec::new();
         while let Attempt::Granted(..) = budget.attempt(&sonnet(), 10_000, 20_000) {
             // The attempt has set it aside; the reservation gives it back.
-            let set_aside = budget.book().set_aside;
+            let set_aside = budget.book().set_aside.usd;
             assert!(set_aside <= 1.0, "{set_aside}");
             held.push(());
         }
         assert!(held.len() >= 4, "agents work beside each other: {}", held.len());
+    }
+
+    // BUDG-01: the same for tokens.
+    #[tokio::test]
+    async fn parallel_requests_never_promise_more_tokens_than_there_are() {
+        let budget = token_budget(100_000);
+        let mut held = Vec::new();
+        while let Attempt::Granted(grant) = budget.attempt(&sonnet(), 10_000, 20_000) {
+            assert!(budget.book().set_aside.tokens <= 100_000, "{:?}", budget.book());
+            held.push(Reservation { budget: Arc::clone(&budget), grant });
+        }
+        assert!(held.len() >= 4, "agents work beside each other: {}", held.len());
+        assert!(matches!(budget.attempt(&sonnet(), 10_000, 20_000), Attempt::Wait));
+        held.clear();
+        assert_eq!(budget.book().set_aside.tokens, 0);
     }
 
     // BUDG-01
@@ -293,10 +361,10 @@ mod tests {
     async fn who_finds_everything_set_aside_waits_for_it() {
         let budget = budget(0.1);
         let first = budget.reserve(&sonnet(), 1_000).await.ok().unwrap();
-        assert!(first.max_tokens.unwrap() >= LEAST_OUTPUT);
+        assert!(first.max_tokens().unwrap() >= LEAST_OUTPUT);
         let mut others = Vec::new();
-        while let Attempt::Granted(usd, max_tokens) = budget.attempt(&sonnet(), 1_000, 20_000) {
-            others.push(Reservation { budget: Arc::clone(&budget), usd, max_tokens });
+        while let Attempt::Granted(grant) = budget.attempt(&sonnet(), 1_000, 20_000) {
+            others.push(Reservation { budget: Arc::clone(&budget), grant });
         }
         let model = sonnet();
         let waiting = budget.reserve(&model, 1_000);
@@ -324,11 +392,15 @@ mod tests {
         let unpriced = budget(0.5);
         unpriced.count(&response(None));
         assert_eq!(reached(unpriced.reserve(&sonnet(), 1).await), Reached::Unpriced { max: 0.5 });
-        let limits = Limits { max_tokens: Some(1_000), ..Limits::default() };
-        let tokens = Arc::new(Budget::new(limits, &Spent::default()));
+        let tokens = token_budget(2_001);
         assert!(tokens.reserve(&sonnet(), 1).await.is_ok());
         tokens.count(&response(None));
-        assert_eq!(reached(tokens.reserve(&sonnet(), 1).await), Reached::Tokens { max: 1_000 });
+        assert!(tokens.reserve(&sonnet(), 1).await.is_ok());
+        let too_long = Reached::TooLong { max: 2_001, used: 1_000, estimate: 1_002 };
+        assert_eq!(reached(tokens.reserve(&sonnet(), 2).await), too_long);
+        tokens.count(&response(None));
+        tokens.count(&response(None));
+        assert_eq!(reached(tokens.reserve(&sonnet(), 1).await), Reached::Tokens { max: 2_001 });
         let limits = Limits { max_time: Some(Duration::ZERO), ..Limits::default() };
         let time = Arc::new(Budget::new(limits, &Spent::default()));
         assert_eq!(reached(time.reserve(&sonnet(), 1).await), Reached::Time { max: Duration::ZERO });

@@ -16,7 +16,7 @@ pub mod sse;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-pub use catalog::{Catalog, ModelInfo, cost};
+pub use catalog::{Catalog, ModelInfo, Price, cost};
 pub use error::ModelError;
 pub use event::{Abandon, Completion, ModelEvent};
 pub use request::{Effort, Request, Thinking};

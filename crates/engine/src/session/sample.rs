@@ -16,6 +16,7 @@ use tiller_protocol::usage::{StopReason, Usage};
 
 use super::turn::End;
 use super::{Aside, Task};
+use crate::budget::Reservation;
 use crate::executor::{Executor, Order, Siblings, Stop};
 use crate::next::Abort;
 use crate::partial::PartialText;
@@ -180,7 +181,7 @@ impl Task {
             system,
             tools,
             messages: self.journal.conversation.messages(),
-            max_tokens: self.turn.reservation.as_ref().and_then(|reserved| reserved.max_tokens),
+            max_tokens: self.turn.reservation.as_ref().and_then(Reservation::max_tokens),
             thinking: self.fixed.thinking,
             effort: self.fixed.effort,
             betas: self.fixed.betas.clone(),

@@ -340,7 +340,8 @@ impl Task {
 
     /// Tokens that the next request will have, as far as that can be told without counting them.
     fn likely_input(&self) -> u64 {
-        if self.fixed.limits.max_budget_usd.is_none() {
+        let limits = &self.fixed.limits;
+        if limits.max_budget_usd.is_none() && limits.max_tokens.is_none() {
             return 0;
         }
         let (system, tools) = self.head();

@@ -475,3 +475,28 @@ async fn a_fallback_that_costs_more_than_is_left_is_not_asked() {
     let asked = lab.server.messages();
     assert!(asked.iter().all(|request| request.body()["model"] == "claude-haiku-5-5"), "{}", asked.len());
 }
+
+// BUDG-01: what a request could need is held against the limit on tokens before it is made, and the answer kept within it.
+#[tokio::test]
+async fn a_limit_on_tokens_holds_for_the_next_answer_too() {
+    let lab = Lab::new();
+    let usage = |input: u64, output: u64| json!({"input_tokens": input, "output_tokens": output, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0});
+    lab.server.replies([
+        call("a", says("x")).usage(usage(120_000, 1_000)),
+        call("b", says("x")).usage(usage(78_000, 500)),
+    ]);
+    let mut setup = lab.setup();
+    setup.limits.max_tokens = Some(200_000);
+    let watch = lab.turn(setup, "go").await;
+    assert_eq!(watch.outcome(), Outcome::MaxTokens);
+    let longest: Vec<u64> =
+        lab.server.messages().iter().map(|request| request.body()["max_tokens"].as_u64().unwrap()).collect();
+    assert_eq!(longest.len(), 2, "no third request, which could have needed more than the 500 that are left");
+    assert!(longest[1] < 20_000, "a part of the 79000 that are left: {longest:?}");
+    let told = watch.entries().iter().find_map(|entry| match &entry.body {
+        Body::Notice(notice) if notice.subtype == "limit" => Some(notice.content.clone()),
+        _ => None,
+    });
+    assert!(told.as_ref().is_some_and(|told| told.contains("(199500 used)")), "{told:?}");
+    lab.server.assert_clean();
+}
