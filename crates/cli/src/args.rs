@@ -330,6 +330,9 @@ fn positive(text: &str) -> Result<f64, String> {
 const NOT_TO_BE_IGNORED: [&str; 4] =
     ["--managed-settings", "--resume-session-at", "--resume-drops-turn", "--agent"];
 
+/// Characters shown of a word that is left out.
+const SHOWN_VALUE: usize = 60;
+
 /// Arguments, with what had to be left out to understand them.
 pub(crate) struct Parsed {
     pub(crate) args: Args,
@@ -347,15 +350,16 @@ pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit
         match parsed {
             Ok(args) => return Ok(Parsed { args, warnings }),
             Err(error) if tolerant && error.kind() == ErrorKind::UnknownArgument => {
-                let Some(unknown) = leave_out_unknown(&mut words, &error) else {
+                let Some((unknown, value)) = leave_out_unknown(&mut words, &error) else {
                     return Err((error, Exit::Usage));
                 };
+                let with_value = value.as_deref().map_or_else(String::new, taken_for_value);
                 if NOT_TO_BE_IGNORED.contains(&unknown.as_str()) {
                     let text =
                         format!("{unknown} is not supported by this version of tiller; leave it out\n");
                     return Err((clap::Error::raw(ErrorKind::UnknownArgument, text), Exit::Failure));
                 }
-                warnings.push(format!("warning: unknown option {unknown} is ignored"));
+                warnings.push(format!("warning: unknown option {unknown} is ignored{with_value}"));
             }
             Err(error) => {
                 let exit = exit_for(&error);
@@ -365,7 +369,8 @@ pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit
     }
 }
 
-fn leave_out_unknown(words: &mut Vec<String>, error: &clap::Error) -> Option<String> {
+/// Takes an option out that is not known, with the word behind it, which is its value as far as can be told.
+fn leave_out_unknown(words: &mut Vec<String>, error: &clap::Error) -> Option<(String, Option<String>)> {
     let name = match error.get(clap::error::ContextKind::InvalidArg) {
         Some(clap::error::ContextValue::String(name)) => name.clone(),
         _ => return None,
@@ -374,10 +379,16 @@ fn leave_out_unknown(words: &mut Vec<String>, error: &clap::Error) -> Option<Str
     let at = words.iter().position(|word| word == option || word.starts_with(&format!("{option}=")))?;
     let word = words.remove(at);
     let has_value = !word.contains('=') && words.get(at).is_some_and(|next| !next.starts_with('-'));
-    if has_value {
-        words.remove(at);
-    }
-    Some(option.to_owned())
+    let value = has_value.then(|| words.remove(at));
+    Some((option.to_owned(), value))
+}
+
+/// Whoever meant a prompt has to learn that it was left out, too. It is not sent instead: hosts pass no prompt here, and the
+/// value of an option would cost a turn that nobody wants.
+fn taken_for_value(word: &str) -> String {
+    let shown: String = word.chars().take(SHOWN_VALUE).collect();
+    let more = if shown.len() < word.len() { "…" } else { "" };
+    format!(", and so is {shown:?}{more}, taken for its value (a prompt stands first, or behind --)")
 }
 
 /// The code for a command line that cannot be followed.

@@ -98,6 +98,20 @@ fn hosts_get_a_warning_for_unknown_options() {
     world.server.assert_clean();
 }
 
+// An option that takes no value may stand before a prompt: then nothing is done, and that is said.
+#[test]
+fn a_prompt_that_is_taken_for_a_value_is_named() {
+    let world = World::new();
+    let end = world.talk(&["--brand-new-switch", "do the work"]).finish();
+    let warned =
+        r#"unknown option --brand-new-switch is ignored, and so is "do the work", taken for its value"#;
+    assert!(end.stderr.contains(warned), "{}", end.stderr);
+    world.server.reply(Reply::text("ok"));
+    let end = world.talk(&["--brand-new-switch", "--", "do the work"]).finish();
+    assert_eq!((end.result().0["result"].as_str(), end.code), (Some("ok"), 0));
+    world.server.assert_clean();
+}
+
 // What a host rules out must not happen because an option is not known yet.
 #[test]
 fn options_that_restrict_a_run_are_never_ignored() {
