@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde_json::{Map, Value, json};
 use tiller_config::{
     AgentDefinition, ModelProvider, Recipe, Resolved, Sourced, config_dir, tool_concurrency,
@@ -131,7 +131,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         readable,
         streaming_tools: settings.streaming_tool_execution.value,
         stream_events: args.include_partial_messages || args.at_terminal.is_some(),
-        thinking: thinking(args, env),
+        thinking: thinking(args, env)?,
         effort: args.effort.map(Into::into),
         betas: args.betas.clone(),
         steering,
@@ -166,16 +166,28 @@ fn provider(said: ModelProvider) -> Provider {
     }
 }
 
-/// How the model should think: a number of tokens says more than a word.
-fn thinking(args: &Args, env: &Env) -> Thinking {
-    let variable =
-        || env.var_or_alias("TILLER_MAX_THINKING_TOKENS", "MAX_THINKING_TOKENS")?.trim().parse().ok();
-    match (args.thinking, args.max_thinking_tokens.or_else(variable)) {
-        (Some(ThinkingArg::Disabled), _) | (None, Some(0)) => Thinking::Off,
-        (Some(ThinkingArg::Adaptive), _) => Thinking::Adaptive,
-        (None, Some(tokens)) => Thinking::Budget(tokens),
+/// How the model should think. What the command line says outranks a variable, and a number of tokens says more than a
+/// word, unless one of them says not at all.
+fn thinking(args: &Args, env: &Env) -> anyhow::Result<Thinking> {
+    let tokens = match (args.max_thinking_tokens, args.thinking) {
+        (None, None) => thinking_tokens(env)?,
+        (tokens, _) => tokens,
+    };
+    Ok(match (args.thinking, tokens) {
+        (Some(ThinkingArg::Disabled), _) | (_, Some(0)) => Thinking::Off,
+        (_, Some(tokens)) => Thinking::Budget(tokens),
+        (Some(ThinkingArg::Adaptive), None) => Thinking::Adaptive,
         (None, None) => Thinking::ModelDefault,
-    }
+    })
+}
+
+fn thinking_tokens(env: &Env) -> anyhow::Result<Option<u32>> {
+    let names = ["TILLER_MAX_THINKING_TOKENS", "MAX_THINKING_TOKENS"];
+    let Some((name, text)) = names.iter().find_map(|name| Some((name, env.var(name)?))) else {
+        return Ok(None);
+    };
+    let tokens = text.trim().parse();
+    tokens.map(Some).map_err(|_| anyhow!("{name} is \"{text}\", which is not a whole number; correct it"))
 }
 
 fn prompt_choice(args: &Args, env: &Env) -> anyhow::Result<PromptChoice> {

@@ -217,16 +217,34 @@ fn thinking_is_as_it_was_asked_for() {
         (&["--max-thinking-tokens", "0"], json!("between_tools")),
         (&["--model", haiku], Value::Null),
         (&["--model", haiku, "--max-thinking-tokens", "2048"], json!("enabled")),
+        (&["--thinking", "adaptive", "--max-thinking-tokens", "0"], json!("between_tools")),
     ] {
         let (_, request) = first_request(args);
         assert_eq!(request["thinking"]["type"], thinking, "{args:?}");
     }
-    let (_, request) = first_request(&["--model", haiku, "--max-thinking-tokens", "2048"]);
-    assert_eq!(request["thinking"]["budget_tokens"], 2048);
+    for word in [&[][..], &["--thinking", "adaptive"]] {
+        let number = ["--model", haiku, "--max-thinking-tokens", "2048"];
+        let (_, request) = first_request(&[&number[..], word].concat());
+        assert_eq!(request["thinking"]["budget_tokens"], 2048, "{word:?}");
+    }
     let world = World::new().var("MAX_THINKING_TOKENS", "4096");
-    world.server.reply(Reply::text("ok"));
+    world.server.replies([Reply::text("ok"), Reply::text("ok")]);
     world.run(&["-p", "go", "--model", haiku]).ok();
     assert_eq!(world.server.messages()[0].body()["thinking"]["budget_tokens"], 4096);
+    world.run(&["-p", "go", "--thinking", "adaptive"]).ok();
+    assert_eq!(world.server.messages()[1].body()["thinking"]["type"], "adaptive");
+}
+
+#[test]
+fn a_variable_that_is_no_number_is_named() {
+    let world = World::new().var("TILLER_MAX_THINKING_TOKENS", "abc");
+    let run = world.run(&["-p", "go"]);
+    assert_eq!(run.code(), 1);
+    assert!(
+        run.stderr.contains(r#"TILLER_MAX_THINKING_TOKENS is "abc", which is not a whole number"#),
+        "{run:#?}"
+    );
+    assert_eq!(world.server.messages().len(), 0);
 }
 
 #[test]
