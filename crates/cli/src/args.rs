@@ -48,7 +48,8 @@ Environment:
 Exit codes:
   0 success   1 failure or bad value   2 unknown option   3 a needed tool was denied
   5 --max-turns reached   6 --max-budget-usd reached   7 --max-tokens reached   8 --max-time reached
-  130 interrupted   143 terminated";
+  10 a question that nobody was there to answer   130 interrupted   143 terminated
+  4 a hook that was tried out failed (tiller hooks test)   9 a replay differs (tiller replay)";
 
 /// The coding agent you can steer.
 #[derive(Clone, Debug, Parser)]

@@ -294,9 +294,14 @@ fn the_version_comes_in_two_spellings() {
 #[test]
 fn help_explains_exit_codes_and_commands() {
     let help = World::new().run(&["--help"]).ok();
-    for words in
-        ["Exit codes", "130 interrupted", "3 a needed tool was denied", "tiller demo", "ANTHROPIC_API_KEY"]
-    {
+    for words in [
+        "Exit codes",
+        "130 interrupted",
+        "3 a needed tool was denied",
+        "10 a question",
+        "tiller demo",
+        "ANTHROPIC_API_KEY",
+    ] {
         assert!(help.stdout.contains(words), "{words}");
     }
     assert_eq!(help.stderr, "");
