@@ -14,6 +14,7 @@ use tiller_protocol::state::ModelSpent;
 use uuid::Uuid;
 
 use super::compact;
+use super::denials::Denials;
 use super::tally::{Halt, Tally};
 use crate::args::PROTOCOL_LEVEL;
 use crate::extensions::Offered;
@@ -224,8 +225,13 @@ impl Frames {
             "duration_ms": tally.duration_ms(), "duration_api_ms": tally.api_ms(),
             "stop_reason": tally.turn.stop_reason, "terminal_reason": ending.terminal_reason,
             "total_cost_usd": tally.state.spent.usd, "usage": tally.turn.usage,
-            "modelUsage": self.model_usage(tally), "permission_denials": tally.turn.denials,
+            "modelUsage": self.model_usage(tally),
         });
+        let denials = Denials::fitting(&tally.turn.denials);
+        frame["permission_denials"] = denials.told.into();
+        if denials.left_out > 0 {
+            frame["permission_denials_left_out"] = denials.left_out.into();
+        }
         if tally.state.spent.unpriced {
             frame["cost_incomplete"] = "a model's price is not known".into();
         }

@@ -5,6 +5,7 @@ mod compact;
 mod consult;
 mod control;
 mod delegated;
+mod denials;
 mod frames;
 mod initialize;
 mod input;

@@ -152,6 +152,24 @@ fn a_denial_on_the_way_is_listed() {
     assert_eq!((result["permission_denials"].as_array().unwrap().len(), code), (1, 0));
 }
 
+// HEAD-01: whatever was denied, SDKs can read the line that says so.
+#[test]
+fn long_denials_fit_into_a_line() {
+    let world = World::new();
+    let content = "x".repeat(100_000);
+    let write = |n| Reply::new().tool("Write", json!({"file_path": format!("f{n}"), "content": content}));
+    world.server.replies((0..12).map(write).chain([Reply::text("I could not.")]));
+    let run = world.run(&["-p", "go", "--output-format", "json"]);
+    assert_eq!(run.code(), 3, "{}", run.stderr);
+    assert!(run.stdout.len() < 1 << 20, "{}", run.stdout.len());
+    let denials = run.frames()[0]["permission_denials"].clone();
+    assert_eq!(
+        (denials.as_array().unwrap().len(), &denials[11]["tool_input"]["file_path"]),
+        (12, &json!("f11"))
+    );
+    world.server.assert_clean();
+}
+
 // HEAD-01, LOOP-47
 #[test]
 fn the_limit_on_requests_is_5() {
