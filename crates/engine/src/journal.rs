@@ -15,7 +15,7 @@ use tiller_steering::past::Past;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::archive::Archive;
-use crate::store::{LogWriter, StoreError};
+use crate::store::{CarriedName, LogWriter, StoreError};
 
 /// Tiller's version, as logs and requests name it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -126,6 +126,12 @@ impl Journal {
         };
         // A front end that went away no longer needs to be told.
         let _ = self.events.send(event);
+    }
+
+    /// The name that the log has for lists, as long as there is one to write to.
+    pub(crate) fn name(&self) -> Option<CarriedName> {
+        let writer = self.writer.as_ref().filter(|_| self.agent.is_none())?;
+        Some(CarriedName::of(writer.path()))
     }
 
     /// Waits until everything appended so far survives a crash.

@@ -83,6 +83,31 @@ fn a_session_that_begins_with_a_picture_is_found() {
     is_found(&World::new(), &args, &format!("{frame}\n"), "(image)");
 }
 
+// LOG-07: a name stays, however much is said after it was given, and also if it is given anew.
+#[test]
+fn a_name_that_was_given_stays() {
+    let world = World::new();
+    let name = |title: &str| {
+        let line = json!({"type": "custom-title", "customTitle": title, "sessionId": ID});
+        let log = fs_err::read_to_string(&world.logs()[0]).unwrap();
+        fs_err::write(&world.logs()[0], format!("{log}{line}\n")).unwrap();
+    };
+    let title = || json_of(&world, &["sessions", "list", "--json"])[0]["title"].clone();
+    let long = || Reply::text("A long answer. ".repeat(3_000));
+    world.server.replies([Reply::text("ok"), long(), long(), long()]);
+    world.run(&["-p", "begin", "--session-id", ID]).ok();
+    name("The great rewrite");
+    for _ in 0..2 {
+        world.run(&["-p", "go on", "--continue"]).ok();
+        assert_eq!(title(), "The great rewrite");
+    }
+    name("The small repair");
+    world.run(&["-p", "go on", "--continue"]).ok();
+    assert_eq!(title(), "The small repair");
+    world.run(&["sessions", "verify", ID]).ok();
+    world.server.assert_clean();
+}
+
 // LOG-07: sessions are listed by their logs, the latest first.
 #[test]
 fn sessions_are_listed() {

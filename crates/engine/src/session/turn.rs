@@ -104,6 +104,7 @@ impl Task {
             self.turn.form = Form::Missing { tries: 0 };
         }
         self.journal.tell(Event::TurnStarted);
+        let name = self.journal.name();
         if let (Some(keeper), Role::Main { .. }) = (self.services.keeper.clone(), &self.role) {
             self.services.tasks.spawn(keeper.look_ahead(self.view().roots));
         }
@@ -122,6 +123,9 @@ impl Task {
         self.keep_what_came_of_it().await?;
         let steps = self.turn.steps;
         self.turn.reservation = None;
+        if let Some(Err(error)) = name.map(|name| name.carry(self.journal.session)) {
+            tracing::warn!("the name of the session could not be repeated: {error}");
+        }
         let end = TurnEnd { outcome: outcome.clone(), marker, steps };
         self.journal.append_durably(Body::TurnEnded(end)).await?;
         Ok(outcome)

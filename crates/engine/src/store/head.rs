@@ -1,19 +1,18 @@
 //! What a session is about, from the beginning and the end of its log.
 
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::name::given_name;
 use super::packed;
 
 /// Bytes of a log that are looked at for its title at most. The first prompt ends the search, but it may hold images or
 /// a file that was piped in, and the definitions of all tools stand before it.
 const BEGINNING: u64 = 64 * 1024 * 1024;
-/// Bytes of its end that are looked at for the name the user has given it.
-const END: u64 = 16 * 1024;
 /// Characters of a title.
 const TITLE_CHARS: usize = 80;
 
@@ -102,7 +101,7 @@ pub(super) fn head(log: &Path) -> Head {
         }
     }
     if let Some(name) = given_name(log) {
-        head.title = name;
+        head.title = cut(&name);
     }
     head
 }
@@ -129,21 +128,4 @@ fn lines(log: &Path) -> Option<impl Iterator<Item = Line>> {
             }
         }
     }))
-}
-
-/// Programs that let the user name a session add a line with the name.
-fn given_name(log: &Path) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Named {
-        custom_title: String,
-    }
-    let mut file = fs_err::File::open(log).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
-    let mut end = Vec::new();
-    file.take(END).read_to_end(&mut end).ok()?;
-    let named = end.rsplit(|byte| *byte == b'\n').filter(|line| line.len() < 4096);
-    let mut named = named.filter_map(|line| serde_json::from_slice::<Named>(line).ok());
-    named.next().map(|named| cut(&named.custom_title))
 }

@@ -55,6 +55,11 @@ impl LogWriter {
         Ok(Self { file: Arc::new(file), hash: String::new(), length, unsynced: false })
     }
 
+    /// The log.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// Continues after what was loaded: cuts a torn tail off and takes up the chain.
     pub(crate) fn continue_at(&mut self, length: u64, hash: String) -> Result<(), StoreError> {
         self.file.set_len(length)?;
