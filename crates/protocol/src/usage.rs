@@ -80,6 +80,9 @@ impl AddAssign for Usage {
     }
 }
 
+/// The word with which an answer is recorded that was cut off because the request failed for good.
+pub const FAILED: &str = "failed";
+
 /// Why the model stopped writing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]

@@ -7,7 +7,7 @@ use serde_json::json;
 use tiller_model::{Abandon, ModelError, ModelEvent};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{AssistantBlock, Body, Cause, Notice, Orphaned, Outcome, Response};
-use tiller_protocol::usage::{StopReason, Usage};
+use tiller_protocol::usage::{FAILED, StopReason, Usage};
 
 use super::model::Played;
 use super::tape::Reading;
@@ -53,6 +53,11 @@ impl Reading {
                         played.push(Played::Event(started(&block)));
                     }
                     self.remaining.take_answer();
+                    if response.stop_reason.as_str() == FAILED {
+                        // Why it failed stands behind it.
+                        current = Some(response.message_id);
+                        continue;
+                    }
                     match self.end_of(at, response) {
                         Played::Event(event @ ModelEvent::Abandoned { .. }) => {
                             played.push(Played::Event(event));

@@ -12,7 +12,7 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{AssistantBlock, Body, CallResult, Cause, Level, Outcome, Repair, Response};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::ingredients::Asked;
-use tiller_protocol::usage::{StopReason, Usage};
+use tiller_protocol::usage::{FAILED, StopReason, Usage};
 
 use super::turn::End;
 use super::{Aside, Task};
@@ -425,10 +425,7 @@ impl Task {
             };
             self.append(Body::Assistant(block))?;
         }
-        if attempt.finished.is_none() && attempt.message_id.is_some() {
-            let response = self.response(&attempt, StopReason::Other("interrupted".to_owned()), 0);
-            self.append(Body::Response(response))?;
-        }
+        self.count_unfinished(&attempt, "interrupted")?;
         self.settle_open_calls(&mut attempt, Stop::new(cause_of(abort))).await?;
         Ok(Sampled::Aborted(abort))
     }
@@ -447,6 +444,7 @@ impl Task {
         });
         self.settle_open_calls(&mut attempt, Stop { cause: Cause::ApiError, detail: message.clone() })
             .await?;
+        self.count_unfinished(&attempt, FAILED)?;
         self.append(Body::Assistant(AssistantBlock {
             message_id: MessageId(format!("error_{}", self.fixed.env.fresh())),
             model: "<synthetic>".to_owned(),

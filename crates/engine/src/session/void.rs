@@ -32,10 +32,7 @@ impl Task {
     pub(super) async fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
         self.stop_calls(attempt).await?;
         attempt.is_given_up = false;
-        if attempt.finished.is_none() && attempt.message_id.is_some() {
-            let response = self.response(attempt, StopReason::Other("abandoned".to_owned()), 0);
-            self.append(Body::Response(response))?;
-        }
+        self.count_unfinished(attempt, "abandoned")?;
         let stop = Stop::new(cause);
         for (call, open) in self.journal.state.open_calls.clone() {
             if attempt.entries.contains(&open.entry) {
@@ -71,6 +68,15 @@ impl Task {
         self.withdraw_asks(tokio::sync::oneshot::Sender::is_closed);
         for (call, news) in discarded.unheard() {
             self.keep_account(&call, news)?;
+        }
+        Ok(())
+    }
+
+    /// What was read and written of an answer that did not come to its end has to be paid for as well.
+    pub(super) fn count_unfinished(&mut self, attempt: &Attempt, why: &str) -> Result<(), StoreError> {
+        if attempt.finished.is_none() && attempt.message_id.is_some() {
+            let response = self.response(attempt, StopReason::Other(why.to_owned()), 0);
+            self.append(Body::Response(response))?;
         }
         Ok(())
     }

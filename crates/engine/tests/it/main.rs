@@ -20,6 +20,7 @@ mod compaction;
 mod compaction_auto;
 mod confinement;
 mod executor;
+mod failures;
 mod harness;
 mod log_faults;
 mod long_session;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::entry::{AssistantBlock, Body, Cause, Entry, Response};
 use crate::id::MessageId;
+use crate::usage::FAILED;
 
 /// The word with which an answer that was given up is recorded.
 const ABANDONED: &str = "abandoned";
@@ -93,7 +94,8 @@ impl Progress {
             self.begin_answer(response.message_id.clone());
         }
         if let Some(answer) = &mut self.answer {
-            answer.complete = true;
+            // The text of a failure follows.
+            answer.complete = response.stop_reason.as_str() != FAILED;
         }
         self.repeats |= response.stop_reason.as_str() == ABANDONED;
     }
