@@ -1,5 +1,6 @@
 //! One step: ask the model, and run what it calls while it is still writing.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::StreamExt;

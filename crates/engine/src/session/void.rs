@@ -1,5 +1,7 @@
 //! Answers that count no more.
 
+use std::pin::pin;
+
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Cause, Orphaned};
 use tiller_protocol::id::CallId;
@@ -7,7 +9,7 @@ use tiller_protocol::usage::StopReason;
 
 use super::Task;
 use super::sample::Attempt;
-use crate::executor::{News, STOP_GRACE, Stop, synthetic};
+use crate::executor::{Discarded, News, STOP_GRACE, Stop, synthetic};
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
 
@@ -61,15 +63,33 @@ impl Task {
         for call in discarded.running.drain(..) {
             self.journal.tell(Event::CallStopped(call));
         }
-        // The new answer may change what a call of the old one is still changing.
-        if tokio::time::timeout(STOP_GRACE, discarded.ended()).await.is_err() {
-            tracing::warn!("a call of an abandoned answer did not stop in time");
-        }
+        self.outwait(&mut discarded).await?;
         self.withdraw_asks(tokio::sync::oneshot::Sender::is_closed);
         for (call, news) in discarded.unheard() {
             self.keep_account(&call, news)?;
         }
         Ok(())
+    }
+
+    /// Waits for calls of an answer that is void: the next one may change what they are still changing. Commands are heard
+    /// meanwhile, and where the user stops the turn there is no next answer.
+    async fn outwait(&mut self, discarded: &mut Discarded) -> Result<(), StoreError> {
+        let token = self.turn.token.clone();
+        let mut ended = pin!(tokio::time::timeout(STOP_GRACE, discarded.ended()));
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut ended => {
+                    if ended.is_err() {
+                        tracing::warn!("a call of an abandoned answer did not stop in time");
+                    }
+                    return Ok(());
+                }
+                command = self.inbox.recv(), if self.inbox_open => self.on_command(command)?,
+                Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+                () = token.cancelled() => return Ok(()),
+            }
+        }
     }
 
     /// What was read and written of an answer that did not come to its end has to be paid for as well.

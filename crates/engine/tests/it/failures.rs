@@ -1,5 +1,7 @@
 //! Requests that fail for good, answers that are given up, and what is left of them.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tiller_engine::Setup;
 use tiller_protocol::command::{Command, Event, UserInput};
@@ -93,4 +95,30 @@ async fn nothing_follows_the_end_of_a_turn() {
         watch.close().await;
         assert_eq!(watch.sketch().split_off(until_end), ["Idle", "Closed"]);
     }
+}
+
+// A call that does not stop keeps nobody from stopping the agent.
+#[tokio::test]
+async fn an_interrupt_is_heard_while_an_answer_is_given_up() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    let stubborn = call("a", json!({"stubborn": true, "wait": "the end"}));
+    lab.server
+        .replies([stubborn.gate(&gate).error_event("overloaded_error", "busy"), Reply::text("unheard")]);
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch
+        .until(|event| matches!(event, Event::Appended(entry) if matches!(entry.body, Body::Decision(_))))
+        .await;
+    gate.open();
+    watch.until(|event| matches!(event, Event::CallStopped(_))).await;
+    // From here on time passes only when nobody has anything to do.
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "the call was waited for");
+    assert_eq!(watch.outcome(), Outcome::Interrupted);
+    tokio::time::resume();
+    lab.gates.open("the end");
+    watch.close().await;
 }
