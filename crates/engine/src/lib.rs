@@ -34,6 +34,7 @@ mod still;
 pub mod store;
 mod telemetry;
 pub mod undo;
+mod unfinished;
 mod view;
 
 pub use agent::{AgentLimits, agent_lines};

@@ -1,6 +1,5 @@
 //! One step: ask the model, and run what it calls while it is still writing.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -24,6 +23,7 @@ use crate::partial::PartialText;
 use crate::replay::OVERLOADED;
 use crate::store::StoreError;
 use crate::telemetry::{Telemetry, is_overly_agreeable};
+use crate::unfinished::Unfinished;
 
 /// The notice that the provider was told to drop reasoning that no longer fits. A resumed session looks for it.
 pub(super) const THINKING_DROPPED: &str = "thinking_dropped";
@@ -58,6 +58,7 @@ pub(super) struct Attempt {
     request_id: Option<String>,
     pub(super) usage: Usage,
     pub(super) partial: PartialText,
+    unfinished: Unfinished,
     /// Entries of this answer: its blocks and the results of its calls.
     pub(super) entries: Vec<EntryId>,
     pub(super) blocks: usize,
@@ -160,6 +161,7 @@ impl Task {
             request_id: None,
             usage: Usage::default(),
             partial: PartialText::default(),
+            unfinished: Unfinished::default(),
             entries: Vec::new(),
             blocks: 0,
             kept: None,
@@ -244,6 +246,7 @@ impl Task {
             ModelEvent::Raw(json) => {
                 attempt.partial.feed(&json);
                 if self.fixed.stream_events {
+                    attempt.unfinished.feed(&json);
                     self.journal.tell(Event::Stream(json));
                 }
             }
@@ -414,6 +417,9 @@ impl Task {
 
     /// The user stopped the model: what was written is kept and marked, calls are stopped, finished results stay.
     async fn after_abort(&mut self, mut attempt: Attempt, abort: Abort) -> Result<Sampled, StoreError> {
+        for event in attempt.unfinished.close(&attempt.usage) {
+            self.journal.tell(Event::Stream(event.into()));
+        }
         self.void_if_given_up(&mut attempt).await?;
         if let Some(text) = attempt.partial.take() {
             let block = AssistantBlock {

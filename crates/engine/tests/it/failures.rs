@@ -122,3 +122,23 @@ async fn an_interrupt_is_heard_while_an_answer_is_given_up() {
     lab.gates.open("the end");
     watch.close().await;
 }
+
+// Hosts that draw an answer while it is written are told that its last block has ended.
+#[tokio::test]
+async fn an_interrupt_closes_what_is_being_streamed() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    lab.server.reply(Reply::text("half of the ans").unfinished().gate(&gate));
+    let mut watch = lab.begin(lab.setup(), "go").await;
+    watch.until(|event| matches!(event, Event::Stream(json) if json.contains("text_delta"))).await;
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    let sketch = watch.sketch();
+    let streamed: Vec<&str> = sketch.iter().filter_map(|what| what.strip_prefix("stream ")).collect();
+    assert!(
+        streamed.ends_with(&["content_block_delta", "content_block_stop", "message_delta", "message_stop"]),
+        "{streamed:?}"
+    );
+    let place = |wanted: &str| sketch.iter().position(|what| what == wanted);
+    assert!(place("stream message_stop") < place("assistant text"), "{sketch:?}");
+}
