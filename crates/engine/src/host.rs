@@ -194,7 +194,7 @@ impl Side {
         let mut blocks = Vec::new();
         for _ in 0..=MAX_PAUSES {
             let request = Request {
-                model: self.services.search_model.clone(),
+                model: self.services.lead.borrow().main_model.clone(),
                 tools: Bytes::from(json!([tool]).to_string()),
                 messages: messages.clone(),
                 max_tokens: Some(SIDE_MAX_TOKENS),

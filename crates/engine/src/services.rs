@@ -66,8 +66,6 @@ pub(crate) struct Services {
     pub(crate) model: Arc<dyn Model>,
     /// The model for digests.
     pub(crate) small_model: String,
-    /// The model for searches.
-    pub(crate) search_model: String,
     pub(crate) hooks: Hooks,
     /// Language servers, if there shall be any.
     pub(crate) languages: Option<Arc<Languages>>,

@@ -190,6 +190,24 @@ fn the_provider_searches() {
     world.server.assert_clean();
 }
 
+// A model that was left is not asked on the side either.
+#[test]
+fn searches_go_to_the_model_of_the_moment() {
+    let world = World::new();
+    let searches =
+        world.server.conversation(Matcher::custom(|body| body["tools"][0]["name"] == "web_search"));
+    searches.reply(Reply::text("It is 42."));
+    let search = Reply::new().tool_with_id("search", "WebSearch", json!({"query": "the answer"}));
+    world.server.replies([search, Reply::text("done")]);
+    let mut live = world.talk(&["--dangerously-skip-permissions"]);
+    live.request(&json!({"subtype": "set_model", "model": "opus"}));
+    live.say("go");
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+    assert_eq!(searches.requests()[0].body()["model"], "claude-opus-5-5");
+    world.server.assert_clean();
+}
+
 // EXEC-41: what does not fit is stored where the model can read it, also without asking.
 #[test]
 fn long_output_is_stored_and_can_be_read() {

@@ -101,11 +101,10 @@ impl Task {
             ..context(&setup.env, &setup.additional_dirs, setup.mcp.guarded(setup.rules), was)
         };
         let (policy, policy_now) = watch::channel(Arc::new(context));
-        let main_model = setup.names.main_model(setup.model_setting.as_deref());
         let log = setup.persist.then(|| opening.paths.log.clone());
         let (setting, ended) = (setup.model_setting.clone(), CancellationToken::new());
         let (lead, lead_now) = watch::channel(Lead {
-            main_model: main_model.clone(),
+            main_model: setup.names.main_model(setup.model_setting.as_deref()),
             setting,
             step: (ChainId::default(), 0),
             seq: 0,
@@ -165,7 +164,6 @@ impl Task {
             interactive: setup.interactive,
             model: setup.model,
             small_model: setup.names.small_fast.clone(),
-            search_model: main_model,
             hooks,
             languages: None,
             mcp: None,
