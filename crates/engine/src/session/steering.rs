@@ -117,6 +117,7 @@ impl Task {
     pub(super) async fn deliver_steering(&mut self) -> Result<usize, StoreError> {
         self.tell_of_servers()?;
         let (queue, contexts) = self.admit_waiting().await?;
+        self.measure_before_attachments();
         let sampled = self.sample_sources(None, queue).await?;
         let count = |kind: &str| sampled.attachments.iter().filter(|one| one.kind() == kind).count();
         let (total, changed_files) = (sampled.attachments.len(), count("edited_text_file"));

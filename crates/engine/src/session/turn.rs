@@ -67,8 +67,17 @@ pub(super) struct Turn {
     pub(super) forced_room: bool,
     /// The model that a recipe names for this turn.
     pub(super) model: Option<String>,
+    /// What the last answer consisted of.
+    pub(super) answered: Answered,
     /// What is set aside for the request that is being made.
     pub(super) reservation: Option<Reservation>,
+}
+
+/// What an answer consisted of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answered {
+    blocks: usize,
+    calls: usize,
 }
 
 impl Turn {
@@ -212,7 +221,7 @@ impl Task {
                 }
                 Sampled::Limited(end) => return Ok(end),
                 Sampled::Answered { stop, refusal, blocks, calls } => {
-                    self.measure_answer(blocks, calls);
+                    self.turn.answered = Answered { blocks, calls };
                     self.track(calls);
                     Facts {
                         abort: self.turn.abort,
@@ -362,8 +371,10 @@ impl Task {
         telemetry::record(telemetry, self.turn.chain, self.turn.depth());
     }
 
-    fn measure_answer(&self, assistants: usize, results: usize) {
-        let messages = self.journal.conversation.len();
+    /// Measures what the model is about to get, before attachments are added to it.
+    pub(super) fn measure_before_attachments(&self) {
+        let (messages, Answered { blocks, calls }) = (self.journal.conversation.len(), self.turn.answered);
+        let (assistants, results) = (blocks, calls);
         self.measure(&Telemetry::QueryBeforeAttachments { messages, assistants, results });
     }
 }
