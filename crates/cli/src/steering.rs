@@ -43,6 +43,7 @@ fn languages(settings: &Resolved) -> LanguageChoice {
     LanguageChoice {
         enabled: settings.diagnostics.value,
         wait: Duration::from_millis(settings.diagnostics_wait_ms.value),
+        start_wait: Duration::from_millis(settings.diagnostics_start_wait_ms.value),
         servers: servers.map(|(name, server)| (name.clone(), server.value.clone())).collect(),
     }
 }

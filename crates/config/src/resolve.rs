@@ -10,9 +10,9 @@ use tiller_protocol::mode::Mode;
 
 use crate::definition::{
     DEFAULT_AUTO_COMPACT, DEFAULT_AUTO_COMPACT_PCT, DEFAULT_DIAGNOSTICS, DEFAULT_MASK, DEFAULT_MEMORY,
-    DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_STREAMING, DEFAULT_STYLE, DEFAULT_SUGGESTIONS, DEFAULT_VIM,
-    DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, ModelProvider, Network, RuleTest, Settings,
-    TerminalTheme,
+    DEFAULT_MODEL, DEFAULT_SANDBOX, DEFAULT_START_WAIT_MS, DEFAULT_STREAMING, DEFAULT_STYLE,
+    DEFAULT_SUGGESTIONS, DEFAULT_VIM, DEFAULT_WAIT_MS, HookEvent, HookGroup, LanguageServer, ModelProvider,
+    Network, RuleTest, Settings, TerminalTheme,
 };
 use crate::dirs::Places;
 use crate::error::{Problem, SettingsError};
@@ -64,8 +64,10 @@ pub struct Resolved {
     pub steering: ResolvedSteering,
     /// Whether the model is told of problems that language servers find.
     pub diagnostics: Sourced<bool>,
-    /// How long a request waits for them, in milliseconds.
+    /// How long a request waits for them after an edit, in milliseconds.
     pub diagnostics_wait_ms: Sourced<u64>,
+    /// How long after the start of a server, in milliseconds.
+    pub diagnostics_start_wait_ms: Sourced<u64>,
     /// Language servers by language.
     pub language_servers: BTreeMap<String, Sourced<LanguageServer>>,
     /// Servers of the project's `.mcp.json` that are not started.
@@ -212,6 +214,7 @@ impl Resolved {
             steering: ResolvedSteering { mute: stack.all(|s| &s.steering.mute) },
             diagnostics: stack.highest(|s| s.diagnostics, DEFAULT_DIAGNOSTICS),
             diagnostics_wait_ms: stack.highest(|s| s.diagnostics_wait_ms, DEFAULT_WAIT_MS),
+            diagnostics_start_wait_ms: stack.highest(|s| s.diagnostics_start_wait_ms, DEFAULT_START_WAIT_MS),
             language_servers: stack.named(|s| &s.language_servers),
             disabled_mcpjson_servers: stack.all(|s| &s.disabled_mcpjson_servers),
             terminal: ResolvedTerminal {

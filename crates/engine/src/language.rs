@@ -8,27 +8,26 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tiller_config::LanguageServer;
-use tiller_language::{Languages, Patience, Problem, Surroundings, Wish, languages};
-use tiller_protocol::mode::Mode;
+use tiller_language::{Languages, Patience, Problem, Surroundings, Waits, Wish, languages};
 use tiller_steering::attachment::{Diagnostic, FileDiagnostics, Severity};
-use tiller_steering::pipeline::BUDGET;
 use tiller_steering::source::DiagnosticsProvider;
 use tiller_tools::Vault;
 
-use crate::policy::Standpoint;
 use crate::services::Services;
 use crate::session::Aside;
 
-/// What is left of the time for attachments when servers have taken theirs.
-const SPARE: Duration = Duration::from_millis(100);
+/// Nobody waits for servers longer than this, whatever settings say.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What the settings say about language servers.
 #[derive(Clone, Debug, Default)]
 pub struct LanguageChoice {
     /// Whether there are any.
     pub enabled: bool,
-    /// How long a request waits for their reports.
+    /// How long a request waits for their reports on what was just changed.
     pub wait: Duration,
+    /// How long after the start of a server, until it has reported for the first time.
+    pub start_wait: Duration,
     /// What is said about single languages.
     pub servers: BTreeMap<String, LanguageServer>,
 }
@@ -70,29 +69,23 @@ impl LanguageChoice {
         languages: &Arc<Languages>,
         services: &Services,
     ) -> Arc<dyn DiagnosticsProvider> {
-        Arc::new(Reporter {
-            languages: Arc::clone(languages),
-            policy: services.policy.clone(),
-            secrets: Arc::clone(&services.secrets),
-            wait: self.wait.min(BUDGET.saturating_sub(SPARE)),
-        })
+        Arc::new(Reporter { languages: Arc::clone(languages), secrets: Arc::clone(&services.secrets) })
+    }
+
+    /// How long a request waits for reports.
+    pub(crate) fn waits(&self) -> Waits {
+        Waits { report: self.wait.min(LONGEST_WAIT), start: self.start_wait.min(LONGEST_WAIT) }
     }
 }
 
 struct Reporter {
     languages: Arc<Languages>,
-    policy: Standpoint,
     secrets: Arc<Vault>,
-    wait: Duration,
 }
 
 impl DiagnosticsProvider for Reporter {
     fn diagnostics<'a>(&'a self, files: &'a [PathBuf]) -> BoxFuture<'a, Vec<FileDiagnostics>> {
         async move {
-            // Servers that are told something may build something, which is not for planning.
-            if self.policy.now().mode != Mode::Plan {
-                self.languages.settle(self.wait).await;
-            }
             let found = self.languages.problems(files).into_iter().map(|file| FileDiagnostics {
                 uri: file.path.display().to_string(),
                 diagnostics: file.problems.into_iter().map(|problem| self.told(problem)).collect(),

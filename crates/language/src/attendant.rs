@@ -13,6 +13,7 @@ use crate::Surroundings;
 use crate::client::{Client, Terms};
 use crate::connection::Connection;
 use crate::document::{OnDisk, Stamp};
+use crate::progress::Progress;
 use crate::report::Reports;
 use crate::server::NamedBy;
 
@@ -27,20 +28,14 @@ pub(crate) enum Order {
     StopWaiting,
 }
 
-/// Everything is settled, whatever was ordered.
-const FOR_GOOD: u64 = u64::MAX;
-
 /// Who looks after one server.
 pub(crate) struct Attendant {
     pub(crate) terms: Terms,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) orders: mpsc::UnboundedReceiver<Order>,
     pub(crate) reports: Arc<Mutex<Reports>>,
-    /// How many orders are settled.
-    pub(crate) settled: watch::Sender<u64>,
+    pub(crate) progress: watch::Sender<Progress>,
     pub(crate) ended: CancellationToken,
-    /// Orders taken so far.
-    pub(crate) taken: u64,
 }
 
 /// Why a connection is over.
@@ -65,6 +60,7 @@ impl Attendant {
             }
             restarted = true;
             open = files;
+            self.update(|progress| *progress = Progress { taken: progress.taken, ..Progress::starting() });
         }
     }
 
@@ -117,24 +113,40 @@ impl Attendant {
     }
 
     async fn follow(&mut self, order: Order, client: &mut Client) {
-        self.taken += 1;
-        match order {
-            Order::Changed(path) => tell(client, &path).await,
-            Order::LookAround => {
-                for path in changed(client.open_files()).await {
-                    tell(client, &path).await;
-                }
+        let changed = match order {
+            Order::Changed(path) => vec![path],
+            Order::LookAround => changed(client.open_files()).await,
+            Order::StopWaiting => {
+                client.stop_waiting();
+                Vec::new()
             }
-            Order::StopWaiting => client.stop_waiting(),
+        };
+        for path in &changed {
+            tell(client, path).await;
         }
+        // One who waits must not take what was just changed for settled.
+        let is_settled = client.is_settled();
+        self.update(|progress| {
+            progress.taken += 1;
+            progress.is_settled = is_settled;
+            if !changed.is_empty() {
+                progress.changed = Instant::now();
+            }
+        });
     }
 
     /// Lets those who wait know how far it is.
     fn note(&self, client: &mut Client) {
-        if client.is_settled() {
-            let taken = self.taken;
-            self.settled.send_if_modified(|settled| std::mem::replace(settled, taken) != taken);
-        }
+        let (is_settled, has_reported) = (client.is_settled(), client.has_reported());
+        self.update(|progress| (progress.is_settled, progress.has_reported) = (is_settled, has_reported));
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_if_modified(|progress| {
+            let before = *progress;
+            change(progress);
+            *progress != before
+        });
     }
 
     /// Takes leave in the way of the protocol.
@@ -155,7 +167,7 @@ impl Attendant {
     }
 
     fn give_up(&self, why: &str, has_worked: bool) {
-        self.settled.send_replace(FOR_GOOD);
+        self.update(|progress| *progress = progress.over());
         let server = &self.terms.server;
         // Many have a stand-in on their path that only says what would have to be installed.
         if server.named_by == NamedBy::Tiller && !has_worked {

@@ -55,6 +55,8 @@ fn capabilities() -> Value {
             "diagnostics": {"refreshSupport": true},
         },
         "window": {"workDoneProgress": true},
+        // Of rust-analyzer: it says whether it still looks at the project, also between two kinds of work.
+        "experimental": {"serverStatusNotification": true},
     })
 }
 

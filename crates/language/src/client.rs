@@ -44,8 +44,12 @@ pub(crate) struct Client {
     unsent: HashMap<PathBuf, String>,
     /// What the server says it is doing.
     working: HashSet<String>,
+    /// The server says that it has not seen the whole project yet.
+    looking: bool,
     /// Something was changed, and nobody has given up waiting for the reports.
     fresh: bool,
+    /// The server has reported on all that was changed before anybody gave up waiting.
+    reported: bool,
     /// The last wait was in vain, and the server has said nothing since.
     lagging: bool,
     outgoing: Vec<String>,
@@ -81,7 +85,9 @@ impl Client {
             documents: Documents::default(),
             unsent: HashMap::new(),
             working: HashSet::new(),
+            looking: false,
             fresh: false,
+            reported: false,
             lagging: false,
             outgoing: Vec::new(),
         };
@@ -110,9 +116,16 @@ impl Client {
 
     /// Whether there is nothing worth waiting for.
     pub(crate) fn is_settled(&mut self) -> bool {
-        let done = self.is_ready() && !self.documents.are_awaited() && self.working.is_empty();
+        let is_idle = self.working.is_empty() && !self.looking;
+        let done = self.is_ready() && !self.documents.are_awaited() && is_idle;
+        self.reported |= self.fresh && done;
         self.fresh = self.fresh && !done;
         self.lagging || !self.fresh
+    }
+
+    /// Whether reports have ever come as long as somebody wanted them.
+    pub(crate) fn has_reported(&self) -> bool {
+        self.reported
     }
 
     /// Nobody waits any longer. Until the server says something, nobody will.
@@ -198,6 +211,7 @@ impl Client {
                     _ => {}
                 }
             }
+            "experimental/serverStatus" => self.looking = params["quiescent"] == false,
             _ => tracing::trace!(method, %params, "a language server says"),
         }
     }

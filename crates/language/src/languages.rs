@@ -10,13 +10,14 @@ use tiller_policy::Permit;
 use tiller_protocol::entry::Notice;
 use tiller_sandbox::Confinement;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::attendant::{Attendant, Order};
 use crate::client::Terms;
 use crate::problem::FileProblems;
+use crate::progress::{Progress, Waits, is_late};
 use crate::report::Reports;
 use crate::server::Language;
 
@@ -77,7 +78,7 @@ struct Attended {
     orders: mpsc::UnboundedSender<Order>,
     /// How many orders were given.
     given: u64,
-    settled: watch::Receiver<u64>,
+    progress: watch::Receiver<Progress>,
     reports: Arc<Mutex<Reports>>,
 }
 
@@ -120,24 +121,22 @@ impl Languages {
 
     /// Waits until the servers have reported on what was changed, or until there is no more time. What comes later is
     /// there the next time. A server that was waited for in vain is waited for again once it has said something.
-    pub async fn settle(&self, at_most: Duration) {
-        let deadline = Instant::now() + at_most;
-        let waits: Vec<_> = {
+    pub async fn settle(&self, waits: Waits) {
+        let asked = Instant::now();
+        let running: Vec<_> = {
             let mut attended = self.attended();
             let running = attended.iter_mut().filter_map(|(name, one)| Some((name.clone(), one.as_mut()?)));
             running
                 .map(|(name, one)| {
                     one.order(Order::LookAround);
-                    (name, one.given, one.settled.clone())
+                    (name, one.given, one.progress.clone())
                 })
                 .collect()
         };
-        let waits = waits.into_iter().map(|(name, given, mut settled)| async move {
-            let wait = settled.wait_for(|settled| *settled >= given);
-            // An attendant that is gone has nothing to report either.
-            timeout_at(deadline, wait).await.is_err().then_some(name)
+        let waiting = running.into_iter().map(|(name, given, progress)| async move {
+            is_late(progress, given, asked, waits).await.then_some(name)
         });
-        let late: Vec<String> = join_all(waits).await.into_iter().flatten().collect();
+        let late: Vec<String> = join_all(waiting).await.into_iter().flatten().collect();
         let mut attended = self.attended();
         for name in late {
             if let Some(Some(one)) = attended.get_mut(&name) {
@@ -168,7 +167,7 @@ impl Languages {
     fn start(&self, language: &Arc<Language>) -> Option<Attended> {
         let server = language.installed(&self.surroundings.vars)?.clone();
         let (orders, taken_by_attendant) = mpsc::unbounded_channel();
-        let (settled, settled_now) = watch::channel(0);
+        let (progress, progress_now) = watch::channel(Progress::starting());
         let reports = Arc::<Mutex<Reports>>::default();
         let attendant = Attendant {
             terms: Terms {
@@ -179,12 +178,11 @@ impl Languages {
             surroundings: Arc::clone(&self.surroundings),
             orders: taken_by_attendant,
             reports: Arc::clone(&reports),
-            settled,
+            progress,
             ended: self.ended.clone(),
-            taken: 0,
         };
         self.tasks.spawn(attendant.attend());
-        Some(Attended { orders, given: 0, settled: settled_now, reports })
+        Some(Attended { orders, given: 0, progress: progress_now, reports })
     }
 
     fn attended(&self) -> MutexGuard<'_, BTreeMap<String, Option<Attended>>> {

@@ -3,7 +3,7 @@
 //! ```text
 //! Languages ── orders ──▶ attendant (one per server) ── client (what is said) ── connection (bytes) ── server
 //!     ▲                          │
-//!     └── reports, settled ◀─────┘
+//!     └── reports, progress ◀────┘
 //! ```
 //!
 //! A server starts with the first file of its language that is written, never before, and ends with [`Languages`], also
@@ -21,10 +21,12 @@ mod framing;
 mod languages;
 mod message;
 mod problem;
+mod progress;
 mod report;
 mod server;
 mod uri;
 
 pub use languages::{Hold, Languages, Patience, Surroundings, Tell};
 pub use problem::{FileProblems, Problem, Severity};
+pub use progress::Waits;
 pub use server::{Language, NamedBy, Server, Wish, languages};

@@ -6,40 +6,20 @@ use tiller_testkit::{Captured, Gate, Reply};
 
 use crate::harness::{World, eventually, stream_args};
 
-/// Requests after which the server has had time enough.
-const MOST_REQUESTS: usize = 5_000;
-
-/// A world in which problems of Python are told, by the server that the test environment has.
+/// A world in which problems of Python are told, by the server that the test environment has, however slow it is.
 fn python() -> World {
     let command = [&tiller_testenv::python().display().to_string(), "-m", "pylsp"];
     let confined = probe().level != Level::None;
-    let settings = json!({"languageServers": {"python": {"command": command, "confined": confined}}});
+    let settings = json!({
+        "diagnosticsWaitMs": 60_000,
+        "diagnosticsStartWaitMs": 60_000,
+        "languageServers": {"python": {"command": command, "confined": confined}},
+    });
     World::new().var("TILLER_DIAGNOSTICS", "1").file(".tiller/settings.json", &settings.to_string())
 }
 
 fn conversation(request: &Captured) -> String {
     request.body()["messages"].to_string()
-}
-
-/// Writes a file, and looks at it until the conversation says something; then writes another one, and so on.
-fn writing(steps: Vec<(&'static str, &'static str)>) -> impl FnMut(&Captured) -> Reply {
-    let (mut step, mut requests) = (0, 0);
-    let mut wrote = false;
-    move |request| {
-        requests += 1;
-        let (_, awaited) = steps[step.min(steps.len() - 1)];
-        if wrote && (conversation(request).contains(awaited) || requests > MOST_REQUESTS) {
-            (step, wrote) = (step + 1, false);
-        }
-        match steps.get(step) {
-            None => Reply::text("done"),
-            Some(_) if wrote => Reply::new().tool("Read", json!({"file_path": "greet.py"})),
-            Some((text, _)) => {
-                wrote = true;
-                Reply::new().tool("Write", json!({"file_path": "greet.py", "content": text}))
-            }
-        }
-    }
 }
 
 fn attachments(world: &World) -> Vec<Value> {
@@ -49,13 +29,17 @@ fn attachments(world: &World) -> Vec<Value> {
 
 // STEER-45
 #[test]
-fn an_edit_that_breaks_a_file_is_told_and_told_once() {
+fn an_edit_that_breaks_a_file_is_told_with_the_very_next_request_and_told_once() {
     let world = python();
-    world.server.respond_with(writing(vec![
-        ("def greet(name):\n    return nmae\n", "undefined name 'nmae'"),
-        ("def greet(name):\n    return name + title\n", "undefined name 'title'"),
-    ]));
+    let write = json!({"file_path": "greet.py", "content": "def greet(name):\n    return nmae\n"});
+    let edit = json!({"file_path": "greet.py", "old_string": "nmae", "new_string": "name + title"});
+    // The first edit starts the server, the second finds it running; nothing was changed before the last request.
+    world.server.reply(Reply::new().tool("Write", write));
+    world.server.reply(Reply::new().tool("Edit", edit));
+    world.server.reply(Reply::new().tool("Read", json!({"file_path": "greet.py"})));
+    world.server.reply(Reply::text("done"));
     world.run(&stream_args("improve the greeting")).ok();
+
     let told = attachments(&world);
     assert_eq!(told.len(), 2, "{told:#?}");
     for (files, (column, name)) in told.iter().zip([(12, "nmae"), (19, "title")]) {
@@ -66,8 +50,10 @@ fn an_edit_that_breaks_a_file_is_told_and_told_once() {
         }]);
         assert_eq!(files[0]["diagnostics"], expected);
     }
-    let request = world.server.messages().last().map(conversation).unwrap();
-    assert!(request.contains("error at 2:12: undefined name 'nmae' [pyflakes]"), "{request}");
+    let requests: Vec<String> = world.server.messages().iter().map(conversation).collect();
+    let problems = ["2:12: undefined name 'nmae' [pyflakes]", "2:19: undefined name 'title' [pyflakes]"];
+    let known = |request: &String| problems.map(|problem| request.matches(problem).count());
+    assert_eq!(requests.iter().map(known).collect::<Vec<_>>(), [[0, 0], [1, 0], [1, 1], [1, 1]]);
 }
 
 #[test]
@@ -108,6 +94,7 @@ fn a_server_is_held_like_a_command() {
     let port = world.server.url().rsplit(':').next().unwrap().trim_end_matches('/').to_owned();
     let command = ["bash", "-c", &script.replace("PORT", &port)];
     let settings = json!({
+        "diagnosticsStartWaitMs": 0,
         "permissions": {"deny": ["Read(secret.txt)", "Edit(kept.txt)"]},
         "languageServers": {"text": {"command": command, "extensions": [".txt"]}},
     });

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) const DEFAULT_DIAGNOSTICS: bool = true;
-pub(crate) const DEFAULT_WAIT_MS: u64 = 700;
+pub(crate) const DEFAULT_WAIT_MS: u64 = 2_000;
+pub(crate) const DEFAULT_START_WAIT_MS: u64 = 10_000;
 
 /// The language server of one language. What is not said is as usual for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

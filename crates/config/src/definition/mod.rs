@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hook::{Hook, HookEvent, HookGroup, OnFailure};
 pub use language::LanguageServer;
-pub(crate) use language::{DEFAULT_DIAGNOSTICS, DEFAULT_WAIT_MS};
+pub(crate) use language::{DEFAULT_DIAGNOSTICS, DEFAULT_START_WAIT_MS, DEFAULT_WAIT_MS};
 pub use model::ModelProvider;
 pub use permission::{Permissions, RuleTest};
 pub(crate) use sandbox::DEFAULT_ENABLED as DEFAULT_SANDBOX;
@@ -106,10 +106,14 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_DIAGNOSTICS, "x-trust" = [false, true]))]
     pub diagnostics: Option<bool>,
-    /// How long a request waits for problems in files that were just changed, in milliseconds; 900 at most.
+    /// How long after an edit a request waits for what a language server says of it, in milliseconds; 60000 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_WAIT_MS))]
     pub diagnostics_wait_ms: Option<u64>,
+    /// The same after the start of a server, until it has reported for the first time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = DEFAULT_START_WAIT_MS))]
+    pub diagnostics_start_wait_ms: Option<u64>,
     /// Language servers by language, beside those that are found by themselves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-trust" = true))]

@@ -11,6 +11,7 @@ use tiller_protocol::entry::{Attachment, Body, Delivery, Level, Origin};
 use tiller_protocol::env::{Env, is_yes};
 use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mcp::McpState;
+use tiller_protocol::mode::Mode;
 use tiller_steering::pipeline::{Pipeline, Sampled};
 use tiller_steering::source::{
     Facts, Prompt, Providers, Queued, Spending, Style, Surroundings, Tokens, sources,
@@ -164,7 +165,11 @@ impl Task {
             return Ok(sampled);
         }
         let (pipeline, sight, token) = (Arc::clone(&self.pipeline), self.sight(), self.turn.token.clone());
-        let mut sampling = pin!(pipeline.sample(&facts, &sight));
+        let reports = self.awaited_reports(facts.mode);
+        let mut sampling = pin!(async {
+            reports.await;
+            pipeline.sample(&facts, &sight).await
+        });
         loop {
             tokio::select! {
                 biased;
@@ -175,6 +180,20 @@ impl Task {
                     return Ok(Sampled { attachments: facts.hook_responses.clone(), ..Sampled::default() });
                 }
                 sampled = &mut sampling => return Ok(sampled),
+            }
+        }
+    }
+
+    /// What language servers will say of the last edits: the sources are asked when it is there, or when it takes too
+    /// long.
+    fn awaited_reports(&self, mode: Mode) -> impl Future<Output = ()> + use<> {
+        // Servers that are told something may build something, which is not for planning. Sub-agents are not told.
+        let is_wanted = mode != Mode::Plan && matches!(self.role, Role::Main { .. });
+        let languages = self.services.languages.clone().filter(|_| is_wanted);
+        let waits = self.fixed.steering.languages.waits();
+        async move {
+            if let Some(languages) = languages {
+                languages.settle(waits).await;
             }
         }
     }

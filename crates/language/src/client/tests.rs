@@ -135,11 +135,25 @@ fn work_that_a_change_has_caused_is_waited_for_and_no_other() {
 }
 
 #[test]
+fn a_server_that_still_looks_at_the_project_has_not_reported() {
+    let mut talk = Talk::ready(&pushing());
+    let status = |quiescent: bool| json!({"health": "ok", "quiescent": quiescent});
+    talk.changed("one");
+    talk.tells("experimental/serverStatus", status(false));
+    talk.publishes(Some(1), &[]);
+    assert!(!talk.client.is_settled() && !talk.client.has_reported());
+    talk.publishes(Some(1), &[2]);
+    talk.tells("experimental/serverStatus", status(true));
+    assert!(talk.client.is_settled() && talk.client.has_reported());
+    assert_eq!(talk.lines(), [2]);
+}
+
+#[test]
 fn a_server_that_lags_is_not_waited_for_until_it_speaks() {
     let mut talk = Talk::ready(&pushing());
     talk.changed("one");
     talk.client.stop_waiting();
-    assert!(talk.client.is_settled());
+    assert!(talk.client.is_settled() && !talk.client.has_reported());
     talk.changed("two");
     assert!(talk.client.is_settled());
     talk.publishes(Some(2), &[1]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::fake::{behaving, world};
-use crate::world::{DEADLINE, MOMENT, eventually, exists};
+use crate::world::{DEADLINE, MOMENT, equally, eventually, exists};
 
 #[tokio::test]
 async fn a_server_that_says_nothing_is_given_up() {
@@ -25,7 +25,7 @@ async fn a_server_that_says_nothing_is_given_up() {
 async fn a_server_that_hangs_is_waited_for_once() {
     let world = world("mute");
     world.edit("a.txt", "BROKEN");
-    world.languages.settle(MOMENT).await;
+    world.languages.settle(equally(MOMENT)).await;
     for text in ["more", "and more"] {
         world.edit("a.txt", text);
         world.settled().await;
@@ -39,7 +39,7 @@ async fn what_comes_too_late_is_there_the_next_time() {
     let gate = world.path("gate");
     assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
     world.edit("a.txt", "BROKEN");
-    world.languages.settle(MOMENT).await;
+    world.languages.settle(equally(MOMENT)).await;
     assert_eq!(world.messages("a.txt"), Vec::<String>::new());
     tokio::task::spawn_blocking(move || fs_err::write(gate, "go")).await.unwrap().unwrap();
     eventually("the report is there", || world.messages("a.txt") == ["BROKEN"]).await;
@@ -84,7 +84,7 @@ async fn a_server_that_speaks_no_protocol_is_given_up() {
 async fn a_server_that_stops_in_the_middle_of_a_message_holds_nobody_up() {
     let world = world("voiceless");
     world.edit("a.txt", "BROKEN");
-    world.languages.settle(MOMENT).await;
+    world.languages.settle(equally(MOMENT)).await;
     eventually("it hangs", || exists(&world.path("hanging"))).await;
     timeout(DEADLINE, world.languages.end()).await.unwrap();
 }
@@ -95,7 +95,7 @@ async fn a_server_that_does_not_read_holds_nobody_up() {
     let long = "BROKEN ".repeat(100_000);
     for number in 0..20 {
         world.edit("a.txt", &format!("{number} {long}"));
-        world.languages.settle(Duration::from_millis(1)).await;
+        world.languages.settle(equally(Duration::from_millis(1))).await;
     }
     timeout(DEADLINE, world.languages.end()).await.unwrap();
 }

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tiller_language::Waits;
 use tokio::time::timeout;
 
 use crate::fake::{behaving, world};
@@ -20,6 +22,30 @@ async fn a_server_starts_with_the_first_file_of_its_language() {
     assert!(exists(&world.path("started")));
     assert_eq!(world.messages("a.txt"), ["BROKEN"]);
     assert_eq!(world.messages("a.other"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_server_that_starts_is_waited_for_longer_than_one_that_has_reported() {
+    let world = world("gated");
+    let gate = world.path("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let opening = {
+        let gate = gate.clone();
+        tokio::task::spawn_blocking(move || fs_err::write(gate, "go"))
+    };
+    world.edit("a.txt", "BROKEN");
+    let long = 2 * DEADLINE;
+    let at_first = Waits { report: Duration::ZERO, start: long };
+    timeout(DEADLINE, world.languages.settle(at_first)).await.unwrap();
+    assert_eq!(world.messages("a.txt"), ["BROKEN"]);
+    opening.await.unwrap().unwrap();
+
+    world.edit("a.txt", "BROKEN again");
+    timeout(DEADLINE, world.languages.settle(at_first)).await.unwrap();
+    assert_eq!(world.messages("a.txt"), ["BROKEN"], "the gate is closed, and nobody has waited");
+    let opening = tokio::task::spawn_blocking(move || fs_err::write(gate, "go"));
+    eventually("the report is there", || world.messages("a.txt") == ["BROKEN again"]).await;
+    opening.await.unwrap().unwrap();
 }
 
 #[tokio::test]

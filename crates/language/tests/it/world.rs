@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tiller_language::{Hold, Languages, Patience, Problem, Surroundings, Wish, languages};
+use tiller_language::{Hold, Languages, Patience, Problem, Surroundings, Waits, Wish, languages};
 use tiller_protocol::entry::Notice;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -75,7 +75,7 @@ impl World {
 
     /// Waits for reports as long as it takes.
     pub(crate) async fn settled(&self) {
-        timeout(DEADLINE, self.languages.settle(2 * DEADLINE)).await.unwrap();
+        timeout(DEADLINE, self.languages.settle(equally(2 * DEADLINE))).await.unwrap();
     }
 
     pub(crate) fn problems(&self, name: &str) -> Vec<Problem> {
@@ -96,6 +96,11 @@ impl World {
     pub(crate) fn is_quiet(&mut self) -> bool {
         self.notices.try_recv().is_err()
     }
+}
+
+/// As long after the start of a server as after a change.
+pub(crate) fn equally(at_most: Duration) -> Waits {
+    Waits { report: at_most, start: at_most }
 }
 
 /// Looks again and again until what has to come has come.
