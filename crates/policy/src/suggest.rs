@@ -93,10 +93,64 @@ const TOO_MIGHTY: &[&str] = &[
     "pkill",
     "curl",
     "wget",
+    "at",
+    "chroot",
+    "crontab",
+    "csh",
+    "dlv",
+    "ed",
+    "emacs",
+    "ex",
+    "expect",
+    "find",
+    "flock",
+    "fd",
+    "gdb",
+    "gawk",
+    "gsed",
+    "ipython",
+    "irb",
+    "iex",
+    "lldb",
+    "ltrace",
+    "mawk",
+    "nano",
+    "nix-shell",
+    "nsenter",
+    "nvim",
+    "osascript",
+    "pypy",
+    "rsync",
+    "scp",
+    "screen",
+    "script",
+    "sed",
+    "socat",
+    "strace",
+    "systemd-run",
+    "tclsh",
+    "tcsh",
+    "tmux",
+    "ts-node",
+    "tsx",
+    "unshare",
+    "vi",
+    "vim",
+    "watch",
 ];
 
 /// Interpreters that are fine to allow for one script file.
-const INTERPRETERS: &[&str] = &["bash", "deno", "node", "perl", "php", "python", "python3", "ruby", "sh"];
+const INTERPRETERS: &[&str] = &[
+    "bash", "deno", "lua", "node", "nodejs", "perl", "php", "pypy", "python", "ruby", "sh", "ts-node", "tsx",
+];
+
+/// Subcommands that run anything in a box, which may have all of this machine inside.
+const BOXES: &[(&str, &[&str])] = &[("docker", &["exec", "run"]), ("kubectl", &["debug", "exec", "run"])];
+
+/// The name without the version that some systems put behind it.
+fn unversioned(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'))
+}
 
 /// What to offer for a call that is asked about, all of it together. Empty if nothing general can be offered that would
 /// have spared the question.
@@ -199,15 +253,25 @@ fn general(command: &Command) -> Option<String> {
     };
     if WITH_SUBCOMMANDS.contains(&name) {
         let subcommand = operand(1)?;
-        return match WITH_A_NAME.contains(&subcommand) {
-            true => operand(2).map(|target| format!("{name} {subcommand} {target}:*")),
-            false => Some(format!("{name} {subcommand}:*")),
-        };
+        if BOXES.iter().any(|(program, runs)| *program == name && runs.contains(&subcommand)) {
+            return None;
+        }
+        if !WITH_A_NAME.contains(&subcommand) {
+            return Some(format!("{name} {subcommand}:*"));
+        }
+        let target =
+            operand(2).filter(|target| !is_too_mighty(target) && !matches!(*target, "exec" | "run"))?;
+        return Some(format!("{name} {subcommand} {target}:*"));
     }
-    if INTERPRETERS.contains(&name) {
+    if INTERPRETERS.contains(&unversioned(name)) {
         return operand(1).filter(|file| file.contains('.')).map(|file| format!("{name} {file}:*"));
     }
-    (!TOO_MIGHTY.contains(&name)).then(|| format!("{name}:*"))
+    (!is_too_mighty(name)).then(|| format!("{name}:*"))
+}
+
+fn is_too_mighty(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    [name, unversioned(name)].iter().any(|name| TOO_MIGHTY.contains(name) || INTERPRETERS.contains(name))
 }
 
 #[cfg(test)]
@@ -237,7 +301,10 @@ mod tests {
     // RULE-04
     #[test]
     fn a_suggestion_is_general_and_covers_the_call() {
-        let cases: [(&str, &[&str]); 8] = [
+        let cases: [(&str, &[&str]); 11] = [
+            ("python3.12 tools/gen.py a", &["python3.12 tools/gen.py:*"]),
+            ("uv run pytest -x", &["uv run pytest:*"]),
+            ("docker compose up -d", &["docker compose up:*"]),
             ("cargo test --lib parser::tests", &["cargo test:*"]),
             ("npm run build -- --prod", &["npm run build:*"]),
             ("cd sub && make all 2>&1 | tail -5", &["make all:*"]),
@@ -270,6 +337,26 @@ mod tests {
             "ls | xargs rm",
             "node -e 1",
             "eval \"$X\"",
+            "python3.12 -c x",
+            "nodejs -e 1",
+            "pypy3 -c x",
+            "tsx -e 1",
+            "vim x",
+            "gdb -p 1",
+            "watch make",
+            "script -c make",
+            "flock x make",
+            "tclsh",
+            "docker run alpine",
+            "docker exec box ls",
+            "uv run python",
+            "uv run python3.12 -c x",
+            "poetry run python -c x",
+            "bundle exec ruby -e 1",
+            "kubectl exec pod",
+            "npm exec node",
+            "find . -delete",
+            "sed -i s/a/b/ f",
         ] {
             assert_eq!(rules(&bash(command)), [""; 0], "{command}");
         }
