@@ -25,7 +25,7 @@ pub struct Context {
     pub former_roots: Vec<PathBuf>,
     /// Directories of Tiller's own that may be read, e.g. stored tool output.
     pub readable: Vec<PathBuf>,
-    /// Directories of Tiller's own that are never changed without a question: settings and state.
+    /// Directories that are never changed without a question: Tiller's settings and state, hooks of git.
     pub guarded: Vec<PathBuf>,
     /// What `~` stands for.
     pub home: PathBuf,

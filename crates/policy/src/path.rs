@@ -101,7 +101,7 @@ pub(crate) fn lexical(path: &Path) -> PathBuf {
 }
 
 /// Files that decide what is allowed or run later.
-const GUARDED: &[&str] = &[".tiller", ".claude", ".git", ".mcp.json"];
+const GUARDED: &[&str] = &[".tiller", ".claude", ".git", ".githooks", ".husky", ".mcp.json"];
 
 /// The file that makes `git` take a directory for a repository and obey the settings in it.
 const REPOSITORY_MARK: &str = "HEAD";

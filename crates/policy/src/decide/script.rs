@@ -34,6 +34,7 @@ pub(crate) struct Judge<'a> {
 pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Context) -> Vec<Part> {
     let judge = Judge::new(tool, script, analysis, cx);
     let mut parts: Vec<Part> = judge.opaque().into_iter().collect();
+    parts.extend(judge.spelt_out());
     parts.extend(judge.worded(Behavior::Deny).into_iter().chain(judge.worded(Behavior::Ask)));
     parts.extend(analysis.commands.iter().map(|command| judge.command(command)));
     parts.extend(analysis.redirects.iter().map(|redirect| judge.redirect(redirect)));
@@ -87,6 +88,14 @@ impl<'a> Judge<'a> {
     fn literal_rule(&self) -> Option<&'a Rule> {
         let mut rules = self.rules(Behavior::Allow);
         rules.find(|(_, content)| command::is_whole_text(content, &self.script.command)).map(|(rule, _)| rule)
+    }
+
+    /// A rule against this very text.
+    fn spelt_out(&self) -> Option<Part> {
+        let text = self.script.command.as_str();
+        let find = |behavior| self.rules(behavior).find(|(_, content)| command::is_whole_text(content, text));
+        let denied = find(Behavior::Deny).map(|(rule, _)| Part::deny(text, Reason::rule(rule)));
+        denied.or_else(|| find(Behavior::Ask).map(|(rule, _)| Part::ask_by_rule(text, Reason::rule(rule))))
     }
 
     /// The judgement on what is not understood: rules against it are looked for in the bare text.

@@ -1,6 +1,7 @@
 mod bounds;
 mod held;
 mod links;
+mod spelt;
 
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,13 @@
 //! Rules for commands: exact, by prefix (`git log:*`), or with `*` for any text.
 
+use std::path::Path;
+
 use globset::GlobBuilder;
 
 use super::Reading;
 use crate::shell::{
-    Command, Kind, Runs, Word, git_subcommand, harmless_assignment, is_known_program, is_option,
-    possible_commands, possible_subcommands, program_name, runs,
+    Command, Kind, Runs, Word, analyse, git_deed, git_subcommand, harmless_assignment, is_known_program,
+    is_option, possible_commands, possible_subcommands, program_name, runs,
 };
 
 /// Whether a rule speaks of a command.
@@ -20,40 +22,65 @@ pub(crate) enum Match {
 }
 
 /// The content of a rule, split.
-struct Wanted<'a> {
-    words: Vec<&'a str>,
+struct Wanted {
+    words: Vec<String>,
     open: bool,
 }
 
-impl<'a> Wanted<'a> {
-    fn new(content: &'a str) -> Self {
-        let (prefix, open) = match content.strip_suffix(":*").or_else(|| content.strip_suffix(" *")) {
-            Some(prefix) => (prefix, true),
-            None => (content, false),
-        };
-        Self { words: prefix.split_whitespace().collect(), open }
+impl Wanted {
+    fn new(content: &str) -> Self {
+        let (prefix, open) = opened(content);
+        Self { words: prefix.split_whitespace().map(str::to_owned).collect(), open }
+    }
+
+    /// The same with its quotes taken as the shell takes them, if there are any.
+    fn unquoted(content: &str) -> Option<Self> {
+        let (prefix, open) = opened(content);
+        let analysis = prefix.contains(['"', '\'', '\\']).then(|| analyse(prefix, Path::new("/")))?;
+        let [command] = analysis.commands.as_slice() else { return None };
+        let assigned = if command.layers.len() == 1 { command.assignments_before(0) } else { Vec::new() };
+        let words = assigned.iter().chain(&command.layers.first()?.words).map(|word| word.text.clone());
+        Some(Self { words: words.collect(), open })
     }
 
     fn has_wildcard(&self) -> bool {
         self.words.iter().any(|word| word.contains('*'))
     }
 
-    fn compare(&self, given: &[&Word]) -> Match {
+    /// Whether an allow rule covers these words.
+    fn covers(&self, given: &[Word]) -> bool {
+        let literal: Option<Vec<&str>> = given.iter().map(Word::known).collect();
+        if self.has_wildcard() {
+            return literal.is_some_and(|words| self.matches_text(&words.join(" ")));
+        }
+        let begins = given.len() >= self.words.len()
+            && given.iter().zip(&self.words).all(|(given, wanted)| given.known() == Some(wanted));
+        begins && (self.open || given.len() == self.words.len())
+    }
+
+    /// Whether a rule against a command speaks of the one that these words begin.
+    fn touches(&self, given: &[Word]) -> Match {
+        if self.has_wildcard() {
+            let texts: Vec<&str> = given.iter().map(|word| word.text.as_str()).collect();
+            return if self.matches_plain(&texts) { Match::Yes } else { Match::No };
+        }
         if given.len() < self.words.len() && !given.iter().any(|word| word.splits) {
             return Match::No;
         }
         let mut result = Match::Yes;
         for (at, wanted) in self.words.iter().enumerate() {
-            match given.get(at) {
-                Some(word) if word.is_literal() && word.text == *wanted => {}
-                Some(word) if !word.is_literal() && at > 0 => {
-                    result = Match::Perhaps;
-                    if word.splits {
-                        return result;
-                    }
-                }
-                _ => return Match::No,
+            let found = match given.get(at) {
+                Some(word) if word.text == *wanted => Match::Yes,
+                Some(word) if at == 0 && word.is_literal() => same_program(&word.text, wanted),
+                // What the shell puts in could be what is wanted, several words of it perhaps.
+                Some(word) if at > 0 && !word.is_literal() && word.splits => return Match::Perhaps,
+                Some(word) if at > 0 && !word.is_literal() => Match::Perhaps,
+                _ => Match::No,
+            };
+            if found == Match::No {
+                return found;
             }
+            result = result.min(found);
         }
         if self.open || given.len() == self.words.len() { result } else { Match::No }
     }
@@ -72,14 +99,69 @@ impl<'a> Wanted<'a> {
 
     fn matches_plain(&self, given: &[&str]) -> bool {
         if self.has_wildcard() {
-            return self.matches_text(&given.join(" "));
+            return self.matches_readings(given);
         }
         given.len() >= self.words.len()
             && given.iter().zip(&self.words).enumerate().all(|(at, (given, wanted))| {
-                given == wanted || (at == 0 && given.rsplit('/').next() == Some(*wanted))
+                given == wanted || (at == 0 && same_program(given, wanted) == Match::Yes)
             })
             && (self.open || given.len() == self.words.len())
     }
+
+    /// Compares with `*`, the program's directory written in one way or another.
+    fn matches_readings(&self, given: &[&str]) -> bool {
+        let (Some((program, rest)), Some((wanted, others))) = (given.split_first(), self.words.split_first())
+        else {
+            return false;
+        };
+        // What is only a `*` then would fit everything.
+        let shorter = |path: &str| {
+            path.strip_prefix("./").filter(|rest| !rest.starts_with(['*', '?'])).map(str::to_owned)
+        };
+        let wanted = [Some(wanted.clone()), shorter(wanted)].into_iter().flatten().map(|first| Self {
+            words: std::iter::once(first).chain(others.iter().cloned()).collect(),
+            open: self.open,
+        });
+        let clean = normal(program).join("/");
+        let programs = [program, clean.as_str(), base_name(program)];
+        let texts = programs.map(|program| [&[program], rest].concat().join(" "));
+        wanted.into_iter().any(|wanted| texts.iter().any(|text| wanted.matches_text(text)))
+    }
+}
+
+/// What a rule's content says up to the sign that more may follow, and whether there is one.
+fn opened(content: &str) -> (&str, bool) {
+    match content.strip_suffix(":*").or_else(|| content.strip_suffix(" *")) {
+        Some(prefix) => (prefix, true),
+        None => (content, false),
+    }
+}
+
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// The parts of a path that say where something is, however it is reached.
+fn normal(path: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// Whether two ways of naming a program mean the same. Where one tells more of its directory than the other, they may.
+fn same_program(given: &str, wanted: &str) -> Match {
+    if base_name(given) != base_name(wanted) || given.is_empty() {
+        return Match::No;
+    }
+    let (given, wanted) = (normal(given), normal(wanted));
+    let same = given.ends_with(&wanted) || wanted.ends_with(&given);
+    if same { Match::Yes } else { Match::Perhaps }
 }
 
 /// Whether an allow rule covers a command: its own words or those of a wrapper that it may stand for.
@@ -94,7 +176,7 @@ pub(crate) fn covers(content: &str, command: &Command) -> bool {
         if enough
             && variants(&layer.words, &command.assignments_before(depth), Reading::Covers)
                 .iter()
-                .any(|words| covers_words(&wanted, words))
+                .any(|words| wanted.covers(words))
         {
             return true;
         }
@@ -105,51 +187,89 @@ pub(crate) fn covers(content: &str, command: &Command) -> bool {
     false
 }
 
-fn covers_words(wanted: &Wanted<'_>, words: &[Word]) -> bool {
-    if wanted.has_wildcard() {
-        let literal: Option<Vec<&str>> = words.iter().map(Word::known).collect();
-        return literal.is_some_and(|words| wanted.matches_text(&words.join(" ")));
-    }
-    wanted.compare(&words.iter().collect::<Vec<_>>()) == Match::Yes
-}
-
 /// Whether a deny or ask rule touches a command in any of its layers.
 pub(crate) fn touches(content: &str, command: &Command) -> Match {
-    let wanted = Wanted::new(content);
-    let layers = command.layers.iter().map(|layer| touches_words(&wanted, &layer.words));
+    if begins(content, &command.text) {
+        return Match::Yes;
+    }
+    let readings = [Some(Wanted::new(content)), Wanted::unquoted(content)];
+    readings.into_iter().flatten().map(|wanted| touched(&wanted, command)).max().unwrap_or(Match::No)
+}
+
+fn touched(wanted: &Wanted, command: &Command) -> Match {
+    let layers = command.layers.iter().enumerate();
+    let layers = layers.map(|(depth, layer)| {
+        let mut spelt = command.assignments_before(depth);
+        spelt.extend(layer.words.iter().filter(|_| !command.assignments.is_empty()).cloned());
+        touches_words(wanted, &layer.words).max(wanted.touches(&spelt))
+    });
     let variables = command.variables_for_programs().map(|value| &value.text);
     // A program that runs words may run what it reads as well.
     let fed = command.fed.iter().filter(|_| runs_input(command.words()));
-    let texts = variables.chain(fed).map(|text| hides(&wanted, text));
-    layers.chain(texts.map(|hides| if hides { Match::Yes } else { Match::No })).max().unwrap_or(Match::No)
+    let texts = variables.chain(fed).map(|text| hides(wanted, text));
+    let texts = texts.map(|hides| if hides { Match::Yes } else { Match::No });
+    layers.chain(texts).max().unwrap_or(Match::No)
 }
 
 fn runs_input(words: &[Word]) -> bool {
-    let name = words.first().and_then(program_name).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let name = words.first().and_then(program_name).map(base_name);
     !words.is_empty() && !name.is_some_and(is_known_program)
 }
 
-fn touches_words(wanted: &Wanted<'_>, words: &[Word]) -> Match {
+fn touches_words(wanted: &Wanted, words: &[Word]) -> Match {
     let Some(first) = words.first() else { return Match::No };
-    let found =
-        variants(words, &[], Reading::Touches).iter().map(|words| compare_touching(wanted, words)).max();
+    let found = variants(words, &[], Reading::Touches).iter().map(|words| wanted.touches(words)).max();
     // A program whose name the shell puts together could be any.
     let found = found.unwrap_or(Match::No).max(if first.is_literal() { Match::No } else { Match::Perhaps });
-    let name = program_name(first).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let name = program_name(first).map(base_name);
     let runs = name.map_or(Runs::Words, |name| runs(name, &words[1..]));
+    let found = found.max(if renames(wanted, name, &words[1..]) { Match::Perhaps } else { Match::No });
     if found == Match::Yes || runs == Runs::Nothing {
         return found;
     }
-    // Any of its words could be a command that it runs.
-    let later = (1..words.len()).map(|at| compare_touching(wanted, &words[at..])).max().unwrap_or(Match::No);
-    let marks = |c: char| c.is_whitespace() || "=\"'`$(!".contains(c);
-    let texts = words.iter().map(|word| word.text.as_str()).filter(|text| text.contains(marks));
-    // The value of an option may follow its letter at once.
-    let hidden =
-        texts.flat_map(|text| [Some(text), attached(text)]).flatten().any(|text| hides(wanted, text));
-    let later = if hidden { Match::Yes } else { later };
     let unseen = if runs == Runs::Unseen { Match::Perhaps } else { Match::No };
-    found.max(later).max(unseen)
+    found.max(among_words(wanted, name, words)).max(unseen)
+}
+
+/// Whether a command is among the words of a program that runs some of them.
+fn among_words(wanted: &Wanted, name: Option<&str>, words: &[Word]) -> Match {
+    let later = (1..words.len()).map(|at| wanted.touches(&words[at..])).max().unwrap_or(Match::No);
+    let marks = |c: char| c.is_whitespace() || "=\"'`$(![".contains(c);
+    let texts = || words.iter().map(|word| word.text.as_str());
+    // The value of an option may follow its letter at once.
+    let marked = texts().filter(|text| text.contains(marks)).flat_map(|text| [Some(text), attached(text)]);
+    if marked.flatten().any(|text| hides(wanted, text)) {
+        return Match::Yes;
+    }
+    let fits = |text: &str| wanted.matches_plain(&[text]);
+    if name.is_some_and(is_known_program) && texts().flat_map(ends_of_cluster).any(fits) {
+        return Match::Yes;
+    }
+    let perhaps = texts().filter_map(attached).any(fits) || is_scattered(wanted, &words[1..]);
+    later.max(if perhaps { Match::Perhaps } else { Match::No })
+}
+
+/// Whether all words of a command are there, though others stand between them.
+fn is_scattered(wanted: &Wanted, words: &[Word]) -> bool {
+    let mut given = words.iter().map(|word| word.text.as_str());
+    wanted.words.len() > 1 && wanted.words.iter().all(|wanted| given.any(|given| base_name(given) == wanted))
+}
+
+/// Whether a program is given another name, under which no rule would know it.
+fn renames(wanted: &Wanted, name: Option<&str>, words: &[Word]) -> bool {
+    let Some(program) = wanted.words.first() else { return false };
+    let moves = name.is_some_and(|name| ["cp", "install", "link", "ln", "mv"].contains(&name));
+    // A bare name is more likely that of a file which only has the same one.
+    let is_program = |text: &str| program.contains('/') || text.contains('/');
+    let bare = base_name(program);
+    let named = |word: &Word| base_name(&word.text) == bare && is_program(&word.text);
+    moves && !bare.is_empty() && words.iter().any(named)
+}
+
+/// What may be the value at the end of a cluster of short options.
+fn ends_of_cluster(text: &str) -> impl Iterator<Item = &str> {
+    let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+    letters.char_indices().skip(1).map(|(at, _)| &letters[at..])
 }
 
 /// What follows the letter of a short option.
@@ -158,30 +278,39 @@ fn attached(text: &str) -> Option<&str> {
     value.char_indices().nth(1).map(|(at, _)| &value[at..])
 }
 
-/// Compares from the first word on, which may be written with its directory.
-fn compare_touching(wanted: &Wanted<'_>, words: &[Word]) -> Match {
-    if wanted.has_wildcard() {
-        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        return if wanted.matches_plain(&texts) { Match::Yes } else { Match::No };
-    }
-    // One word more than is wanted shows that there are more.
-    let words = &words[..words.len().min(wanted.words.len() + 1)];
-    let bare =
-        words.first().and_then(Word::known).and_then(|text| text.rsplit('/').next()).map(Word::literal);
-    let given: Vec<&Word> = bare.iter().chain(words.iter().skip(usize::from(bare.is_some()))).collect();
-    wanted.compare(&given)
-}
-
 /// Whether a text holds the command, be it with quotes and escapes inside of its words, `%` among them in addresses of git.
-fn hides(wanted: &Wanted<'_>, text: &str) -> bool {
+/// Lists of words are commands to many languages.
+fn hides(wanted: &Wanted, text: &str) -> bool {
     let holds = |text: &str| possible_commands(text).iter().any(|words| wanted.matches_plain(words));
-    holds(text) || holds(&text.replace(['"', '\'', '\\', '%'], ""))
+    holds(text)
+        || holds(&text.replace(['"', '\'', '\\', '%'], ""))
+        || holds(&text.replace(['"', '\'', ',', '[', ']'], " "))
 }
 
 /// Whether a deny or ask rule touches text that is not understood.
 pub(crate) fn touches_text(content: &str, text: &str) -> bool {
-    let wanted = Wanted::new(content);
-    text.trim() == content || hides(&wanted, text)
+    let readings = [Some(Wanted::new(content)), Wanted::unquoted(content)];
+    spells(content, text) || readings.iter().flatten().any(|wanted| hides(wanted, text))
+}
+
+/// Whether a text begins with what a rule says, letter by letter.
+fn begins(content: &str, text: &str) -> bool {
+    let (prefix, open) = opened(content.trim());
+    let rest = text.trim().strip_prefix(prefix.trim_end());
+    rest.is_some_and(|rest| rest.is_empty() || open && rest.starts_with(char::is_whitespace))
+}
+
+/// Whether what a rule says stands in a text, letter by letter.
+fn spells(content: &str, text: &str) -> bool {
+    let (prefix, open) = opened(content.trim());
+    let goes_on = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let is_apart = |at: usize| !text[..at].ends_with(goes_on);
+    let ends = |rest: &str| match open {
+        true => !rest.starts_with(goes_on),
+        false => rest.trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| "\n;&|)".contains(c)),
+    };
+    !prefix.is_empty()
+        && text.match_indices(prefix).any(|(at, _)| is_apart(at) && ends(&text[at + prefix.len()..]))
 }
 
 /// Whether a rule is exactly the whole text.
@@ -197,18 +326,30 @@ fn variants(words: &[Word], before: &[Word], reading: Reading) -> Vec<Vec<Word>>
     }
     let Some((first, rest)) = words.split_first() else { return all };
     let Some(name) = program_name(first) else { return all };
-    let name = if reading == Reading::Touches { name.rsplit('/').next().unwrap_or(name) } else { name };
+    let name = if reading == Reading::Touches { base_name(name) } else { name };
     let named = Word::literal(name);
-    all.push(std::iter::once(&named).chain(rest).cloned().collect());
+    if reading == Reading::Covers {
+        all.push(std::iter::once(&named).chain(rest).cloned().collect());
+    }
+    if let Some(subcommand) = name.strip_prefix("git-").filter(|_| reading == Reading::Touches) {
+        let start = [Word::literal("git"), Word::literal(subcommand)];
+        let whole: Vec<Word> = start.iter().chain(rest).cloned().collect();
+        all.extend(variants(&whole, &[], reading));
+    }
     if name == "git" {
         let found = match reading {
             Reading::Touches => possible_subcommands(rest),
             Reading::Covers => git_subcommand(rest).into_iter().collect(),
         };
-        all.extend(found.into_iter().map(|(subcommand, rest)| {
+        for (subcommand, rest) in found {
             let start = [named.clone(), subcommand.clone()];
-            start.iter().chain(rest).cloned().collect()
-        }));
+            all.push(start.iter().chain(rest).cloned().collect());
+            let done = git_deed(&subcommand.text, rest).filter(|_| reading == Reading::Touches);
+            all.extend(done.map(|(deed, rest)| {
+                let start = [named.clone(), Word::literal(deed)];
+                start.iter().chain(rest).cloned().collect()
+            }));
+        }
     }
     all
 }

@@ -3,6 +3,7 @@
 pub(crate) mod command;
 mod list;
 pub(crate) mod pattern;
+mod server;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,16 @@ pub enum RuleError {
         "\"{0}\" is not a rule: only commands can be described in words, as in Bash(prompt: run the tests)"
     )]
     Words(String),
+    /// It has a content, but is of a tool of a server.
+    #[error(
+        "\"{rule}\" would fit nothing: what the tools of servers are given is not compared; write {tool}"
+    )]
+    Content {
+        /// As it was written.
+        rule: String,
+        /// The tool or server.
+        tool: String,
+    },
     /// It is to speak of hosts, but names none.
     #[error("\"{rule}\" would fit nothing: hosts are written WebFetch(domain:{meant})")]
     Host {
@@ -96,11 +107,16 @@ impl FromStr for Rule {
             None => (text, None),
             Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or_else(error)?)),
         };
-        let named = !tool.is_empty() && tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-*".contains(c));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        let named = match tool.starts_with(server::PREFIX) {
+            true => server::is_name(tool) && tool.chars().all(|c| is_plain(c) || c == '*'),
+            false => !tool.is_empty() && tool.chars().all(is_plain),
+        };
         if !named {
             return Err(error());
         }
-        let content = content.filter(|content| !content.is_empty() && *content != "*");
+        let tool = known(tool);
+        let content = content.map(str::trim).filter(|content| !content.is_empty() && *content != "*");
         match content.and_then(|content| content.strip_prefix("prompt:")) {
             Some(words) if words.trim().is_empty() => return Err(error()),
             Some(_) if tool != COMMANDS => return Err(RuleError::Words(text.to_owned())),
@@ -133,10 +149,33 @@ fn understood(tool: &str, content: &str, rule: &str) -> Result<(), RuleError> {
             return Err(RuleError::Host { rule: rule.to_owned(), meant: host_in(content) });
         }
     }
+    if tool.starts_with(server::PREFIX) {
+        return Err(RuleError::Content { rule: rule.to_owned(), tool: tool.to_owned() });
+    }
     if READERS.contains(&tool) || EDITORS.contains(&tool) {
-        pattern::check(content).map_err(|why| RuleError::Pattern { rule: rule.to_owned(), why })?;
+        doubtful_path(content)
+            .map_or(Ok(()), Err)
+            .and_then(|()| pattern::check(content))
+            .map_err(|why| RuleError::Pattern { rule: rule.to_owned(), why })?;
     }
     Ok(())
+}
+
+/// Why a path pattern would not mean what it says.
+fn doubtful_path(content: &str) -> Option<String> {
+    let why = match content {
+        _ if content.starts_with('!') => "there are no exceptions from a rule",
+        _ if content.starts_with("domain:") => "hosts are contacted, as in WebFetch(domain:example.org)",
+        _ if content.contains(", ") => "a rule has one pattern, so write one rule for each",
+        _ => return None,
+    };
+    Some(why.to_owned())
+}
+
+/// The name of a tool that rules with a content are for, whatever its letters' case.
+fn known(tool: &str) -> &str {
+    let names = [COMMANDS, FETCHER].into_iter().chain(READERS.iter().chain(EDITORS).copied());
+    names.into_iter().find(|name| name.eq_ignore_ascii_case(tool)).unwrap_or(tool)
 }
 
 /// The host that an address names, as far as there is one.
@@ -254,7 +293,7 @@ impl Rule {
 
     /// Whether the rule names the tool as a whole.
     pub(crate) fn is_whole_tool(&self, tool: &str) -> bool {
-        self.content.is_none() && (self.names(tool) || self.names_server_of(tool))
+        self.content.is_none() && (self.names(tool) || server::names_tool(&self.tool, tool))
     }
 
     fn names(&self, tool: &str) -> bool {
@@ -263,18 +302,9 @@ impl Rule {
             || (self.tool == "Read" && READERS.contains(&tool))
     }
 
-    /// `mcp__server` and `mcp__server__*` speak of all of a server's tools.
-    fn names_server_of(&self, tool: &str) -> bool {
-        let Some(server) = self.tool.strip_prefix("mcp__") else { return false };
-        let server = server.strip_suffix("__*").unwrap_or(server);
-        let rest = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(server));
-        !server.is_empty() && rest.is_some_and(|rest| rest.starts_with("__"))
-    }
-
     /// Whether the rule speaks of all that a server offers.
     pub(crate) fn names_server(&self, server: &str) -> bool {
-        let named = self.tool.strip_prefix("mcp__").map(|name| name.strip_suffix("__*").unwrap_or(name));
-        self.content.is_none() && named == Some(server)
+        self.content.is_none() && server::names_server(&self.tool, server)
     }
 
     /// Whether the content of this rule is a path pattern that speaks of reading by a tool. No tool: by a command.
@@ -329,10 +359,38 @@ mod tests {
         ] {
             assert_eq!(rule(text).to_string(), text);
         }
-        for text in
-            ["", "(x)", "Bash(git", "Ba sh", "Bash(prompt: )", "Read(prompt: x)", "Edit([a)", "Read(a{b)"]
-        {
+        for text in [
+            "",
+            "(x)",
+            "Bash(git",
+            "Ba sh",
+            "Bash(prompt: )",
+            "Read(prompt: x)",
+            "Edit([a)",
+            "Read(a{b)",
+            "*",
+            "B*",
+            "mcp__",
+            "mcp____",
+            "Read(!.env)",
+            "Read(.env, secrets)",
+            "Edit(domain:x)",
+        ] {
             assert!(text.parse::<Rule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_and_the_case_of_a_tool_do_not_matter() {
+        for (text, meant) in [
+            ("Read( .env)", "Read(.env)"),
+            ("Read(.env )", "Read(.env)"),
+            (" Bash( rm:* ) ", "Bash(rm:*)"),
+            ("bash(rm:*)", "Bash(rm:*)"),
+            ("READ(.env)", "Read(.env)"),
+            ("Bash( )", "Bash"),
+        ] {
+            assert_eq!(rule(text).to_string(), meant);
         }
     }
 
@@ -355,7 +413,9 @@ mod tests {
     fn what_forbids_nothing_is_doubted() {
         assert!(rule("Glob(src/**)").doubt().unwrap().contains("Read(src/**)"));
         assert!(rule("TodoWrite(x)").doubt().unwrap().contains("write TodoWrite"));
-        assert!(rule("mcp__srv__tool(x)").doubt().is_some());
+        assert!(
+            "mcp__srv__tool(x)".parse::<Rule>().unwrap_err().to_string().contains("write mcp__srv__tool")
+        );
         for fine in ["Glob", "Read(x)", "Bash(x)", "Write(x)", "WebFetch(domain:x.org)", "mcp__srv"] {
             assert_eq!(rule(fine).doubt(), None, "{fine}");
         }

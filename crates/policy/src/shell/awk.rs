@@ -2,39 +2,264 @@
 //! command line does not name.
 
 use super::Word;
+use super::options::{Grammar, leading};
+use super::sed::after_bracket;
 
-/// What a program must not contain: pipes and redirections (and with them comparisons), commands, other inputs, the
-/// environment, and what is loaded.
-const HARMFUL: &[&str] =
-    &[">", "|", "@", "system", "getline", "ARGV", "ARGC", "ENVIRON", "close", "fflush", "printf(", "\\"];
+const AWK: Grammar = Grammar { valued: "Fvf", ..Grammar::NONE };
 
 /// Whether a call of `awk` only looks. `rest`: the words after `awk`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        let Some(text) = word.known() else { return false };
-        match text {
-            "-F" | "-v" => {
-                if words.next().and_then(Word::known).is_none_or(|value| value.contains('\\')) {
-                    return false;
-                }
-            }
-            "--" => {}
-            _ if text.starts_with("-F") => {}
-            _ if text.starts_with('-') => return false,
-            program => return is_harmless(program) && words.all(|file| file.lead && !file.splits),
+    let Some(options) = leading(&AWK, rest) else { return false };
+    let plain = options.given.iter().all(|given| {
+        let value = given.value.as_ref().and_then(Word::known);
+        // Its escapes could spell anything, and a program in a file is not seen.
+        given.name != "f" && value.is_some_and(|value| !value.contains('\\') || given.name == "F")
+    });
+    let Some((program, files)) = rest[options.end..].split_first() else { return false };
+    let program = program.known().map(conduct);
+    plain && program == Some(Conduct::Harmless) && files.iter().all(|file| file.lead && !file.splits)
+}
+
+/// The files that a call reads. Where its options are not understood, every word could be one.
+pub(crate) fn files(rest: &[Word]) -> Vec<Word> {
+    let Some(options) = leading(&AWK, rest) else { return rest.to_vec() };
+    let programs = options.given.iter().filter(|given| given.name == "f");
+    let programs: Vec<Word> = programs.filter_map(|given| given.value.clone()).collect();
+    let operands = rest[options.end..].iter().skip(usize::from(programs.is_empty())).cloned();
+    programs.iter().cloned().chain(operands).collect()
+}
+
+/// Whether a call of `awk` may run other programs, and put their names together as it pleases.
+pub(crate) fn may_run(rest: &[Word]) -> bool {
+    let Some(options) = leading(&AWK, rest) else { return true };
+    let is_in_file = options.given.iter().any(|given| given.name == "f");
+    let program = rest.get(options.end).filter(|_| !is_in_file);
+    program.is_some_and(|program| program.known().map(conduct).is_none_or(|found| found == Conduct::Runs))
+}
+
+/// What a program does besides printing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Conduct {
+    Harmless,
+    /// It reads or writes files.
+    Reaches,
+    /// It may run other programs, or is not understood.
+    Runs,
+}
+
+/// Names that lead to files and variables that the command line does not show.
+const REACHING: &[&str] =
+    &["ARGC", "ARGV", "ENVIRON", "FUNCTAB", "PROCINFO", "SYMTAB", "close", "fflush", "getline"];
+
+/// After these words and signs, `/` begins a pattern; after any others it divides.
+const BEFORE_PATTERN: &[&str] = &["case", "do", "else", "in", "print", "printf", "return"];
+
+/// Goes through a program piece by piece. Texts and patterns are only looked at for where they end.
+fn conduct(program: &str) -> Conduct {
+    let mut found = Conduct::Harmless;
+    let mut scan =
+        Scan { rest: program, before: Before::Nothing, prints: false, questions: Vec::new(), asks: false };
+    while !scan.rest.is_empty() {
+        match scan.piece() {
+            Some(piece) => found = found.max(piece),
+            None => return Conduct::Runs,
         }
     }
-    false
+    found
 }
 
-/// Whether a call of `awk` may run other programs.
-pub(crate) fn may_run(rest: &[Word]) -> bool {
-    rest.iter().any(|word| {
-        !word.is_literal() || ["|", "@", "system", "\\"].iter().any(|mark| word.text.contains(mark))
-    })
+struct Scan<'a> {
+    rest: &'a str,
+    before: Before,
+    /// Whether a statement began that prints, so that `>` may name a file.
+    prints: bool,
+    /// Whether the brackets that are open belong to an `if` or a loop.
+    questions: Vec<bool>,
+    /// Whether the next bracket does.
+    asks: bool,
 }
 
-fn is_harmless(program: &str) -> bool {
-    !HARMFUL.iter().any(|word| program.contains(word))
+/// What stands before the next piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// Nothing, or something that is followed by a value.
+    Nothing,
+    /// A value.
+    Value,
+    /// Something that leaves it open.
+    Either,
+}
+
+impl<'a> Scan<'a> {
+    /// Takes one piece. `None` if it is not understood.
+    fn piece(&mut self) -> Option<Conduct> {
+        let first = self.rest.chars().next()?;
+        match first {
+            ' ' | '\t' | '\n' => self.take(1),
+            '\\' => self.take(self.rest.starts_with("\\\n").then_some(2)?),
+            '#' => self.take(self.rest.find('\n').unwrap_or(self.rest.len())),
+            '"' => {
+                self.rest = after_text(self.rest.get(1..)?)?;
+                self.before = Before::Value;
+            }
+            '/' => match self.before {
+                Before::Nothing => {
+                    self.rest = after_pattern(self.rest.get(1..)?)?;
+                    self.before = Before::Value;
+                }
+                Before::Value => self.sign(1),
+                Before::Either => return None,
+            },
+            'a'..='z' | 'A'..='Z' | '_' => return Some(self.name()),
+            '0'..='9' | '.' => {
+                let number = |c: char| c.is_ascii_alphanumeric() || c == '.';
+                self.take(self.rest.find(|c| !number(c)).unwrap_or(self.rest.len()));
+                self.before = Before::Value;
+            }
+            _ => return self.other(first),
+        }
+        Some(Conduct::Harmless)
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+    }
+
+    fn sign(&mut self, bytes: usize) {
+        self.take(bytes);
+        self.before = Before::Nothing;
+    }
+
+    fn name(&mut self) -> Conduct {
+        let length =
+            self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
+        let name = &self.rest[..length];
+        self.take(length);
+        self.prints |= matches!(name, "print" | "printf");
+        self.asks = matches!(name, "if" | "for" | "while" | "switch");
+        self.before = match name {
+            _ if BEFORE_PATTERN.contains(&name) => Before::Nothing,
+            // Without brackets it is a value, and with a pattern behind it a call.
+            "length" | "getline" | "next" | "nextfile" | "exit" | "break" | "continue" => Before::Either,
+            _ => Before::Value,
+        };
+        match name {
+            "system" => Conduct::Runs,
+            _ if REACHING.contains(&name) => Conduct::Reaches,
+            _ => Conduct::Harmless,
+        }
+    }
+
+    fn other(&mut self, first: char) -> Option<Conduct> {
+        match first {
+            '|' if self.rest.starts_with("||") => self.sign(2),
+            // A command to write to or to read from.
+            '|' | '@' => return None,
+            '>' => {
+                self.sign(1);
+                return Some(if self.prints { Conduct::Reaches } else { Conduct::Harmless });
+            }
+            ';' | '}' => {
+                self.sign(1);
+                self.prints = false;
+            }
+            '(' => {
+                self.sign(1);
+                self.questions.push(std::mem::take(&mut self.asks));
+            }
+            // Behind a question stands a statement, behind other brackets the rest of an expression.
+            ')' => {
+                self.sign(1);
+                let is_question = self.questions.pop()?;
+                self.before = if is_question { Before::Nothing } else { Before::Value };
+            }
+            ']' => {
+                self.sign(1);
+                self.before = Before::Value;
+            }
+            '+' | '-' if self.rest[1..].starts_with(first) => {
+                self.take(2);
+                self.before = Before::Either;
+            }
+            '{' | '[' | '$' | ',' | '!' | '~' | '&' | '?' | ':' | '=' | '<' | '+' | '-' | '*' | '%' | '^' => {
+                self.sign(1);
+            }
+            _ => return None,
+        }
+        Some(Conduct::Harmless)
+    }
+}
+
+/// What follows a text whose first quote is gone.
+fn after_text(text: &str) -> Option<&str> {
+    let mut chars = text.chars();
+    loop {
+        match chars.next()? {
+            '"' => return Some(chars.as_str()),
+            '\n' => return None,
+            '\\' => drop(chars.next().filter(|escaped| *escaped != '\n')?),
+            _ => {}
+        }
+    }
+}
+
+/// What follows a pattern whose first slash is gone.
+fn after_pattern(text: &str) -> Option<&str> {
+    let mut rest = text;
+    loop {
+        let mut chars = rest.chars();
+        rest = match chars.next()? {
+            '/' => return Some(chars.as_str()),
+            '\n' => return None,
+            '\\' => {
+                chars.next().filter(|escaped| *escaped != '\n')?;
+                chars.as_str()
+            }
+            '[' => after_bracket(chars.as_str(), '/')?,
+            _ => chars.as_str(),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RULE-01
+    #[test]
+    fn a_program_is_judged_by_its_pieces() {
+        for (program, expected) in [
+            ("{print $1}", Conduct::Harmless),
+            ("NR>=10 && NR<=20", Conduct::Harmless),
+            ("$3 > 5", Conduct::Harmless),
+            ("length > 80", Conduct::Harmless),
+            ("{print}; $3 > 5", Conduct::Harmless),
+            ("/a|b/ || /c>d/", Conduct::Harmless),
+            ("{printf \"%s\\n\", $1}", Conduct::Harmless),
+            ("{print $1 \"|\" $2 \" > \" $3}", Conduct::Harmless),
+            ("{a[$1] += $2 / 2} END {for (k in a) print k, a[k] / 3}", Conduct::Harmless),
+            ("{gsub(/[^0-9]/, \"\"); print} # | system", Conduct::Harmless),
+            ("{print > \"x\"}", Conduct::Reaches),
+            ("{print($1) >> \"x\"}", Conduct::Reaches),
+            ("{if (1) print a,\n b > \"x\"}", Conduct::Reaches),
+            ("{printf(\"%s\", $1) > $2}", Conduct::Reaches),
+            ("BEGIN{SYMTAB[\"AR\" \"GV\"][1]=\"x\"}", Conduct::Reaches),
+            ("{while ((getline l < \"x\") > 0) print l}", Conduct::Reaches),
+            ("{print | \"sh\"}", Conduct::Runs),
+            ("{\"sh\" |& getline}", Conduct::Runs),
+            ("BEGIN{system(\"x\")}", Conduct::Runs),
+            ("BEGIN{awk::system(\"x\")}", Conduct::Runs),
+            ("BEGIN{@f()}", Conduct::Runs),
+            ("{a / \"/\" ; system(\"x\") ; \"/\"}", Conduct::Runs),
+            ("{x++ / system(\"x\") / 1}", Conduct::Runs),
+            ("{x++ /\"/ | \"sh\" #/}", Conduct::Runs),
+            ("/[/]\"/ | \"sh\" #]/", Conduct::Runs),
+            ("{print \"a\\\" | \"b\"}", Conduct::Runs),
+            ("{$/\"/ | \"sh\" #\"}", Conduct::Runs),
+            ("{if (1) /\"/ | \"sh\" #\"}", Conduct::Runs),
+            ("{print (a + b) / 2 \" | \"}", Conduct::Harmless),
+        ] {
+            assert_eq!(conduct(program), expected, "{program}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
-use super::{Command, Dirs, Form, Kind, Redirect, Word, git, jq};
+use super::{Command, Dirs, Form, Kind, Redirect, Word, awk, find, git, jq, search};
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,11 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
         "cd" | "pushd" => {
             // The shell goes up by the letters of a path, not by where its links lead.
             let lexical = operands(rest).map(|word| Word { text: without_turns(&word.text), ..word });
-            all(Deed::Look).into_iter().chain(lexical.map(|word| touch(Deed::Look, &word))).collect()
+            // Without a word it goes home.
+            let home = Word { tilde: true, ..Word::literal("~") };
+            let home = Some(home).filter(|_| name == "cd" && operands(rest).next().is_none());
+            let all = all(Deed::Look).into_iter();
+            all.chain(lexical.chain(home).map(|word| touch(Deed::Look, &word))).collect()
         }
         "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
         | "chgrp" => all(Deed::Write),
@@ -55,11 +59,8 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
             files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word)).collect()
         }
         "find" | "gfind" => {
-            let options = rest.iter().take_while(|word| is_find_option(word)).count();
-            let places = rest[options..].iter().take_while(|word| !is_expression(word));
-            let listed = rest.iter().skip_while(|word| word.text != "-files0-from").nth(1);
-            let listed = listed.map(|word| touch(Deed::Read, word));
-            places.map(|word| touch(Deed::Look, word)).chain(listed).collect()
+            let listed = find::list_of_places(rest).map(|word| touch(Deed::Read, word));
+            find::places(rest).iter().map(|word| touch(Deed::Look, word)).chain(listed).collect()
         }
         // What is given another name first could be anything.
         "git" if git::runs(rest) == Runs::Unseen => mentions(rest, &command.dirs),
@@ -71,14 +72,18 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
             moved.map(|word| touch(Deed::Look, word)).into_iter().chain(inside).collect()
         }
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
-            searches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
+            search::touches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
         }
         "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
-        "awk" | "gawk" | "mawk" => awk_files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
+        "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         _ => match looker(name).map(|looker| looker.operands) {
-            Some(Operands::Text | Operands::None) => Vec::new(),
+            // The shell lists what a pattern fits.
+            Some(Operands::Text) => {
+                rest.iter().filter(|word| lists_elsewhere(word)).map(|word| touch(Deed::Look, word)).collect()
+            }
+            Some(Operands::None) => Vec::new(),
             Some(Operands::Places) => all(Deed::Look),
-            Some(Operands::Paths | Operands::AtMost(_)) => all(Deed::Read),
+            Some(Operands::Paths | Operands::One) => all(Deed::Read),
             Some(Operands::PatternThenPaths) => {
                 operands(rest).skip(1).map(|word| touch(Deed::Read, &word)).collect()
             }
@@ -86,6 +91,12 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
             None => mentions(rest, &command.dirs),
         },
     }
+}
+
+/// Whether a word is a pattern for names outside of where the command runs.
+fn lists_elsewhere(word: &Word) -> bool {
+    let leads_out = word.tilde || word.text.starts_with('/') || word.text.contains("../");
+    word.form == Form::Pattern && leads_out
 }
 
 /// A path in which nothing is entered that is left again.
@@ -113,7 +124,7 @@ fn mentions(words: &[Word], dirs: &Dirs) -> Vec<Touch> {
 }
 
 /// Words that are no options, and what options hold after `=` or right behind their letter.
-fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
+pub(crate) fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
     let mut options_ended = false;
     words.iter().filter_map(move |word| {
         if options_ended || !(word.text.len() > 1 && word.text.starts_with('-')) {
@@ -129,19 +140,6 @@ fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
         };
         value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() })
     })
-}
-
-/// What stands behind the program of `awk`, and the files that options name.
-fn awk_files(rest: &[Word]) -> Vec<Word> {
-    let valued = rest
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| *at > 0 && ["-F", "-v"].contains(&rest[at - 1].text.as_str()));
-    let values: Vec<usize> = valued.map(|(at, _)| at).collect();
-    let others = rest.iter().enumerate().filter(|(at, _)| !values.contains(at)).map(|(_, word)| word.clone());
-    let others: Vec<Word> = others.collect();
-    let has_file = others.iter().any(|word| is_option(&word.text, "-f") || word.text.starts_with("--file"));
-    operands(&others).skip(usize::from(!has_file)).collect()
 }
 
 fn copies(rest: &[Word]) -> Vec<(Deed, Word)> {
@@ -189,15 +187,6 @@ fn has_script_option(rest: &[Word]) -> bool {
     })
 }
 
-/// Options of `find` that stand before the places it looks in.
-fn is_find_option(word: &Word) -> bool {
-    matches!(word.text.as_str(), "-H" | "-L" | "-P") || word.text.starts_with("-O")
-}
-
-fn is_expression(word: &Word) -> bool {
-    word.text.starts_with('-') || matches!(word.text.as_str(), "(" | "!" | ")")
-}
-
 /// `git` names files as operands and after `:`.
 fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let mut found = Vec::new();
@@ -207,7 +196,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
         "grep" => {
             found.push((Deed::ReadBelow, Word::literal(".")));
-            return found;
+            Deed::Read
         }
         "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
         _ => return found,
@@ -215,94 +204,18 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     // `diff` reads whatever files it is given, of a repository or not; a name without a slash is more likely a revision.
     let is_named =
         |word: &&Word| word.form != Form::Dynamic || subcommand == "diff" && word.text.contains('/');
-    for word in rest.iter().filter(|word| !word.text.starts_with('-')).filter(is_named) {
-        let path = word.text.rsplit_once(':').map_or(word.text.as_str(), |(_, path)| path);
+    // The first word that `grep` gets is its pattern, unless an option holds that.
+    let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));
+    let patterns = usize::from(subcommand == "grep" && !has_pattern);
+    let is_number = |word: &&Word| word.text.bytes().all(|byte| byte.is_ascii_digit());
+    let operands = rest.iter().filter(|word| !word.text.starts_with('-') && !is_number(word));
+    for word in operands.skip(patterns).filter(is_named) {
+        // A path, or what a commit's message says, from the top of the repository.
+        let text = word.text.strip_prefix(":/").unwrap_or(&word.text);
+        let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
         let word = Word { text: path.to_owned(), ..word.clone() };
         found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
         found.push((deed, word));
     }
     found
-}
-
-/// Long options of search programs whose value may stand in the next word.
-const SEARCH_VALUES: &[&str] = &[
-    "--after-context",
-    "--before-context",
-    "--color",
-    "--colors",
-    "--context",
-    "--encoding",
-    "--exclude",
-    "--exclude-dir",
-    "--extension",
-    "--file",
-    "--glob",
-    "--iglob",
-    "--include",
-    "--max-count",
-    "--max-depth",
-    "--regexp",
-    "--replace",
-    "--sort",
-    "--sortr",
-    "--threads",
-    "--type",
-    "--type-not",
-];
-
-/// What a search program reads: everything after its pattern.
-fn searches(name: &str, rest: &[Word]) -> Vec<(Deed, Word)> {
-    let valued = match name {
-        "rg" => "ABCmdefgtTjMEr",
-        "fd" => "dteEcjS",
-        _ => "ABCmdDef",
-    };
-    let mut pattern_given = rest.iter().any(|word| word.text == "--files");
-    let mut recursive = matches!(name, "rg" | "ag");
-    let mut files = Vec::new();
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        let text = word.text.as_str();
-        if text.len() < 2 || !text.starts_with('-') {
-            files.push(word.clone());
-            continue;
-        }
-        if text == "--" {
-            files.extend(words.by_ref().cloned());
-            break;
-        }
-        recursive |= name.ends_with("grep")
-            && ["-r", "-R", "--recursive", "--dereference-recursive"].iter().any(|r| is_option(text, r));
-        let takes_next = match text.strip_prefix("--") {
-            Some(_) => SEARCH_VALUES.contains(&text),
-            None => text.ends_with(|last| valued.contains(last)),
-        };
-        let short = !text.starts_with("--") && name != "fd";
-        let is_file = is_option(text, "--file") || (short && text.contains('f'));
-        pattern_given |= is_file || is_option(text, "--regexp") || (short && text.contains('e'));
-        let value = takes_next.then(|| words.next()).flatten();
-        if is_file {
-            files.extend(value.cloned());
-            let behind = text.split_once('f').filter(|(_, behind)| short && !behind.is_empty());
-            files.extend(behind.map(|(_, behind)| Word {
-                text: behind.to_owned(),
-                lead: true,
-                ..word.clone()
-            }));
-        }
-        let attached = operands(std::slice::from_ref(word));
-        files.extend(attached.filter(|value| is_file || value.text.starts_with(['/', '.', '~'])));
-    }
-    if !pattern_given && !files.is_empty() {
-        files.remove(0);
-    }
-    let deed = match (name, recursive) {
-        ("fd", _) => Deed::Look,
-        (_, true) => Deed::ReadBelow,
-        (_, false) => Deed::Read,
-    };
-    if files.is_empty() && recursive {
-        return vec![(deed, Word::literal("."))];
-    }
-    files.into_iter().map(|word| (deed, word)).collect()
 }

@@ -75,7 +75,14 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     match subcommand {
         "branch" => lists(rest, BRANCH_LISTS, BRANCH_OPTIONS),
         "tag" => lists(rest, TAG_LISTS, TAG_OPTIONS),
-        "remote" => matches!(known(rest).as_deref(), Some([] | ["-v" | "--verbose"] | ["get-url", _])),
+        "remote" => {
+            matches!(known(rest).as_deref(), Some([] | ["-v" | "--verbose" | "show"] | ["get-url", _]))
+        }
+        "bisect" => matches!(known(rest).as_deref(), Some(["log"])),
+        "symbolic-ref" => matches!(
+            known(rest).as_deref(),
+            Some([name] | ["--short" | "-q", name] | ["-q", "--short", name]) if !name.starts_with('-')
+        ),
         "stash" => matches!(rest.first().and_then(Word::known), Some("list" | "show")),
         "worktree" => matches!(known(rest).as_deref(), Some(["list", ..])),
         "notes" => matches!(rest.first().and_then(Word::known), Some("list" | "show")),
@@ -148,7 +155,8 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
                     Some(_) => setting.starts_with(known),
                     None => setting == *known,
                 });
-                let diverts = setting.contains("pager") && setting != "core.pager=cat";
+                let diverts = setting.contains("pager") && setting != "core.pager=cat"
+                    || setting.starts_with("log.showsignature");
                 (harmless && !diverts).then_some(())?;
                 at += 2;
             }
@@ -228,6 +236,18 @@ pub(crate) fn possible_subcommands(words: &[Word]) -> Vec<(&Word, &[Word])> {
     found
 }
 
+/// What a subcommand does in the place of a better known one, and with which words.
+pub(crate) fn git_deed<'a>(subcommand: &str, rest: &'a [Word]) -> Option<(&'static str, &'a [Word])> {
+    let first = rest.first().map(|word| word.text.as_str());
+    match (subcommand, first) {
+        ("send-pack" | "http-push", _) => Some(("push", rest)),
+        ("fetch-pack" | "http-fetch", _) => Some(("fetch", rest)),
+        ("subtree", Some("push")) => Some(("push", &rest[1..])),
+        ("subtree", Some("pull")) => Some(("pull", &rest[1..])),
+        _ => None,
+    }
+}
+
 /// Options that name a program for the other side.
 const FAR_PROGRAMS: &[&str] = &["--upload-pack", "--receive-pack", "--exec"];
 
@@ -280,7 +300,7 @@ fn is_harmful(word: &Word) -> bool {
     let sneaks = !word.lead || word.splits;
     // A format that shows signatures runs the program that checks them.
     sneaks
-        || word.text.contains("%G")
+        || ["%G", "(signature", "(*signature"].iter().any(|shows| word.text.contains(shows))
         || HARMFUL.iter().any(|bad| word.text != "--" && is_option(&word.text, bad))
 }
 

@@ -30,8 +30,8 @@ pub(crate) enum Operands {
     Places,
     /// A pattern or program, then files.
     PatternThenPaths,
-    /// At most this many files; a further one would be written.
-    AtMost(usize),
+    /// One file at most; a second one would be written.
+    One,
     /// There must be none.
     None,
 }
@@ -48,13 +48,13 @@ const fn only(name: &'static str, good: &'static [&'static str], operands: Opera
     Looker { name, options: Options::Only(good), operands }
 }
 
-use Operands::{AtMost, None as NoOperands, Paths, PatternThenPaths, Places, Text};
+use Operands::{None as NoOperands, One, Paths, PatternThenPaths, Places, Text};
 
 const LOOKERS: &[Looker] = &[
     any(":", Text),
     any("arch", NoOperands),
     any("b2sum", Paths),
-    any("base64", Paths),
+    except("base64", &["-o", "--output"], Paths),
     any("basename", Text),
     any("break", Text),
     any("cal", Text),
@@ -106,6 +106,7 @@ const LOOKERS: &[Looker] = &[
     any("grep", PatternThenPaths),
     any("groups", Text),
     any("head", Paths),
+    any("help", Text),
     any("hexdump", Paths),
     only("hostname", &["-f", "-i", "-I", "-s", "-d"], NoOperands),
     any("id", Text),
@@ -113,16 +114,19 @@ const LOOKERS: &[Looker] = &[
     any("jq", PatternThenPaths),
     any("locale", Text),
     any("ls", Places),
+    any("lsblk", NoOperands),
     any("lscpu", NoOperands),
     any("md5sum", Paths),
     any("nl", Paths),
     except("nm", &["--plugin"], Paths),
     any("nproc", NoOperands),
     any("numfmt", Text),
-    except("objdump", &["--plugin"], Paths),
+    // Sources lie where the program says that they do.
+    except("objdump", &["-S", "--plugin", "--source"], Paths),
     any("od", Paths),
     any("paste", Paths),
     any("pgrep", Text),
+    any("pidof", Text),
     except("printf", &["-v"], Text),
     any("ps", Text),
     any("pstree", Text),
@@ -139,6 +143,7 @@ const LOOKERS: &[Looker] = &[
     any("sha512sum", Paths),
     any("shift", Text),
     except("shuf", &["-o", "--output", "--random-source"], Paths),
+    except("size", &["--plugin"], Paths),
     any("sleep", Text),
     except(
         "sort",
@@ -157,15 +162,15 @@ const LOOKERS: &[Looker] = &[
     any("type", Text),
     any("uname", NoOperands),
     any("unexpand", Paths),
-    any("uniq", AtMost(1)),
+    any("uniq", One),
     any("uptime", NoOperands),
     any("wc", Paths),
     any("whereis", Text),
     any("which", Text),
     any("who", NoOperands),
     any("whoami", NoOperands),
-    // A second file would be written.
-    any("xxd", AtMost(1)),
+    any("xxd", One),
+    any("zcat", Paths),
 ];
 
 /// Programs that tell their version or how they are used when that is all they are asked.
@@ -193,7 +198,8 @@ pub(crate) fn asks_for_version(name: &str, rest: &[Word]) -> bool {
     match word.known() {
         Some("--version" | "--help") => VERSIONED.contains(&name),
         Some("-V") => ["cargo", "python", "python3", "rustc"].contains(&name),
-        Some("-v") => ["node", "npm", "pnpm", "yarn"].contains(&name),
+        Some("-v") => ["node", "npm", "perl", "php", "pnpm", "yarn"].contains(&name),
+        Some("-version") => name == "java",
         Some("version") => name == "go",
         _ => false,
     }

@@ -8,13 +8,17 @@ mod braces;
 mod condition;
 mod effects;
 mod expansion;
+mod find;
 mod git;
 mod jq;
 mod listers;
 mod lookers;
+mod options;
 mod ps;
 mod read_only;
 mod runners;
+mod search;
+mod second_file;
 mod sed;
 mod sound;
 mod text;
@@ -23,12 +27,12 @@ mod variables;
 mod word;
 mod wrapper;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) use braces::alternatives;
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
-pub(crate) use git::{git_subcommand, possible_subcommands};
+pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use listers::{found_names, lists_links, run_files};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
@@ -50,6 +54,8 @@ pub(crate) struct Analysis {
     pub(crate) background: bool,
     /// The values a variable can have, for variables that get plain values only.
     pub(crate) variables: BTreeMap<String, Option<Vec<Word>>>,
+    /// Variables that are computed with, so that what they hold must be numbers.
+    pub(crate) computed: BTreeSet<String>,
 }
 
 /// One simple command.

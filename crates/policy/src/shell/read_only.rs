@@ -2,11 +2,10 @@
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use super::{Command, Kind, Word, awk, condition, git, jq, lookers, ps, sed};
-
-/// Actions and options of `find` that change or run something, follow links, or show what a file holds.
-const FIND_ACTIONS: &[&str] =
-    &["-L", "-delete", "-files0-from", "-fls", "-follow", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
+use super::{
+    Assignment, Command, Kind, Word, awk, condition, find, git, is_sink, jq, lookers, ps, search,
+    second_file, sed,
+};
 
 /// Whether a command only looks, wherever its paths lead.
 pub(crate) fn only_looks(command: &Command) -> bool {
@@ -16,33 +15,40 @@ pub(crate) fn only_looks(command: &Command) -> bool {
         Kind::Declare => harmless_declaration(command.words(), &command.assignments),
         Kind::Run => {
             command.is_plainly_wrapped()
-                && command.assignments.iter().all(harmless_assignment)
+                && command.assignments.iter().all(|given| harmless_assignment(given) || parts(command, given))
                 && looks(command.words())
         }
     }
+}
+
+/// Whether a variable says where `read` parts what it reads, and nothing else.
+fn parts(command: &Command, given: &Assignment) -> bool {
+    let reads = command.layers.len() == 1 && command.words().first().and_then(Word::known) == Some("read");
+    reads && given.name == "IFS" && given.value.is_literal()
 }
 
 fn looks(words: &[Word]) -> bool {
     let Some((program, rest)) = words.split_first() else { return true };
     let Some(name) = program_name(program) else { return false };
     match name {
+        _ if asks_for_version(name, rest) => true,
         "git" => git::looks(rest),
         "sed" | "gsed" => sed::looks(rest),
         "awk" | "gawk" | "mawk" => awk::looks(rest),
-        "find" | "gfind" => find_looks(rest),
+        "find" | "gfind" => find::looks(rest),
         "jq" => jq::looks(rest),
         "ps" => ps::looks(rest),
-        // What links below a directory lead to may lie anywhere.
-        "grep" | "egrep" | "fgrep" => !has_any(rest, &["-R", "--dereference-recursive"]),
+        "grep" | "egrep" | "fgrep" | "rg" | "fd" => search::looks(name, rest),
         // What is no name in a list of names is shown in a complaint.
         "du" => !has_any(rest, &["-X", "--exclude-from", "--files0-from"]),
         // A name after @ is that of a file with further words.
-        "strings" => rest.iter().all(|word| word.lead && !word.text.starts_with('@')),
+        "nm" | "objdump" | "readelf" | "size" | "strings" if !rest.iter().all(is_no_word_list) => false,
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
         "exec" => rest.is_empty(),
         "read" => reads(rest),
-        "set" => sets(rest),
+        // Alone it shows all variables.
+        "set" => !rest.is_empty() && sets(rest),
         "test" => condition::looks(rest),
         "[" => rest
             .split_last()
@@ -51,7 +57,8 @@ fn looks(words: &[Word]) -> bool {
         "docker" => docker_looks(rest),
         "tar" => lists_archive(rest),
         "unzip" => rest.first().and_then(Word::known) == Some("-l") && are_names(&rest[1..]),
-        _ if asks_for_version(name, rest) => true,
+        "tee" => rest.iter().all(|word| is_sink(word) || word.known() == Some("-a")),
+        "gzip" | "tput" | "ulimit" | "umask" | "printenv" => asks_only(name, rest),
         _ => looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest)),
     }
 }
@@ -59,9 +66,7 @@ fn looks(words: &[Word]) -> bool {
 fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> bool {
     if matches!(options, Options::Any) {
         return match operands {
-            Operands::AtMost(most) => {
-                rest.iter().filter(|word| !is_option(word)).count() <= most && certain(rest)
-            }
+            Operands::One => second_file::is_spared(name, rest),
             Operands::None => rest.iter().all(is_option),
             _ => true,
         };
@@ -103,16 +108,9 @@ fn is_option(word: &Word) -> bool {
     word.text.len() > 1 && word.text.starts_with('-')
 }
 
-fn certain(words: &[Word]) -> bool {
-    words.iter().all(|word| !word.splits && word.is_literal())
-}
-
-/// `find` without actions; what it runs by `-exec` is judged as a command of its own.
-fn find_looks(rest: &[Word]) -> bool {
-    rest.iter().all(|word| {
-        let sneaks = !word.lead || word.splits;
-        !sneaks && !FIND_ACTIONS.contains(&word.text.as_str()) && (word.is_literal() || !is_option(word))
-    })
+/// Whether a word certainly is no name after `@`.
+fn is_no_word_list(word: &Word) -> bool {
+    word.lead && !word.splits && !word.text.starts_with('@')
 }
 
 /// `read` sets variables of the shell.
@@ -146,6 +144,20 @@ fn sets(rest: &[Word]) -> bool {
         }
     }
     true
+}
+
+/// Programs that change something unless they are asked for no more than this.
+fn asks_only(name: &str, rest: &[Word]) -> bool {
+    const PLAIN: &[&str] = &["HOME", "LANG", "PATH", "PWD", "SHELL", "TERM", "TZ", "USER"];
+    let known: Option<Vec<&str>> = rest.iter().map(Word::known).collect();
+    match (name, known.as_deref()) {
+        ("gzip", Some(["-l" | "-t" | "-lv" | "-tv", ..])) => are_names(&rest[1..]),
+        ("tput", Some(["cols" | "colors" | "lines"])) => true,
+        ("ulimit", Some([] | ["-a"])) => true,
+        ("umask", Some([] | ["-S"])) => true,
+        ("printenv", Some([name])) => PLAIN.contains(name),
+        _ => false,
+    }
 }
 
 /// Whether a word of `wait` names a process or asks for one, and no variable.

@@ -66,7 +66,8 @@ const CARGO: &[&str] = &[
 pub(crate) fn runs(name: &str, rest: &[Word]) -> Runs {
     let runs_words = match name {
         "git" => return git::runs(rest),
-        "awk" | "gawk" | "mawk" => awk::may_run(rest),
+        "awk" | "gawk" | "mawk" if awk::may_run(rest) => return Runs::Unseen,
+        "awk" | "gawk" | "mawk" => false,
         "sed" | "gsed" => sed::may_run(rest),
         // Builtins that look into subscripts.
         "[" | "test" | "read" | "wait" => rest.iter().any(|word| word.text.contains('[')),

@@ -67,10 +67,18 @@ fn after_command(text: &str) -> Option<&str> {
         's' => after_substitution(chars.as_str())?,
         'y' => after_delimited(chars.as_str(), 2)?,
         '{' => return Some(chars.as_str()),
+        'a' | 'i' | 'c' => return after_added(chars.as_str()),
         _ => return None,
     };
     let rest = rest.trim_start_matches([' ', '\t']);
     (rest.is_empty() || rest.starts_with([';', '\n', '}'])).then_some(rest)
+}
+
+/// What follows a line of text that is put in. An escape could make it go on.
+fn after_added(text: &str) -> Option<&str> {
+    let text = text.strip_prefix("\\\n").unwrap_or(text);
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    (!line.trim().is_empty() && !line.contains('\\')).then_some(rest)
 }
 
 fn after_addresses(text: &str) -> Option<&str> {
@@ -123,7 +131,7 @@ fn after_delimited(text: &str, parts: usize) -> Option<&str> {
 
 /// What follows a set of characters, of which the bracket is gone. A set may hold a delimiter that does not count for
 /// everyone: too unclear, and so is a set that begins with its own end.
-fn after_bracket(text: &str, delimiter: char) -> Option<&str> {
+pub(crate) fn after_bracket(text: &str, delimiter: char) -> Option<&str> {
     let mut rest = text.strip_prefix('^').unwrap_or(text);
     if rest.starts_with(']') {
         return None;

@@ -1,4 +1,5 @@
 mod second_opinion;
+mod wrapped;
 
 use std::cell::Cell;
 

@@ -64,6 +64,10 @@ pub(crate) fn is_own_name(name: &str) -> bool {
 /// Whether `export`, `local`, `unset` and the like do no harm.
 pub(crate) fn harmless_declaration(words: &[Word], assignments: &[Assignment]) -> bool {
     let Some(keyword) = words.first().and_then(Word::known) else { return false };
+    // Alone they show all variables.
+    if words.len() == 1 && assignments.is_empty() {
+        return false;
+    }
     let names_only = words[1..].iter().all(|word| word.known().is_some_and(is_own_name));
     match keyword {
         "export" => names_only && assignments.iter().all(harmless_assignment),

@@ -41,6 +41,11 @@ impl Word {
         Self { text: text.to_owned(), form, splits: may_be_option, lead: !may_be_option, tilde: false }
     }
 
+    /// A word of which nobody can tell what it will be.
+    pub(crate) fn unknown(text: &str) -> Self {
+        Self::put_in(text, Form::Dynamic, true)
+    }
+
     pub(crate) fn is_literal(&self) -> bool {
         self.form == Form::Literal
     }

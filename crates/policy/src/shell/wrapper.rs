@@ -1,76 +1,69 @@
 //! Programs that run other programs.
 
-use super::lookers::program_name;
+use super::lookers::{asks_for_version, program_name};
+use super::options::{Given, Grammar, leading};
 use super::{Assignment, Form, Word};
 
 /// How a wrapper's own words are told from the command it runs.
 struct Wrapper {
     name: &'static str,
-    /// Short options without a value.
-    flags: &'static str,
-    /// Short options with a value, attached or in the next word.
-    valued: &'static str,
-    /// Long options without a value.
-    long: &'static [&'static str],
-    /// Long options with a value, after `=` or in the next word.
-    long_valued: &'static [&'static str],
+    options: Grammar,
     /// Words of its own before the command.
     operands: usize,
     /// Whether it adds no powers, so that a rule for the inner command is enough.
     plain: bool,
 }
 
-const NONE: Wrapper =
-    Wrapper { name: "", flags: "", valued: "", long: &[], long_valued: &[], operands: 0, plain: true };
+const fn plain(name: &'static str, flags: &'static str, valued: &'static str) -> Wrapper {
+    Wrapper { name, options: Grammar { flags, valued, ..Grammar::NONE }, operands: 0, plain: true }
+}
+
+impl Wrapper {
+    const fn long(self, long: &'static [&'static str], long_valued: &'static [&'static str]) -> Self {
+        Self { options: Grammar { long, long_valued, ..self.options }, ..self }
+    }
+
+    const fn optional(self, optional: &'static str, long_optional: &'static [&'static str]) -> Self {
+        Self { options: Grammar { optional, long_optional, ..self.options }, ..self }
+    }
+
+    const fn after(self, operands: usize) -> Self {
+        Self { operands, ..self }
+    }
+
+    const fn mighty(self) -> Self {
+        Self { plain: false, ..self }
+    }
+}
 
 const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        name: "env",
-        flags: "i0v",
-        valued: "u",
-        long: &["ignore-environment", "debug"],
-        long_valued: &["unset"],
-        ..NONE
-    },
-    Wrapper {
-        name: "timeout",
-        flags: "vf",
-        valued: "ks",
-        long: &["foreground", "preserve-status", "verbose"],
-        long_valued: &["kill-after", "signal"],
-        operands: 1,
-        ..NONE
-    },
-    Wrapper { name: "nice", flags: "0123456789", valued: "n", long_valued: &["adjustment"], ..NONE },
-    Wrapper { name: "ionice", flags: "t", valued: "cn", long_valued: &["class", "classdata"], ..NONE },
-    Wrapper { name: "nohup", ..NONE },
-    Wrapper { name: "setsid", flags: "cfw", long: &["ctty", "fork", "wait"], ..NONE },
-    Wrapper { name: "stdbuf", valued: "ioe", long_valued: &["input", "output", "error"], ..NONE },
-    Wrapper { name: "time", flags: "pv", long: &["portability", "verbose"], ..NONE },
-    Wrapper { name: "command", flags: "p", ..NONE },
-    Wrapper { name: "builtin", ..NONE },
-    Wrapper { name: "exec", flags: "cl", valued: "a", ..NONE },
-    Wrapper { name: "chronic", flags: "ev", ..NONE },
-    Wrapper { name: "unbuffer", flags: "p", ..NONE },
-    Wrapper { name: "caffeinate", flags: "disu", valued: "tw", ..NONE },
-    Wrapper {
-        name: "sudo",
-        flags: "nEHkSbAKB",
-        valued: "ughpCrtTUD",
-        long: &["non-interactive", "preserve-env", "set-home"],
-        long_valued: &["user", "group", "host", "chdir", "prompt"],
-        plain: false,
-        ..NONE
-    },
-    Wrapper { name: "doas", flags: "nL", valued: "uC", plain: false, ..NONE },
-    Wrapper {
-        name: "xargs",
-        flags: "0rtx",
-        valued: "ILnPsdE",
-        long: &["null", "no-run-if-empty", "verbose", "exit"],
-        long_valued: &["max-args", "max-procs", "max-lines", "max-chars", "delimiter", "replace"],
-        ..NONE
-    },
+    plain("env", "i0v", "u").long(&["ignore-environment", "debug"], &["unset"]),
+    plain("timeout", "vf", "ks")
+        .long(&["foreground", "preserve-status", "verbose"], &["kill-after", "signal"])
+        .after(1),
+    plain("nice", "0123456789", "n").long(&[], &["adjustment"]),
+    plain("ionice", "t", "cn").long(&[], &["class", "classdata"]),
+    plain("nohup", "", ""),
+    plain("setsid", "cfw", "").long(&["ctty", "fork", "wait"], &[]),
+    plain("stdbuf", "", "ioe").long(&[], &["input", "output", "error"]),
+    plain("time", "pv", "").long(&["portability", "verbose"], &[]),
+    plain("command", "p", ""),
+    plain("builtin", "", ""),
+    plain("exec", "cl", "a"),
+    plain("chronic", "ev", ""),
+    plain("unbuffer", "p", ""),
+    plain("caffeinate", "disu", "tw"),
+    plain("sudo", "nEHkSbAKB", "ughpCrtTUD")
+        .long(&["non-interactive", "set-home"], &["user", "group", "host", "chdir", "prompt"])
+        .optional("", &["preserve-env"])
+        .mighty(),
+    plain("doas", "nL", "uC").mighty(),
+    plain("xargs", "0rtx", "ILnPsdE")
+        .long(
+            &["null", "no-run-if-empty", "verbose", "exit"],
+            &["max-args", "max-procs", "max-chars", "delimiter"],
+        )
+        .optional("eil", &["replace", "max-lines", "eof"]),
 ];
 
 /// Shells that take a script after `-c`.
@@ -100,6 +93,7 @@ pub(crate) fn look_through(words: &[Word], names: &Word) -> Inner {
         }
         "fish" | "csh" | "tcsh" | "pwsh" | "powershell" => Inner::Unclear("it runs another kind of shell"),
         "source" | "." if words.get(1).is_some_and(is_input) => Inner::Unclear(FROM_INPUT),
+        shell if asks_for_version(shell, &words[1..]) => Inner::Nothing,
         shell if SHELLS.contains(&shell) => shell_script(&words[1..]),
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
             Some(wrapper) => wrapped(wrapper, words, names),
@@ -150,46 +144,11 @@ fn is_input(word: &Word) -> bool {
     word.text == "-" || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")
 }
 
+/// Splits at the end of the options: assignments of `env`, operands, then the command.
 fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
     let unclear = Inner::Unclear("an option of a program that runs another is not understood");
-    let mut at = 1;
-    let mut replaced = None;
-    while let Some(word) = words.get(at) {
-        let Some(text) = word.known() else {
-            return if word.may_be_option() {
-                unclear
-            } else {
-                break_at(wrapper, words, at, names, replaced)
-            };
-        };
-        if text == "--" {
-            at += 1;
-            break;
-        }
-        let taken = match (text.strip_prefix("--"), text.strip_prefix('-')) {
-            (Some(long), _) => long_option(wrapper, long),
-            (None, Some(short)) if !short.is_empty() => short_option(wrapper, short),
-            _ => break,
-        };
-        let Some(taken) = taken else { return unclear };
-        if wrapper.name == "xargs" && (text.starts_with("-I") || text.starts_with("--replace")) {
-            let attached = text.strip_prefix("-I").or_else(|| text.strip_prefix("--replace="));
-            let mark = attached.filter(|mark| !mark.is_empty()).map(str::to_owned);
-            replaced = mark.or_else(|| words.get(at + 1).map(|next| next.text.clone()));
-        }
-        at += taken;
-    }
-    break_at(wrapper, words, at, names, replaced)
-}
-
-/// Splits at the end of the options: assignments of `env`, operands, then the command.
-fn break_at(
-    wrapper: &Wrapper,
-    words: &[Word],
-    mut at: usize,
-    names: &Word,
-    replaced: Option<String>,
-) -> Inner {
+    let Some(options) = leading(&wrapper.options, &words[1..]) else { return unclear };
+    let mut at = 1 + options.end;
     let mut assignments = Vec::new();
     let takes_assignments = wrapper.name == "env";
     while let Some((name, value)) =
@@ -202,20 +161,8 @@ fn break_at(
     at += wrapper.operands;
     let mut inner: Vec<Word> = words.get(at..).unwrap_or_default().to_vec();
     if wrapper.name == "xargs" {
-        if inner.is_empty() {
-            inner.push(Word::literal("echo"));
-        }
-        match replaced {
-            Some(mark) => inner.iter_mut().filter(|word| word.text.contains(&mark)).for_each(|word| {
-                // Only a word that is nothing but the mark is the name itself.
-                *word = if word.text == mark {
-                    names.clone()
-                } else {
-                    Word::put_in(&word.text, Form::Dynamic, true)
-                };
-            }),
-            None => inner.push(names.clone()),
-        }
+        let Some(filled) = filled(inner, &options.given, names) else { return unclear };
+        inner = filled;
     }
     if inner.is_empty() {
         return Inner::Nothing;
@@ -223,26 +170,33 @@ fn break_at(
     Inner::Commands { commands: vec![inner], own: at.min(words.len()), assignments, plain: wrapper.plain }
 }
 
-/// How many words an option takes; `None` if it is not known.
-fn long_option(wrapper: &Wrapper, long: &str) -> Option<usize> {
-    let (name, attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-    if wrapper.long_valued.contains(&name) {
-        return Some(if attached { 1 } else { 2 });
+/// A command with what `xargs` puts in: at its end, or wherever a mark stands. `None` if that is not clear.
+fn filled(mut command: Vec<Word>, options: &[Given<'_>], names: &Word) -> Option<Vec<Word>> {
+    if command.is_empty() {
+        command.push(Word::literal("echo"));
     }
-    (wrapper.long.contains(&name) && !attached).then_some(1)
-}
-
-fn short_option(wrapper: &Wrapper, letters: &str) -> Option<usize> {
-    for (at, letter) in letters.char_indices() {
-        if wrapper.valued.contains(letter) {
-            let attached = at + letter.len_utf8() < letters.len();
-            return Some(if attached { 1 } else { 2 });
-        }
-        if !wrapper.flags.contains(letter) {
-            return None;
-        }
+    let has = |names: &[&str]| options.iter().any(|option| names.contains(&option.name));
+    let mut marks = options.iter().filter(|option| ["I", "i", "replace"].contains(&option.name));
+    let Some(mark) = marks.next() else {
+        // Without an end of their own, names come apart at blanks, and anything may follow.
+        let whole = has(&["0", "null", "d", "delimiter"]);
+        command.push(if whole { names.clone() } else { Word { lead: false, ..names.clone() } });
+        return Some(command);
+    };
+    // Of these and the mark, only the last counts.
+    if marks.next().is_some() || has(&["n", "L", "l", "max-args", "max-lines"]) {
+        return None;
     }
-    Some(1)
+    let mark = match &mark.value {
+        Some(value) => value.known().filter(|mark| !mark.is_empty())?,
+        None if mark.name == "I" => return None,
+        None => "{}",
+    };
+    for word in command.iter_mut().filter(|word| word.text.contains(mark)) {
+        // Only a word that is nothing but the mark is the name itself.
+        *word = if word.text == mark { names.clone() } else { Word::unknown(&word.text) };
+    }
+    Some(command)
 }
 
 /// The commands that `find` runs on what it finds.
@@ -264,7 +218,7 @@ fn found(words: &[Word]) -> Inner {
         }
         let put_in = command.iter().map(|word| match word.text.as_str() {
             "{}" => Word::put_in("{}", Form::Found, false),
-            text if text.contains("{}") => Word::put_in(text, Form::Dynamic, true),
+            text if text.contains("{}") => Word::unknown(text),
             _ => word.clone(),
         });
         commands.push(put_in.collect());

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::Walker;
+use super::{Walker, values};
 use crate::shell::condition;
 use crate::shell::word::Reader;
 use crate::shell::{Kind, Word};
@@ -43,14 +43,26 @@ impl Walker<'_> {
 
     /// Whether `[` with these words between its brackets is one command that only looks. What the tree takes for a
     /// comparison or a list is a redirect or a second command to the shell, and so is what follows a new line.
-    fn is_plain_command(&self, pieces: &[Node<'_>]) -> bool {
+    fn is_plain_command(&mut self, pieces: &[Node<'_>]) -> bool {
         let is_word = |node: &Node<'_>| node.is_named() || matches!(node.kind(), "!" | "=" | "==" | "!=");
         let on_one_line = pieces.windows(2).all(|pair| {
             let gap = self.source.get(pair[0].end_byte()..pair[1].start_byte());
             gap.is_some_and(|gap| !gap.is_empty() && !gap.contains('\n'))
         });
         let words: Option<Vec<Word>> = pieces.iter().map(|node| self.word(*node)).collect();
+        let words = words.map(|words| words.into_iter().map(|word| self.counted(word)).collect::<Vec<_>>());
         on_one_line && pieces.iter().all(is_word) && words.is_some_and(|words| condition::looks(&words))
+    }
+
+    /// A variable that could become several words is one if it holds a number, which is to be seen in the end.
+    fn counted(&mut self, word: Word) -> Word {
+        match variable(&word.text).filter(|_| word.splits) {
+            Some(name) => {
+                self.compute(name);
+                Word::literal("0")
+            }
+            None => word,
+        }
     }
 
     fn word(&self, node: Node<'_>) -> Option<Word> {
@@ -61,11 +73,19 @@ impl Walker<'_> {
     }
 
     /// Whether `[[` with these pieces computes with numbers only.
-    fn is_plain_expression(&self, pieces: &[Node<'_>]) -> bool {
-        let text = |at: Option<usize>| at.and_then(|at| pieces.get(at)).map(|node| self.text(*node));
+    fn is_plain_expression(&mut self, pieces: &[Node<'_>]) -> bool {
+        let texts: Vec<&str> = pieces.iter().map(|node| self.text(*node)).collect();
+        let text = |at: Option<usize>| at.and_then(|at| texts.get(at)).copied();
+        let computed = |at: usize| [at.checked_sub(1), Some(at + 1)].into_iter().map(text);
+        for at in (0..texts.len()).filter(|at| COMPUTES.contains(&texts[*at])) {
+            for name in computed(at).flatten().filter_map(|side| variable(side.trim_matches('"'))) {
+                self.compute(name);
+            }
+        }
+        let is_computable = |side: &str| is_number(side) || variable(side.trim_matches('"')).is_some();
         pieces.iter().enumerate().all(|(at, node)| match node.kind() {
             "test_operator" | "word" if COMPUTES.contains(&self.text(*node)) => {
-                [at.checked_sub(1), Some(at + 1)].into_iter().all(|side| text(side).is_some_and(is_number))
+                computed(at).all(|side| side.is_some_and(is_computable))
             }
             "test_operator" | "word" if matches!(self.text(*node), "-v" | "-R") => {
                 text(Some(at + 1)).is_some_and(condition::is_name)
@@ -89,9 +109,14 @@ impl Walker<'_> {
     }
 }
 
+/// The name of the variable that a text is.
+fn variable(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('$')?;
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    condition::is_name(name).then_some(name)
+}
+
 /// Whether a word of `[[` is certainly a number.
 fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_decimal = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_decimal || matches!(text, "$#" | "$?" | "${#}" | "\"$#\"" | "\"$?\"")
+    values::is_number(text) || matches!(text, "$#" | "$?" | "${#}" | "\"$#\"" | "\"$?\"")
 }

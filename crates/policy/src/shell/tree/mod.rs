@@ -34,6 +34,13 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         fed: Vec::new(),
     }
     .script();
+    let are_numbers = |name: &String| match analysis.variables.get(name) {
+        Some(Some(held)) => !held.is_empty() && held.iter().all(values::counts),
+        _ => false,
+    };
+    if !analysis.computed.iter().all(are_numbers) {
+        analysis.opaque.get_or_insert("arithmetic on variables can run commands");
+    }
     analysis
 }
 

@@ -45,7 +45,11 @@ impl Names {
             // Links are shown with where they lead, and `..` is a name as well.
             "ls" => has_only(rest, "1RSUdhrtX"),
             "fd" => has_only(rest, "0EFHIadegijpstu"),
-            "git" => rest.first().is_some_and(|word| word.text == "ls-files") && names_below(&rest[1..]),
+            "git" => match rest.first().map(|word| word.text.as_str()) {
+                Some("ls-files") => names_below(&rest[1..]),
+                Some("diff") => has(&["--name-only"]) && names_changed(&rest[1..]),
+                _ => false,
+            },
             "rg" => has(&["-l", "--files", "--files-with-matches"]) && has_only(rest, "0EFHSeghijlstuwx"),
             "grep" => has(&["-l", "-rl", "-lr", "--files-with-matches"]) && has_only(rest, "EFGPZehilrsvwx"),
             _ => false,
@@ -89,6 +93,18 @@ fn has_only(rest: &[Word], letters: &str) -> bool {
         Some(_) => PLAIN.contains(&word.text.split('=').next().unwrap_or_default()),
         None => word.text[1..].chars().all(|c| letters.contains(c) || c.is_ascii_digit()),
     })
+}
+
+/// Whether `git diff` is asked for nothing but names, and of nothing outside of the directory it runs in.
+fn names_changed(rest: &[Word]) -> bool {
+    const OPTIONS: &[&str] = &["--", "--cached", "--diff-filter", "--name-only", "--staged", "-z"];
+    rest.iter().filter_map(Word::known).count() == rest.len()
+        && rest.iter().all(|word| match word.text.starts_with('-') {
+            true => OPTIONS.contains(&word.text.split('=').next().unwrap_or_default()),
+            false => {
+                !word.text.starts_with(['/', ':', '~']) && !word.text.split('/').any(|part| part == "..")
+            }
+        })
 }
 
 /// Whether `git ls-files` is asked for nothing but files below the directory it runs in.

@@ -17,6 +17,9 @@ const RESERVED: &[&str] = &[
     "in", "select", "then", "until", "while", "{", "}",
 ];
 
+/// Builtins that set variables whose names they are given.
+const SETTERS: &[&str] = &["getopts", "let", "mapfile", "printf", "read", "readarray", "wait"];
+
 impl Walker<'_> {
     pub(super) fn command(&mut self, node: Node<'_>, extra: Vec<Word>) {
         let mut words = Vec::new();
@@ -69,9 +72,9 @@ impl Walker<'_> {
                 self.nested(&script, layer, assignments, here);
             }
             Inner::Commands { commands, own, assignments: more, plain } => {
+                let looks_itself = own > words.len();
                 let own = own.min(words.len());
-                let is_find = own == words.len();
-                if is_find {
+                if looks_itself {
                     self.push(text.clone(), Kind::Run, words.clone(), assignments.clone());
                 }
                 self.outer.push(Layer { words, own, inner_suffices: plain, covers_inner: !plain });
@@ -117,9 +120,20 @@ impl Walker<'_> {
             }
             _ => {}
         }
-        if matches!(program.text.as_str(), "read" | "mapfile" | "readarray" | "getopts" | "let" | "printf") {
+        // What is read there could set any of them.
+        if matches!(program.text.as_str(), "source" | ".") {
+            self.out.variables.values_mut().for_each(|known| *known = None);
+        }
+        if SETTERS.contains(&program.text.as_str()) {
             for word in &words[1..] {
-                self.out.variables.insert(word.text.clone(), None);
+                // A name may follow the letter of an option at once.
+                let attached = word.text.strip_prefix('-').and_then(|rest| rest.get(1..));
+                self.out.variables.extend(
+                    [Some(word.text.as_str()), attached]
+                        .into_iter()
+                        .flatten()
+                        .map(|name| (name.to_owned(), None)),
+                );
             }
         }
     }

@@ -52,7 +52,10 @@ impl Walker<'_> {
     }
 
     /// Remembers the values a variable may have.
-    pub(super) fn bind(&mut self, name: &str, values: Vec<Word>) {
+    pub(super) fn bind(&mut self, name: &str, mut values: Vec<Word>) {
+        // What is computed is a number.
+        let computed = values.iter_mut().filter(|value| !value.is_literal() && is_computed(&value.text));
+        computed.for_each(|value| *value = Word::literal("0"));
         let plain = values.iter().all(|value| value.form <= Form::Pattern && !value.tilde);
         let known = self.out.variables.entry(name.to_owned()).or_insert_with(|| Some(Vec::new()));
         match known {
@@ -85,15 +88,28 @@ impl Walker<'_> {
         self.push(text, Kind::Declare, words, assignments);
     }
 
-    /// Arithmetic follows variables into subscripts, and subscripts can hold commands.
+    /// Arithmetic follows variables into subscripts, and subscripts can hold commands. So it must be known of every
+    /// variable that it holds a number.
     pub(super) fn arithmetic(&mut self, node: Node<'_>) {
-        if self
-            .text(node)
-            .trim_start_matches('$')
-            .contains(|c: char| c.is_alphabetic() || "$`_'\"".contains(c))
-        {
+        let text = self.text(node);
+        let text = text.strip_prefix('$').unwrap_or(text);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || " _$+-*/%()<>=!&|^~?:,\t\n".contains(c);
+        let begins_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !text.chars().all(is_plain) || !text.split('$').skip(1).all(begins_name) {
+            return self.opaque("arithmetic on variables can run commands");
+        }
+        let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in names.filter(|name| begins_name(name)) {
+            self.compute(name);
+        }
+    }
+
+    /// Notes that a variable is computed with: it must have got a value by now, and hold only numbers in the end.
+    pub(super) fn compute(&mut self, name: &str) {
+        if !matches!(self.out.variables.get(name), Some(Some(_))) {
             self.opaque("arithmetic on variables can run commands");
         }
+        self.out.computed.insert(name.to_owned());
     }
 
     /// Everything that is run to make a word.
@@ -134,4 +150,26 @@ impl Walker<'_> {
         let mut cursor = array.walk();
         array.named_children(&mut cursor).any(|element| self.text(element).starts_with('['))
     }
+}
+
+/// Whether a text is certainly a number.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a word is a number, or braces that count.
+pub(super) fn counts(word: &Word) -> bool {
+    let ends = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')?.split_once(".."));
+    match word.form {
+        Form::Literal => is_number(&word.text),
+        Form::Pattern => ends.is_some_and(|(first, last)| is_number(first) && is_number(last)),
+        _ => false,
+    }
+}
+
+/// Whether a word is nothing but arithmetic.
+fn is_computed(text: &str) -> bool {
+    let inner = text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))"));
+    inner.is_some_and(|inner| !inner.contains("$((") && !inner.contains("))"))
 }

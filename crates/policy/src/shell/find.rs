@@ -1,0 +1,150 @@
+//! What `find` looks at and does.
+
+use super::Word;
+
+/// Actions and options that change or run something, follow links, or show what a file holds.
+const ACTIONS: &[&str] =
+    &["-L", "-delete", "-files0-from", "-fls", "-follow", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
+
+/// Words of an expression that stand alone, and options of all kinds of `find` before its places.
+const ALONE: &[&str] = &[
+    "!",
+    "(",
+    ")",
+    ",",
+    "--",
+    "-E",
+    "-H",
+    "-L",
+    "-P",
+    "-X",
+    "-a",
+    "-and",
+    "-d",
+    "-daystart",
+    "-delete",
+    "-depth",
+    "-empty",
+    "-executable",
+    "-false",
+    "-follow",
+    "-help",
+    "-ignore_readdir_race",
+    "-ls",
+    "-mount",
+    "-nogroup",
+    "-noignore_readdir_race",
+    "-noleaf",
+    "-not",
+    "-nouser",
+    "-nowarn",
+    "-o",
+    "-or",
+    "-print",
+    "-print0",
+    "-prune",
+    "-quit",
+    "-readable",
+    "-s",
+    "-true",
+    "-version",
+    "-warn",
+    "-writable",
+    "-x",
+    "-xdev",
+];
+
+/// Words of an expression that take the next one, and the option that does.
+const VALUED: &[&str] = &[
+    "-D",
+    "-amin",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-context",
+    "-ctime",
+    "-files0-from",
+    "-fls",
+    "-fprint",
+    "-fprint0",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-links",
+    "-lname",
+    "-maxdepth",
+    "-mindepth",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-path",
+    "-perm",
+    "-printf",
+    "-regex",
+    "-regextype",
+    "-samefile",
+    "-size",
+    "-type",
+    "-uid",
+    "-used",
+    "-user",
+    "-wholename",
+    "-xtype",
+];
+
+/// Whether a call only looks; what it runs by `-exec` is judged as a command of its own. `rest`: the words after `find`.
+pub(crate) fn looks(rest: &[Word]) -> bool {
+    let plain = rest.iter().all(|word| {
+        let sneaks = !word.lead || word.splits;
+        let is_option = word.text.len() > 1 && word.text.starts_with('-');
+        !sneaks && !ACTIONS.contains(&word.text.as_str()) && (word.is_literal() || !is_option)
+    });
+    // Some programs take the names of what is found there for those of files with further words.
+    plain && !places(rest).iter().any(|place| place.text.starts_with('@'))
+}
+
+/// Where it looks. What is not understood could be a place, or make one of what follows.
+pub(crate) fn places(rest: &[Word]) -> Vec<Word> {
+    let mut places = Vec::new();
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match text {
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let mut last_is_name = false;
+                words
+                    .by_ref()
+                    .take_while(|word| {
+                        let ends = word.text == ";" || word.text == "+" && last_is_name;
+                        last_is_name = word.text == "{}";
+                        !ends
+                    })
+                    .for_each(drop);
+            }
+            "-fprintf" => drop(words.nth(1)),
+            _ if ALONE.contains(&text) || text.starts_with("-O") => {}
+            _ if VALUED.contains(&text) || is_comparison(text) => drop(words.next()),
+            _ if text.len() > 1 && text.starts_with('-') => places.push(Word::unknown(text)),
+            _ => places.push(word.clone()),
+        }
+    }
+    if places.is_empty() { vec![Word::literal(".")] } else { places }
+}
+
+/// `-newerXY`.
+fn is_comparison(text: &str) -> bool {
+    text.strip_prefix("-newer").is_some_and(|kinds| kinds.len() == 2)
+}
+
+/// The file that holds the names of places.
+pub(crate) fn list_of_places(rest: &[Word]) -> Option<&Word> {
+    rest.iter().skip_while(|word| word.text != "-files0-from").nth(1)
+}

@@ -1,0 +1,255 @@
+//! What programs that search are asked for, and where they look.
+
+use super::effects::Deed;
+use super::lookers::{Looker, looker};
+use super::options::{Grammar, Sorted, sorted};
+use super::{Word, effects};
+
+const GREP: Grammar = Grammar {
+    flags: "0123456789EFGHILPRTUVZabchilnoqrsuvwxyz",
+    valued: "ABCDXdefm",
+    long: &[
+        "basic-regexp",
+        "binary",
+        "byte-offset",
+        "count",
+        "dereference-recursive",
+        "extended-regexp",
+        "files-with-matches",
+        "files-without-match",
+        "fixed-strings",
+        "ignore-case",
+        "initial-tab",
+        "invert-match",
+        "line-buffered",
+        "line-number",
+        "line-regexp",
+        "no-filename",
+        "no-group-separator",
+        "no-ignore-case",
+        "no-messages",
+        "null",
+        "null-data",
+        "only-matching",
+        "perl-regexp",
+        "quiet",
+        "recursive",
+        "silent",
+        "text",
+        "with-filename",
+        "word-regexp",
+    ],
+    long_valued: &[
+        "after-context",
+        "before-context",
+        "binary-files",
+        "context",
+        "devices",
+        "directories",
+        "exclude",
+        "exclude-dir",
+        "exclude-from",
+        "file",
+        "group-separator",
+        "include",
+        "label",
+        "max-count",
+        "regexp",
+    ],
+    long_optional: &["color", "colour"],
+    ..Grammar::NONE
+};
+
+const RIPGREP: Grammar = Grammar {
+    flags: ".0FHILNPSUVabchilnopqsuvwxz",
+    valued: "ABCEMTdefgjmrt",
+    long: &[
+        "case-sensitive",
+        "count",
+        "count-matches",
+        "debug",
+        "files",
+        "files-with-matches",
+        "files-without-match",
+        "fixed-strings",
+        "follow",
+        "heading",
+        "hidden",
+        "ignore-case",
+        "invert-match",
+        "json",
+        "line-number",
+        "line-regexp",
+        "multiline",
+        "multiline-dotall",
+        "no-config",
+        "no-filename",
+        "no-heading",
+        "no-ignore",
+        "no-ignore-vcs",
+        "no-line-number",
+        "no-messages",
+        "null",
+        "only-matching",
+        "pcre2",
+        "pretty",
+        "quiet",
+        "search-zip",
+        "smart-case",
+        "stats",
+        "text",
+        "trim",
+        "type-list",
+        "unrestricted",
+        "vimgrep",
+        "with-filename",
+        "word-regexp",
+    ],
+    long_valued: &[
+        "after-context",
+        "before-context",
+        "color",
+        "colors",
+        "context",
+        "context-separator",
+        "encoding",
+        "engine",
+        "file",
+        "glob",
+        "iglob",
+        "ignore-file",
+        "max-columns",
+        "max-count",
+        "max-depth",
+        "max-filesize",
+        "path-separator",
+        "pre",
+        "pre-glob",
+        "regexp",
+        "replace",
+        "sort",
+        "sortr",
+        "threads",
+        "type",
+        "type-add",
+        "type-clear",
+        "type-not",
+    ],
+    ..Grammar::NONE
+};
+
+const FD: Grammar = Grammar {
+    flags: "01FHILUVaghilpqsu",
+    valued: "CESXcdejotx",
+    long: &[
+        "absolute-path",
+        "case-sensitive",
+        "fixed-strings",
+        "follow",
+        "full-path",
+        "glob",
+        "hidden",
+        "ignore-case",
+        "list-details",
+        "no-ignore",
+        "no-ignore-vcs",
+        "print0",
+        "quiet",
+        "unrestricted",
+    ],
+    long_valued: &[
+        "and",
+        "base-directory",
+        "changed-before",
+        "changed-within",
+        "color",
+        "exact-depth",
+        "exclude",
+        "exec",
+        "exec-batch",
+        "extension",
+        "format",
+        "ignore-file",
+        "max-depth",
+        "max-results",
+        "min-depth",
+        "owner",
+        "path-separator",
+        "search-path",
+        "size",
+        "threads",
+        "type",
+    ],
+    ..Grammar::NONE
+};
+
+/// Options whose value is a file or a directory that is looked into.
+const FILES: &[&str] = &["f", "file", "exclude-from", "ignore-file", "C", "base-directory", "search-path"];
+
+fn grammar(name: &str) -> &'static Grammar {
+    match name {
+        "rg" => &RIPGREP,
+        "fd" => &FD,
+        "grep" | "egrep" | "fgrep" => &GREP,
+        _ => &Grammar::NONE,
+    }
+}
+
+/// Whether a search only looks where it is told to. `rest`: the words after the program.
+pub(crate) fn looks(name: &str, rest: &[Word]) -> bool {
+    let found = sorted(grammar(name), rest);
+    if name.ends_with("grep") {
+        // What links below a directory lead to may lie anywhere.
+        let follows = ["-R", "--dereference-recursive"];
+        return !found.has(&["R", "dereference-recursive"])
+            && !found
+                .unclear
+                .iter()
+                .any(|word| follows.iter().any(|option| super::is_option(&word.text, option)));
+    }
+    let Some(Looker { options, .. }) = looker(name) else { return false };
+    // What the shell puts in could be one of the options that do harm.
+    let sneaks = |word: &&Word| !word.lead || word.splits;
+    found.given.iter().all(|given| {
+        let dashes = if given.name.len() == 1 { "-" } else { "--" };
+        options.permit(&format!("{dashes}{}", given.name))
+    }) && found.unclear.iter().all(|word| word.is_literal() && options.permit(&word.text))
+        && !found.operands[..found.before_end].iter().any(sneaks)
+}
+
+impl Sorted<'_> {
+    fn has(&self, names: &[&str]) -> bool {
+        self.given.iter().any(|given| names.contains(&given.name))
+    }
+}
+
+/// What a search reads: everything after its pattern. Where it is not clear which word that is, all of them.
+pub(crate) fn touches(name: &str, rest: &[Word]) -> Vec<(Deed, Word)> {
+    let found = sorted(grammar(name), rest);
+    // Letters mean other things to `fd`.
+    let pattern_given = match name {
+        "fd" => false,
+        _ => found.has(&["e", "f", "regexp", "file", "files", "type-list"]),
+    };
+    let is_pattern = |at: usize| at == 0 && !pattern_given && found.unclear.is_empty();
+    let operands = found.operands.iter().enumerate().filter(|(at, _)| !is_pattern(*at));
+    let mut files: Vec<Word> = operands.map(|(_, word)| (*word).clone()).collect();
+    let named = found.given.iter().filter(|given| FILES.contains(&given.name));
+    files.extend(named.filter_map(|given| given.value.clone()));
+    files.extend(found.unclear.iter().flat_map(|word| match word.splits {
+        true => vec![(*word).clone()],
+        false => effects::operands(std::slice::from_ref(*word)).collect(),
+    }));
+    let below = found.has(&["r", "R", "recursive", "dereference-recursive", "d", "directories"]);
+    let recursive =
+        matches!(name, "rg" | "ag") || name.ends_with("grep") && (below || !found.unclear.is_empty());
+    let deed = match (name, recursive) {
+        ("fd", _) => Deed::Look,
+        (_, true) => Deed::ReadBelow,
+        (_, false) => Deed::Read,
+    };
+    if found.operands.len() <= usize::from(!pattern_given) && recursive {
+        files.push(Word::literal("."));
+    }
+    files.into_iter().map(|word| (deed, word)).collect()
+}
