@@ -10,7 +10,7 @@ use super::{App, queue};
 use crate::cell::{self, amount, dollars, elapsed};
 use crate::keys::Action;
 use crate::panel::{AgentRow, AgentState, agent_tree};
-use crate::text::{fit, fit_line, paragraphs, visible_line, width, wrap_some};
+use crate::text::{fit, fit_line, paragraphs, reveal, visible_line, width, wrap_some};
 use crate::view::View;
 
 /// Rows that stay free above the live area, so that the transcript remains in sight.
@@ -108,13 +108,13 @@ impl App {
         let stop = format!("  runs · {} stops", self.keys.hint(Action::Interrupt));
         let row = |command: &String| {
             let room = columns.saturating_sub(crate::text::width(&stop) + 2).max(8);
-            let command = fit(&crate::text::clean(command).replace('\n', " "), room);
+            let command = fit(&visible_line(command), room);
             let spans = vec![
                 Span::styled("! ", self.look.theme.accent),
                 Span::raw(command),
                 Span::styled(stop.clone(), self.look.theme.dim),
             ];
-            fit_line(Line::from(spans), columns)
+            reveal(fit_line(Line::from(spans), columns), self.look.theme.warning)
         };
         self.shells.iter().map(row).collect()
     }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ratatui::style::Style;
+use ratatui::text::Line;
 use tiller_protocol::entry::{CallResult, Cause};
 
 use super::look::Look;
@@ -10,7 +12,7 @@ use super::{App, Effect};
 use crate::cell::{self, Call, Detail, Paper};
 use crate::dialog::Body;
 use crate::panel::{Panel, ResultRow, Results};
-use crate::text::clean;
+use crate::text::{reveal, visible_line};
 
 /// Results that are kept at most, and bytes of them.
 const MOST: usize = 100;
@@ -81,6 +83,7 @@ fn row(kept: &Arc<Kept>, look: &Look) -> ResultRow {
         let paper = Paper { columns: columns.max(10), theme, cwd: &cwd, detail: Detail::Full };
         cell::finished(&kept.call, &kept.result, &paper)
     });
-    let title = clean(&format!("{tool} {object}")).trim().replace('\n', " ⏎ ");
+    let title =
+        reveal(Line::raw(visible_line(format!("{tool} {object}").trim())), Style::default()).to_string();
     ResultRow { title, detail, body }
 }

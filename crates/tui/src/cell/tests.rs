@@ -40,6 +40,17 @@ fn commands_show_the_beginning_and_the_end_of_what_they_print() {
     insta::assert_snapshot!(called("Bash", json!({"command": "make\nmake test"}), "", detail, true));
 }
 
+// A terminal would show only what follows the last return.
+#[test]
+fn the_command_that_is_shown_is_the_one_that_ran() {
+    let shown =
+        called("Bash", json!({"command": "rm -rf x #\r ls \u{1b}[2K"}), "", json!({"stdout": ""}), false);
+    assert!(shown.contains("rm -rf x #␍ ls ^[[2K"), "{shown}");
+    let call = Call { tool: "Bash".to_owned(), input: json!({"command": "rm y\r\u{202e}ls"}) };
+    let shown = on_paper(50, Detail::Brief, |paper| self::shown(&running(&call, "* ", "", paper)));
+    assert!(shown.contains("rm y␍\\u{202e}ls"), "{shown}");
+}
+
 #[test]
 fn changes_are_shown_as_differences() {
     let patch = json!([{"oldStart": 3, "newStart": 3, "lines": [" a", "-let x = 1;", "+let x = 2;", " b"]}]);

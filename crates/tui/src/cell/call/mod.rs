@@ -12,7 +12,7 @@ use tiller_protocol::block::ToolUse;
 use tiller_protocol::entry::{CallResult, Cause};
 
 use super::{Detail, Paper, bounded};
-use crate::text::{clean, paragraphs, wrap_some};
+use crate::text::{paragraphs, reveal, visible, wrap_some};
 
 /// Rows of a text that are shown at its beginning, and at its end.
 const FIRST_ROWS: usize = 3;
@@ -105,11 +105,13 @@ fn heading(call: &Call, mark: Span<'static>, remark: &str, paper: &Paper<'_>) ->
         Span::raw(format!(" {}", one_line(&object))),
         Span::styled(remark, paper.theme.dim),
     ]);
-    wrap_some(&line, paper.columns, 2, HEADING_ROWS)
+    let rows = wrap_some(&line, paper.columns, 2, HEADING_ROWS);
+    rows.into_iter().map(|row| reveal(row, paper.theme.warning)).collect()
 }
 
+/// The first line of what a call does. Nothing of it is left out, however a terminal would show it.
 fn one_line(text: &str) -> String {
-    let text = clean(text.trim());
+    let text = visible(text.trim());
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().to_owned();
     if lines.next().is_some() { format!("{first} …") } else { first }
