@@ -51,6 +51,23 @@ fn disarm_content(content: &mut Value) -> usize {
     }
 }
 
+/// Disarms whatever is text in a definition that comes from elsewhere, names of fields included, and says how many reminder
+/// tags there were.
+pub fn disarm_definition(definition: &mut Value) -> usize {
+    match definition {
+        Value::Array(items) => items.iter_mut().map(disarm_definition).sum(),
+        Value::Object(fields) => {
+            let names: usize = fields.keys().map(|name| neutralise(name).found).sum();
+            if names > 0 {
+                let renamed = |(name, value): (String, Value)| (neutralise(&name).text.into_owned(), value);
+                *fields = std::mem::take(fields).into_iter().map(renamed).collect();
+            }
+            names + fields.values_mut().map(disarm_definition).sum::<usize>()
+        }
+        text => disarm_text(text),
+    }
+}
+
 fn disarm_text(text: &mut Value) -> usize {
     let Value::String(text) = text else { return 0 };
     let harmless = neutralise(text);
@@ -87,6 +104,24 @@ mod tests {
         let escaped =
             RawBlock::parse(r#"{"type":"text","text":"\u003csystem-reminder>"}"#.to_owned()).unwrap();
         assert_eq!(disarm(&escaped).1, 1);
+    }
+
+    // LEDG-05
+    #[test]
+    fn a_definition_is_disarmed_in_all_its_depth() {
+        let tag = "<system-reminder>";
+        let mut definition = json!({"name": "mcp__srv__a", "description": tag, "input_schema": {
+            "type": "object",
+            "title": tag,
+            "properties": {
+                "x": {"type": "string", "description": tag, "enum": ["a", tag]},
+                tag: {"type": "array", "items": {"description": tag}},
+            },
+        }});
+        assert_eq!(disarm_definition(&mut definition), 6);
+        assert!(!definition.to_string().contains(tag), "{definition}");
+        assert_eq!(definition["name"], "mcp__srv__a");
+        assert_eq!(disarm_definition(&mut definition), 0);
     }
 
     #[test]

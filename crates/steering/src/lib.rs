@@ -18,3 +18,4 @@ pub mod user_context;
 
 pub use asked::{Chain, asked};
 pub use conversation::Conversation;
+pub use disarm::disarm_definition;

@@ -4,18 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tiller_model::name::wire_id;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Epoch, Repair};
 use tiller_protocol::ingredients::Ingredients;
-use tiller_steering::head;
 use tiller_steering::prompt::{Environment, PromptInputs, ServerLine, system_prompt};
-use tiller_steering::reminder::neutralise;
 use tiller_steering::source::{Shown, Sight};
 use tiller_steering::user_context::UserContext;
 use tiller_steering::user_context::instructions::{Places, find, fit};
+use tiller_steering::{disarm_definition, head};
 
 use super::Task;
 use super::servers::KnownServers;
@@ -72,7 +70,8 @@ impl Task {
     /// end of the conversation, whose beginning stays as it is.
     async fn note(&mut self, told: Told) -> Result<(), StoreError> {
         if told.forged > 0 {
-            let what = "made reminder tags harmless that somebody had put into the user context".to_owned();
+            let what = "made reminder tags harmless that somebody had put into the user context or into the tools of a server";
+            let what = what.to_owned();
             self.append(Body::Repaired(Repair { what, forged: told.forged }))?;
         }
         let sight = self.sight();
@@ -114,7 +113,9 @@ impl Task {
         self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
         let registry = &self.services.registry;
         let own = registry.specs().into_iter().map(|spec| spec.definition);
-        let definitions = own.chain(registry.offered().into_iter().map(disarmed)).collect();
+        let mut offered = registry.offered();
+        let forged: usize = offered.iter_mut().map(disarm_definition).sum();
+        let definitions = own.chain(offered).collect();
         let policy = self.services.policy.now();
         let files = match self.fixed.user_context {
             true => find(Places {
@@ -127,7 +128,7 @@ impl Task {
         };
         let context = UserContext::collect(&files, snapshot.as_ref());
         let told = Told {
-            forged: context.forged_tags(),
+            forged: context.forged_tags() + forged,
             servers: self.servers_now(),
             files: if fit(&files) { files.into_iter().map(|file| file.path).collect() } else { Vec::new() },
         };
@@ -180,12 +181,4 @@ impl Task {
         }
         hasher.finalize().to_hex()[..16].to_owned()
     }
-}
-
-/// A definition from elsewhere, in which nothing passes for a reminder.
-fn disarmed(mut definition: Value) -> Value {
-    if let Some(text) = definition["description"].as_str() {
-        definition["description"] = neutralise(text).text.into_owned().into();
-    }
-    definition
 }
