@@ -11,6 +11,7 @@ mod cache_watch;
 mod confinement;
 mod executor;
 pub mod git;
+mod git_hooks;
 mod hook;
 mod host;
 mod ide;

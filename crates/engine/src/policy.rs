@@ -12,6 +12,7 @@ use tiller_tools::{links_among, resolve_links};
 use tokio::sync::watch;
 
 use crate::confinement::SandboxChoice;
+use crate::git_hooks::hooks_dir;
 
 /// What decides in a session that works here and in these directories.
 #[must_use]
@@ -119,11 +120,14 @@ impl AgentStandpoint {
     }
 }
 
-/// Where settings and state are kept, wherever that is.
+/// Where settings, state and hooks are kept, wherever that is.
 fn own(env: &Env) -> Vec<PathBuf> {
     let places = Places::of(env);
     let managed = places.managed.parent().map(Path::to_path_buf);
-    [places.config_dir, places.foreign_dir].into_iter().chain(managed).map(|dir| resolved(&dir)).collect()
+    // What lies there runs outside of everything at the user's next commit.
+    let hooks = hooks_dir(&env.cwd);
+    let dirs = [places.config_dir, places.foreign_dir].into_iter().chain(managed).chain(hooks);
+    dirs.map(|dir| resolved(&dir)).collect()
 }
 
 /// The working directories, links resolved; each once.
