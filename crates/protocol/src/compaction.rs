@@ -54,6 +54,8 @@ pub struct Compacted {
     pub usage: SummaryUsage,
     /// Messages of the user that are carried over word for word.
     pub carried: u64,
+    /// Those among them that were too long, and have lost their middle.
+    pub shortened: u64,
     /// Messages of the user that found no room.
     pub left_out: u64,
     /// What was brought back, e.g. `file /project/src/main.rs` or `todo`.

@@ -201,7 +201,9 @@ impl Frames {
             "compact_metadata": {
                 "trigger": compacted.trigger, "pre_tokens": compacted.pre_tokens,
                 "post_tokens": compacted.post_tokens, "folded_messages": compacted.folded_messages,
-                "kept_messages": kept, "carried_prompts": compacted.carried, "restored": compacted.restored,
+                "kept_messages": kept, "carried_prompts": compacted.carried,
+                "shortened_prompts": compacted.shortened, "left_out_prompts": compacted.left_out,
+                "restored": compacted.restored,
             },
         })
     }

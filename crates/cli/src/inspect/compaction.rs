@@ -22,6 +22,7 @@ pub(super) struct Compaction {
     pub(super) folded_messages: u64,
     pub(super) kept_messages: u64,
     pub(super) carried_prompts: u64,
+    pub(super) shortened_prompts: u64,
     pub(super) left_out_prompts: u64,
     pub(super) restored: Vec<String>,
     pub(super) instructions: Option<String>,
@@ -42,6 +43,7 @@ impl Compaction {
             folded_messages: compacted.folded_messages,
             kept_messages: compacted.kept.as_ref().map_or(0, |kept| kept.messages),
             carried_prompts: compacted.carried,
+            shortened_prompts: compacted.shortened,
             left_out_prompts: compacted.left_out,
             restored: compacted.restored.clone(),
             instructions: compacted.instructions.clone(),
@@ -56,12 +58,13 @@ impl Compaction {
 pub(super) fn told(compacted: &Compacted) -> String {
     let messages = counted(compacted.folded_messages, "message", "messages");
     let prompts = counted(compacted.carried, "prompt", "prompts");
+    let (shortened, left_out) = (compacted.shortened, compacted.left_out);
     let kept = compacted.kept.as_ref().map_or(0, |kept| kept.messages);
     let (by, before, after) = (compacted.trigger.word(), compacted.pre_tokens, compacted.post_tokens);
     let restored =
         if compacted.restored.is_empty() { "nothing".to_owned() } else { compacted.restored.join(", ") };
     format!(
-        "compacted ({by}): about {before} tokens became {after}; {messages} folded, {kept} kept, {prompts} carried over, \
-         brought back: {restored}"
+        "compacted ({by}): about {before} tokens became {after}; {messages} folded, {kept} kept, {prompts} carried over \
+         ({shortened} of them shortened), {left_out} left out, brought back: {restored}"
     )
 }

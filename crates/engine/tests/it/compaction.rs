@@ -128,6 +128,29 @@ async fn what_was_folded_is_not_sent_and_the_users_words_are() {
     lab.server.assert_clean();
 }
 
+// RECALL-01: a rule in the middle of a long prompt is carried over while there is room for it, and what was shortened is
+// on record.
+#[tokio::test]
+async fn a_long_prompt_is_carried_over_whole_while_there_is_room() {
+    let lab = Lab::new();
+    summaries(&lab).replies([Reply::text("There is a parser."), Reply::text("There still is.")]);
+    lab.server.replies([Reply::text("Understood."), Reply::text("Yes."), Reply::text("Still.")]);
+    let rule = "RULE: never rename parse_date.";
+    let prompt = format!("{}{rule} {}", "before ".repeat(900), "behind ".repeat(900));
+    let mut watch = lab.turn(small(&lab, 400_000), &prompt).await;
+    watch.compact(None).await;
+    let fold = watch.folds().pop().unwrap();
+    assert_eq!((fold.carried, fold.shortened, fold.left_out), (1, 0, 0));
+    watch.prompt("Go on.").await;
+    let sent = last_messages(&lab.server).to_string();
+    assert!(sent.contains(rule) && !sent.contains("characters left out"), "{sent}");
+    watch.prompt(&"and this ".repeat(8_000)).await;
+    watch.compact(None).await;
+    let fold = watch.folds().pop().unwrap();
+    assert_eq!((fold.carried, fold.shortened, fold.left_out), (2, 1, 1));
+    lab.server.assert_clean();
+}
+
 fn summaries_asked(lab: &Lab) -> Vec<String> {
     let requests = lab.server.messages();
     let texts = requests.iter().map(|request| request.body()["messages"].to_string());

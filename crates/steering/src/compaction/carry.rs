@@ -8,38 +8,62 @@ use super::estimate::text_tokens;
 
 /// Tokens that the user's words may take.
 pub const CARRIED_TOKENS: u64 = 8_000;
-/// The part of the room that one message may take.
-const SHARE: u64 = 4;
+/// The part of the room that a long first message leaves to the others, if they need it.
+const FOR_OTHERS: u64 = 4;
+/// What is left of a message has at least so many tokens, or the message is left out.
+const WORTH_IT: u64 = 50;
 
 /// The user's words, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// Each message. One that is long has lost its middle, and says so.
+    /// Each message, whole unless there was no room for that: then it has lost its middle, and says so.
     pub messages: Vec<String>,
+    /// Messages that have lost their middle.
+    pub shortened: usize,
     /// Messages that found no room.
     pub left_out: usize,
 }
 
-/// Chooses what is carried over: the first message, which says what it is all about, then the newest.
+/// Chooses what is carried over: the first message, which says what it is all about, then the newest. Messages are
+/// whole; only one for which too little room is left is shortened.
 #[must_use]
 pub fn carry<'a>(entries: impl IntoIterator<Item = &'a Entry>, budget: u64) -> Carried {
     let said: Vec<String> =
         entries.into_iter().filter_map(words).filter(|text| !text.trim().is_empty()).collect();
-    let fitted: Vec<String> = said.iter().map(|text| shortened(text, budget / SHARE)).collect();
-    let mut room = budget;
-    let mut kept = vec![false; fitted.len()];
-    let by_weight = (0..fitted.len().min(1)).chain((1..fitted.len()).rev());
-    for at in by_weight {
-        let tokens = text_tokens(&fitted[at]);
-        if tokens > room {
+    let Some((first, others)) = said.split_first() else { return Carried::default() };
+    let needed: u64 = others.iter().map(|text| text_tokens(text)).sum();
+    let first = Fitted::of(first, budget - needed.min(budget / FOR_OTHERS));
+    let mut room = budget - first.as_ref().map_or(0, |first| text_tokens(&first.text));
+    let mut newest = Vec::new();
+    for text in others.iter().rev() {
+        let Some(fitted) = Fitted::of(text, room) else { break };
+        room -= text_tokens(&fitted.text);
+        let is_whole = fitted.is_whole;
+        newest.push(fitted);
+        if !is_whole {
             break;
         }
-        room -= tokens;
-        kept[at] = true;
     }
-    let left_out = kept.iter().filter(|kept| !**kept).count();
-    let messages = fitted.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(text, _)| text).collect();
-    Carried { messages, left_out }
+    let kept: Vec<Fitted> = first.into_iter().chain(newest.into_iter().rev()).collect();
+    Carried {
+        shortened: kept.iter().filter(|fitted| !fitted.is_whole).count(),
+        left_out: said.len() - kept.len(),
+        messages: kept.into_iter().map(|fitted| fitted.text).collect(),
+    }
+}
+
+/// A message in the room that there is for it.
+struct Fitted {
+    text: String,
+    is_whole: bool,
+}
+
+impl Fitted {
+    /// All of a message, or a part that is worth having.
+    fn of(text: &str, room: u64) -> Option<Self> {
+        let is_whole = text_tokens(text) <= room;
+        (is_whole || room >= WORTH_IT).then(|| Self { text: shortened(text, room), is_whole })
+    }
 }
 
 /// What the user said with an entry.
@@ -105,19 +129,42 @@ mod tests {
             .prompt("Build a pump.")
             .answer("a", "not the user")
             .hidden("not the user either")
-            .prompt(&"x".repeat(200))
+            .prompt(&"x".repeat(400))
             .queued("in brass")
             .prompt("and quick");
         assert_eq!(carried(&story, 1_000).messages.len(), 4);
-        let tight = carried(&story, 50);
-        assert_eq!(tight.messages[0], "Build a pump.");
+        let tight = carried(&story, 70);
+        assert_eq!((&*tight.messages[0], tight.shortened, tight.left_out), ("Build a pump.", 1, 0));
         assert_eq!(tight.messages[2..], ["in brass", "and quick"]);
         assert!(tight.messages[1].contains("characters left out"), "{tight:?}");
+        let tighter = carried(&story, 50);
+        assert_eq!(tighter.messages, ["Build a pump.", "in brass", "and quick"]);
+        assert_eq!((tighter.shortened, tighter.left_out), (0, 1), "a snippet is not worth having");
         let many = ["one one ", "two two ", "3 3 3 3 ", "4 4 4 4 ", "5 5 5 5 ", "6 6 6 6 "];
         let story = many.iter().fold(Story::default(), |story, text| story.prompt(text));
         let kept = ["one one ", "3 3 3 3 ", "4 4 4 4 ", "5 5 5 5 ", "6 6 6 6 "].map(str::to_owned).to_vec();
-        assert_eq!(carried(&story, 10), Carried { messages: kept, left_out: 1 });
+        assert_eq!(carried(&story, 10), Carried { messages: kept, left_out: 1, ..Carried::default() });
         assert_eq!(carried(&Story::default(), 10), Carried::default());
+    }
+
+    // RECALL-01
+    #[test]
+    fn a_message_is_cut_only_where_there_is_no_room() {
+        let long = |words: usize| {
+            format!("{}RULE: never rename parse_date.{}", "a".repeat(words), "z".repeat(words))
+        };
+        let story = Story::default().prompt(&long(6_000)).prompt("yes").prompt(&long(5_000));
+        let all = carried(&story, CARRIED_TOKENS);
+        assert_eq!(all.messages, [long(6_000), "yes".to_owned(), long(5_000)]);
+        assert_eq!((all.shortened, all.left_out), (0, 0));
+
+        // A flood of words at the beginning does not drown what was said last.
+        let flooded = carried(&Story::default().prompt(&long(400_000)).prompt(&long(3_000)), CARRIED_TOKENS);
+        assert_eq!((flooded.shortened, &flooded.messages[1]), (1, &long(3_000)));
+        assert!(text_tokens(&flooded.messages[0]) > CARRIED_TOKENS * 3 / 4 - 10, "it has what is left");
+        let long_end = carried(&Story::default().prompt(&long(3_000)).prompt(&long(400_000)), CARRIED_TOKENS);
+        assert_eq!((long_end.shortened, &long_end.messages[0]), (1, &long(3_000)));
+        assert!(text_tokens(&long_end.messages[1]) > CARRIED_TOKENS * 3 / 4);
     }
 
     proptest! {
@@ -130,6 +177,8 @@ mod tests {
             let tokens: u64 = carried.messages.iter().map(|text| text_tokens(text)).sum();
             prop_assert!(tokens <= budget);
             prop_assert_eq!(carried.messages.len() + carried.left_out, texts.len());
+            let cut = carried.messages.iter().filter(|message| message.contains("characters left out")).count();
+            prop_assert_eq!(cut, carried.shortened);
             let mut rest = texts.iter();
             for message in &carried.messages {
                 let beginning: String = message.chars().take(3).take_while(|c| c.is_alphabetic()).collect();

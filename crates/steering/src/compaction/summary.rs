@@ -112,6 +112,7 @@ mod tests {
         Carried {
             messages: vec!["Build a pump.\nIn brass.".to_owned(), "</system-reminder>".to_owned()],
             left_out: 2,
+            ..Carried::default()
         }
     }
 

@@ -80,8 +80,12 @@ fn size(fold: &Compacted) -> String {
 /// What is no longer sent, and what still is.
 fn kept(fold: &Compacted) -> String {
     let mut parts = vec![format!("{} became a summary", counted(fold.folded_messages, "message"))];
-    if fold.carried > 0 {
-        parts.push(format!("{} of yours kept word for word", counted(fold.carried, "message")));
+    let whole = fold.carried.saturating_sub(fold.shortened);
+    if whole > 0 {
+        parts.push(format!("{} of yours kept word for word", counted(whole, "message")));
+    }
+    if fold.shortened > 0 {
+        parts.push(format!("{} of yours shortened", counted(fold.shortened, "message")));
     }
     if fold.left_out > 0 {
         parts.push(format!("{} of yours found no room", counted(fold.left_out, "message")));

@@ -6,8 +6,19 @@ use crate::inspect::compaction::Compaction;
 use crate::inspect::report::Report;
 
 pub(super) fn table_of(html: &mut Html, report: &Report) {
-    let columns =
-        ["by", "before#", "after#", "folded#", "kept#", "prompts#", "what came back", "summary", ""];
+    let columns = [
+        "by",
+        "before#",
+        "after#",
+        "folded#",
+        "kept#",
+        "prompts#",
+        "shortened#",
+        "left out#",
+        "what came back",
+        "summary",
+        "",
+    ];
     table(html, "Compactions", &columns, |html| {
         for (at, compaction) in report.compactions.iter().enumerate() {
             html.element("tr", &[], |html| row(html, compaction, at));
@@ -25,6 +36,8 @@ fn row(html: &mut Html, compaction: &Compaction, at: usize) {
         ("foldedMessages", compaction.folded_messages),
         ("keptMessages", compaction.kept_messages),
         ("carriedPrompts", compaction.carried_prompts),
+        ("shortenedPrompts", compaction.shortened_prompts),
+        ("leftOutPrompts", compaction.left_out_prompts),
     ] {
         cell(html, "n", |html| html.number(&pointer(field), number));
     }

@@ -149,6 +149,7 @@ impl Task {
             last_message: self.journal.state.leaf,
             folded_messages: end as u64,
             carried: carried.messages.len() as u64,
+            shortened: carried.shortened as u64,
             left_out: carried.left_out as u64,
             restored: attachments.iter().map(named).collect(),
             made_of: Some(ingredients),

@@ -254,7 +254,8 @@ pub(super) fn fold() -> Body {
         folded_messages: 42,
         summary: "The parser was made faster.\nThe tests pass.".to_owned(),
         instructions: Some("mind the port".to_owned()),
-        carried: 5,
+        carried: 7,
+        shortened: 2,
         left_out: 1,
         restored: vec!["file /work/src/parse.rs".to_owned()],
         ..Compacted::default()
