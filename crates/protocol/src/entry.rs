@@ -488,13 +488,25 @@ pub struct DecisionRecord {
 }
 
 /// A repair of the conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Repair {
     /// What was wrong and what was done.
     pub what: String,
     /// How many of the wrongs were reminder tags that others had forged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub forged: usize,
+    /// Parts that the provider has refused, and that are not sent again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refusal>,
+}
+
+/// An image or a document that the provider has refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// A digest of it, by which it is known wherever it stands.
+    pub digest: String,
+    /// What is sent in its place.
+    pub note: String,
 }
 
 /// How a turn ended.

@@ -21,6 +21,7 @@ pub mod line;
 pub mod mask;
 pub mod mcp;
 pub mod mode;
+pub mod pdf;
 pub mod permission;
 pub mod rewind;
 pub mod state;

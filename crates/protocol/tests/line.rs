@@ -13,8 +13,8 @@ use tiller_protocol::compaction::{Cleared, Compacted, FoldIngredients, Kept, Sum
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, SkillUse, Todo, TodoStatus};
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
-    EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Reading, Repair,
-    Response, TurnEnd, UserMessage,
+    EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Reading, Refusal,
+    Repair, Response, TurnEnd, UserMessage,
 };
 use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId, SnapshotId};
@@ -174,7 +174,11 @@ fn bodies() -> Vec<Body> {
             stdout: "out".into(),
             stderr: "err".into(),
         }),
-        Body::Repaired(Repair { what: "w".into(), forged: 1 }),
+        Body::Repaired(Repair {
+            what: "w".into(),
+            forged: 1,
+            refused: vec![Refusal { digest: "d".into(), note: "n".into() }],
+        }),
         Body::TurnEnded(TurnEnd {
             outcome: Outcome::Error { message: "m".into(), status: Some(400) },
             marker: Some(EndMarker { tool_use: true, reason: EndReason::ToolRejection }),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::compaction::{Cleared, Compacted};
 use tiller_protocol::entry::{
-    AssistantBlock, Attachment, Body, CallResult, Entry, Epoch, Orphaned, Repair, UserMessage,
+    AssistantBlock, Attachment, Body, CallResult, Entry, Epoch, Orphaned, Refusal, Repair, UserMessage,
 };
 use tiller_protocol::id::{EntryId, MessageId};
 use tiller_protocol::ingredients::Asked;
@@ -26,9 +26,13 @@ use crate::compaction::replacement;
 use crate::disarm::disarm;
 use crate::lint::{self, Totals};
 use crate::message::{self, Message, Role};
+use crate::refused::{self, Accused, Refused};
 
 /// New blocks after which the provider no longer finds the previous request's cache entry by itself.
 const CACHE_LOOKBACK: usize = 18;
+
+/// What is recorded of a part that came once more.
+const REFUSED_BEFORE: &str = "left out a part that the provider has refused before";
 
 /// The messages of one conversation.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +47,8 @@ pub struct Conversation {
     response: Option<OpenResponse>,
     after: Open,
     totals: Totals,
+    /// What the provider did not take.
+    refused: Refused,
     /// Models whose reasoning the closed messages hold.
     thinkers: Vec<Arc<str>>,
     /// Messages the previous request had.
@@ -85,6 +91,11 @@ impl Open {
         self.rest.extend(other.rest);
     }
 
+    fn blocks_mut(&mut self) -> impl Iterator<Item = &mut RawBlock> {
+        let results = self.results.iter_mut().map(|(_, _, block)| block);
+        results.chain(self.rest.iter_mut().map(|(_, block)| block))
+    }
+
     fn blocks(&self) -> impl Iterator<Item = &RawBlock> {
         let results = self.results.iter().map(|(_, _, block)| block);
         results.chain(self.rest.iter().map(|(_, block)| block))
@@ -118,6 +129,7 @@ impl Conversation {
             Body::Epoch(epoch) => self.epoch(epoch),
             Body::Compacted(compacted) => self.fold(compacted),
             Body::Cleared(cleared) => self.clear(cleared),
+            Body::Repaired(repair) if !repair.refused.is_empty() => self.refuse(&repair.refused),
             _ => Vec::new(),
         }
     }
@@ -174,6 +186,12 @@ impl Conversation {
     #[must_use]
     pub fn is_bound(&self) -> bool {
         self.response.as_ref().is_some_and(OpenResponse::has_thinking) && !self.after.results.is_empty()
+    }
+
+    /// What the provider complains about, if that is an image or a document of the next request.
+    #[must_use]
+    pub fn accused(&self, complaint: &str) -> Option<Accused> {
+        refused::accused(&self.said(), complaint)
     }
 
     /// Number of messages.
@@ -271,10 +289,11 @@ impl Conversation {
     }
 
     fn add(&mut self, entry: EntryId, block: &RawBlock) -> Option<String> {
-        let (block, mended) = lint::mend(block, &mut self.totals);
+        let left = self.refused.leave_out(block);
+        let (block, mended) = lint::mend(left.as_ref().unwrap_or(block), &mut self.totals);
         let open = if self.response.is_some() { &mut self.after } else { &mut self.before };
         open.rest.push((entry, block));
-        mended
+        left.map(|_| REFUSED_BEFORE.to_owned()).or(mended)
     }
 
     fn assistant(&mut self, entry: EntryId, block: &AssistantBlock) -> Vec<Repair> {
@@ -311,10 +330,12 @@ impl Conversation {
             return vec![repair(format!("left out a result for {}, which waits for none", result.call))];
         }
         let (block, forged) = disarm(&with_safe_id(&result.to_block(), "tool_use_id"));
-        let (block, mended) = lint::mend(&block, &mut self.totals);
+        let left = self.refused.leave_out(&block);
+        let (block, mended) = lint::mend(left.as_ref().unwrap_or(&block), &mut self.totals);
         self.after.results.push((entry, call, block));
         let forgery = forgery(forged, &format!("the result of {} ({})", result.call, result.tool));
-        mended.map(repair).into_iter().chain(forgery).collect()
+        let known = left.map(|_| REFUSED_BEFORE.to_owned());
+        known.or(mended).map(repair).into_iter().chain(forgery).collect()
     }
 
     fn orphan(&mut self, orphaned: &Orphaned) -> Vec<Repair> {
@@ -387,6 +408,20 @@ impl Conversation {
         Vec::new()
     }
 
+    /// Puts notes in the place of what the provider did not take, wherever that stands.
+    fn refuse(&mut self, refusals: &[Refusal]) -> Vec<Repair> {
+        self.refused.add(refusals);
+        let refused = self.refused.clone();
+        let closed = std::mem::take(&mut self.closed);
+        self.rewire(closed.into_iter().map(|message| message.with(|block| refused.leave_out(block))));
+        for block in self.before.blocks_mut().chain(self.after.blocks_mut()) {
+            if let Some(note) = refused.leave_out(block) {
+                *block = note;
+            }
+        }
+        Vec::new()
+    }
+
     /// Closes messages anew.
     fn rewire(&mut self, messages: impl IntoIterator<Item = Message>) {
         self.wire.clear();
@@ -436,13 +471,13 @@ fn lost_beginning() -> Option<Message> {
 }
 
 fn repair(what: String) -> Repair {
-    Repair { what, forged: 0 }
+    Repair { what, ..Repair::default() }
 }
 
 /// What is recorded of reminder tags that were not Tiller's.
 fn forgery(forged: usize, place: &str) -> Option<Repair> {
     let what = format!("made reminder tags harmless that somebody had put into {place}");
-    (forged > 0).then_some(Repair { what, forged })
+    (forged > 0).then_some(Repair { what, forged, ..Repair::default() })
 }
 
 fn calls(blocks: &[(EntryId, RawBlock)]) -> Vec<String> {

@@ -1,16 +1,22 @@
 //! Makes single blocks acceptable to the provider before they enter the conversation. One bad block must not poison a
 //! session: whatever was refused once would be refused in every later request.
 
+mod admit;
+
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::id::CallId;
 
+pub(crate) use self::admit::admit;
+
 /// Images a request may carry; the provider refuses more than this on models with a small window.
 const MAX_IMAGES: usize = 100;
 /// Characters of base64 an image may have.
 const MAX_IMAGE_CHARS: usize = 5 * 1024 * 1024;
+/// Characters of base64 a document may have: a request may have 32 MB, and the conversation needs room.
+const MAX_DOCUMENT_CHARS: usize = 28 * 1024 * 1024;
 /// Characters an id may have.
 const MAX_ID_CHARS: usize = 64;
 /// What stands in the result of a failed call that says nothing.
@@ -32,55 +38,18 @@ pub(crate) fn mend(block: &RawBlock, totals: &mut Totals) -> (RawBlock, Option<S
         },
     };
     let is_result = block.kind() == "tool_result";
-    if !is_result && !block.json().contains("\"image\"") {
+    let is_media = || ["\"image\"", "\"document\""].iter().any(|kind| block.json().contains(kind));
+    if !is_result && !is_media() {
         return (block, surrogates);
     }
     let mut value = block.to_value();
     let mut mended = if is_result { mend_result(&mut value) } else { Vec::new() };
-    mended.extend(limit_images(&mut value, totals));
+    mended.extend(limit_media(&mut value, totals));
     if mended.is_empty() {
         return (block, surrogates);
     }
     mended.extend(surrogates);
     (RawBlock::from_value(&value), Some(mended.join("; ")))
-}
-
-/// A block that came from outside in the user's role, with only what the provider accepts there. What it would
-/// refuse becomes a text that says so.
-pub(crate) fn admit(block: &RawBlock) -> (RawBlock, Option<String>) {
-    let value = block.to_value();
-    let allowed: &[&str] = match value["type"].as_str() {
-        Some("text") if value["text"].is_string() => &["type", "text"],
-        Some("image") if value["source"].is_object() => &["type", "source"],
-        Some("document") if value["source"].is_object() => &["type", "source", "title", "context"],
-        _ => return left_out("is not of a kind that a message can have"),
-    };
-    let keep = |(key, _): &(&String, &Value)| allowed.contains(&key.as_str());
-    let entries = value.as_object().into_iter().flatten().filter(keep);
-    let mut admitted: Value = entries.map(|(key, value)| (key.clone(), value.clone())).collect();
-    if value["type"] == "image" && value["source"]["type"] == "base64" {
-        match media_type(value["source"]["data"].as_str().unwrap_or_default()) {
-            Some(kind) => admitted["source"]["media_type"] = kind.into(),
-            None => return left_out("is not a PNG, JPEG, GIF or WebP image"),
-        }
-    }
-    if admitted == value { (block.clone(), None) } else { (RawBlock::from_value(&admitted), None) }
-}
-
-fn left_out(problem: &str) -> (RawBlock, Option<String>) {
-    let text = format!("[A part of this message was left out: it {problem}.]");
-    (RawBlock::text(&text), Some(format!("left out a part of a message that {problem}")))
-}
-
-/// What an image really is, by the beginning of its base64 text.
-fn media_type(base64: &str) -> Option<&'static str> {
-    let known = [
-        ("iVBORw0KGgo", "image/png"),
-        ("/9j/", "image/jpeg"),
-        ("R0lGOD", "image/gif"),
-        ("UklGR", "image/webp"),
-    ];
-    known.iter().find(|(magic, _)| base64.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
 /// An id the provider accepts: the given one, or a stand-in that is the same for the call and its result.
@@ -163,30 +132,34 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-fn limit_images(value: &mut Value, totals: &mut Totals) -> Vec<String> {
-    if value["type"] == "image" {
-        return limit_image(value, totals).into_iter().collect();
+fn limit_media(value: &mut Value, totals: &mut Totals) -> Vec<String> {
+    let inner = value.get_mut("content").and_then(Value::as_array_mut).map(|blocks| blocks.iter_mut());
+    if let Some(blocks) = inner {
+        return blocks.filter_map(|block| limit(block, totals)).collect();
     }
-    let Some(content) = value.get_mut("content").and_then(Value::as_array_mut) else { return Vec::new() };
-    content
-        .iter_mut()
-        .filter(|block| block["type"] == "image")
-        .filter_map(|block| limit_image(block, totals))
-        .collect()
+    limit(value, totals).into_iter().collect()
 }
 
-fn limit_image(image: &mut Value, totals: &mut Totals) -> Option<String> {
-    let chars = image["source"]["data"].as_str().map_or(0, str::len);
-    let problem = if chars > MAX_IMAGE_CHARS {
-        format!("an image of {chars} characters is over the provider's limit of {MAX_IMAGE_CHARS}")
-    } else if totals.images >= MAX_IMAGES {
-        format!("the conversation already holds {MAX_IMAGES} images")
-    } else {
-        totals.images += 1;
-        return None;
+/// Puts a note in the place of an image or a document that is over a limit; says so.
+fn limit(block: &mut Value, totals: &mut Totals) -> Option<String> {
+    let chars = block["source"]["data"].as_str().map_or(0, str::len);
+    let too_long = |what: &str, most: usize| {
+        (chars > most).then(|| format!("{what} of {chars} characters is over the provider's limit of {most}"))
     };
-    *image = json!({"type": "text", "text": format!("[An image was left out: {problem}.]")});
-    Some(format!("left out an image: {problem}"))
+    let (what, problem) = match block["type"].as_str() {
+        Some("image") => {
+            let many = || format!("the conversation already holds {MAX_IMAGES} images");
+            let problem =
+                too_long("an image", MAX_IMAGE_CHARS).or_else(|| (totals.images >= MAX_IMAGES).then(many));
+            totals.images += usize::from(problem.is_none());
+            ("image", problem?)
+        }
+        Some("document") => ("document", too_long("a document", MAX_DOCUMENT_CHARS)?),
+        _ => return None,
+    };
+    let article = if what == "image" { "An" } else { "A" };
+    *block = json!({"type": "text", "text": format!("[{article} {what} was left out: {problem}.]")});
+    Some(format!("left out {} {what}: {problem}", article.to_lowercase()))
 }
 
 #[cfg(test)]
@@ -251,28 +224,6 @@ mod tests {
         for fine in [json!("words"), json!([said])] {
             assert_eq!(result(fine.clone(), true), (fine, None));
         }
-    }
-
-    // LOG-05
-    #[test]
-    fn messages_hold_only_what_the_provider_takes() {
-        let admitted = |value: Value| admit(&RawBlock::from_value(&value)).0.to_value();
-        assert_eq!(
-            admitted(json!({"type":"text","text":"hi","cache_control":{"type":"ephemeral"},"x":1})),
-            json!({"type":"text","text":"hi"})
-        );
-        for refused in [
-            json!({"type":"tool_result","tool_use_id":"t"}),
-            json!({"type":"hologram"}),
-            json!({"type":"text"}),
-            json!(3),
-        ] {
-            let (block, what) = admit(&RawBlock::from_value(&refused));
-            assert!(block.as_text().unwrap().contains("left out") && what.is_some(), "{refused}");
-        }
-        let image = |kind: &str, data: &str| json!({"type":"image","source":{"type":"base64","media_type":kind,"data":data}});
-        assert_eq!(admitted(image("image/png", "/9j/4AAQ"))["source"]["media_type"], "image/jpeg");
-        assert_eq!(admitted(image("image/png", "bm90IGFuIGltYWdl"))["type"], "text");
     }
 
     // LOG-05

@@ -95,14 +95,18 @@ impl Message {
         if self.role == Role::Assistant {
             return self;
         }
+        self.with(|block| is_among(block).then(|| cleared(block, note)))
+    }
+
+    /// The same message with other blocks in the place of some.
+    pub(crate) fn with(self, in_place: impl Fn(&RawBlock) -> Option<RawBlock>) -> Self {
         let Ok(Content { content }) = serde_json::from_slice(&self.json) else { return self };
-        if !content.iter().any(is_among) {
+        let others: Vec<Option<RawBlock>> = content.iter().map(in_place).collect();
+        if others.iter().all(Option::is_none) {
             return self;
         }
-        let blocks: Vec<RawBlock> = content
-            .into_iter()
-            .map(|block| if is_among(&block) { cleared(&block, note) } else { block })
-            .collect();
+        let blocks: Vec<RawBlock> =
+            content.into_iter().zip(others).map(|(block, other)| other.unwrap_or(block)).collect();
         Self::new(self.role, &blocks).unwrap_or(self)
     }
 

@@ -111,7 +111,11 @@ fn third_turn(log: &mut Log) {
     );
     log.push(
         1,
-        Body::Repaired(Repair { what: "an image was too large and was left out".to_owned(), forged: 1 }),
+        Body::Repaired(Repair {
+            what: "an image was too large and was left out".to_owned(),
+            forged: 1,
+            ..Repair::default()
+        }),
     );
     log.push(300, block("msg_6", &json!({"type": "text", "text": "Done\u{1b}[31m."})));
     log.push(1, response("msg_6", "somebody-else-1", 301, "max_tokens", usage(500, 0, 0, 9), None));

@@ -22,6 +22,7 @@ use super::live::LiveTools;
 use super::model::Played;
 use super::play::{FALLBACK, THINKING_DROPPED};
 use crate::hook::Outcome as HookOutcome;
+use crate::session::PART_LEFT_OUT;
 
 /// The source that hooks are in the log.
 pub(super) const HOOK: &str = "hook";
@@ -406,7 +407,7 @@ impl Reading {
                 Body::Effect(Effect::Snapshot { .. }) => done.push(at),
                 // It belongs to the words that follow it.
                 Body::Effect(Effect::RecipeCalled(_)) => {}
-                Body::Effect(_) | Body::Queued(_) | Body::Dequeued(_) => given.push(at),
+                body if is_noted(body) => given.push(at),
                 _ => {}
             }
         }
@@ -489,6 +490,16 @@ pub(super) fn is_answer(body: &Body) -> bool {
     match body {
         Body::Assistant(_) => true,
         Body::Response(response) => !response.side && response.agent.is_none(),
+        _ => false,
+    }
+}
+
+/// What nobody in a replay makes anew: wishes of the user, and what the provider did not take.
+fn is_noted(body: &Body) -> bool {
+    match body {
+        Body::Effect(_) | Body::Queued(_) | Body::Dequeued(_) => true,
+        Body::Repaired(repair) => !repair.refused.is_empty(),
+        Body::Epoch(epoch) => epoch.reason == PART_LEFT_OUT,
         _ => false,
     }
 }

@@ -72,7 +72,7 @@ impl Task {
         if told.forged > 0 {
             let what = "made reminder tags harmless that somebody had put into the user context or into the tools of a server";
             let what = what.to_owned();
-            self.append(Body::Repaired(Repair { what, forged: told.forged }))?;
+            self.append(Body::Repaired(Repair { what, forged: told.forged, ..Repair::default() }))?;
         }
         let sight = self.sight();
         for file in told.files {

@@ -41,7 +41,7 @@ pub(super) enum Sampled {
 }
 
 /// What can be done about a failed request.
-enum Recovery {
+pub(super) enum Recovery {
     /// Another request, to this model.
     Again(String),
     /// Nothing more: the step is over.
@@ -320,7 +320,7 @@ impl Task {
         }
         let id = CallId(format!("call_{}", self.fixed.env.fresh().simple()));
         let what = format!("the provider used the call id {} twice; the later call is now {id}", call.id);
-        self.append(Body::Repaired(Repair { what, forged: 0 }))?;
+        self.append(Body::Repaired(Repair { what, ..Repair::default() }))?;
         let mut value = block.to_value();
         value["id"] = json!(id);
         call.id = id;
@@ -383,6 +383,7 @@ impl Task {
                 self.notice(THINKING_DROPPED, Level::Info, text.to_owned())?;
                 Ok(Recovery::Again(attempt.model.clone()))
             }
+            ModelError::Api { status: 400, message, .. } => self.leave_out_refused(attempt, message).await,
             _ => Ok(Recovery::Impossible),
         }
     }

@@ -65,6 +65,8 @@ pub(super) struct Turn {
     pub(super) tracking: Option<Tracking>,
     /// The conversation was folded because the provider would not take it as it was.
     pub(super) forced_room: bool,
+    /// Requests that were repeated without a part that the provider had refused.
+    pub(super) refusals: u32,
     /// The model that a recipe names for this turn.
     pub(super) model: Option<String>,
     /// What the last answer consisted of.

@@ -32,6 +32,7 @@ mod plan_reminders;
 mod prefix;
 mod prompt_rules;
 mod recipes;
+mod refused_parts;
 mod replayed;
 mod rewind;
 mod sessions;

@@ -1,4 +1,4 @@
-//! Images and PDF documents.
+//! Images, and what images and documents together may take.
 
 use std::io::Cursor;
 
@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     Request,
+    documents::check_document,
     fields::{object, only, required},
 };
 use crate::{
@@ -23,17 +24,29 @@ const LARGE_WINDOW: u64 = 1_000_000;
 const MAX_IMAGE_TOKENS: u64 = 4784;
 
 pub(super) fn check(request: &Request<'_>, window: u64) -> Check {
-    let mut images = Vec::new();
+    let mut media = Media { images: Vec::new(), pages: 0, most: most(window) };
     for (index, message) in items(&request.body["messages"]).iter().enumerate() {
         for (position, block) in items(&message["content"]).iter().enumerate() {
             let path = format!("messages.{index}.content.{position}");
-            visit(request, &path, block, &mut images)?;
+            visit(request, &path, block, &mut media)?;
             for (inner, nested) in items(&block["content"]).iter().enumerate() {
-                visit(request, &format!("{path}.tool_result.content.{inner}"), nested, &mut images)?;
+                visit(request, &format!("{path}.tool_result.content.{inner}"), nested, &mut media)?;
             }
         }
     }
-    check_count(&images, window)
+    check_count(&media)
+}
+
+/// Images, and pages of documents, that a request may have.
+fn most(window: u64) -> usize {
+    if window >= LARGE_WINDOW { 600 } else { 100 }
+}
+
+/// What counts against the limits of a request.
+struct Media {
+    images: Vec<Seen>,
+    pages: usize,
+    most: usize,
 }
 
 /// An image whose size is known; remote ones are not fetched.
@@ -42,21 +55,26 @@ struct Seen {
     size: Option<(u32, u32)>,
 }
 
-fn visit(request: &Request<'_>, path: &str, block: &Value, images: &mut Vec<Seen>) -> Check {
+fn visit(request: &Request<'_>, path: &str, block: &Value, media: &mut Media) -> Check {
     match block["type"].as_str() {
         Some("image") => {
             let size = check_image(request, path, block)?;
-            images.push(Seen { path: path.to_owned(), size });
+            media.images.push(Seen { path: path.to_owned(), size });
             Ok(())
         }
-        Some("document") => check_document(path, &block["source"]),
+        Some("document") => {
+            media.pages += check_document(path, &block["source"])?;
+            let most = media.most;
+            let rule = format!("A maximum of {most} PDF pages may be provided.");
+            let is_too_long = media.pages > most;
+            if is_too_long { Err(ApiError::at(format!("{path}.document.source"), rule)) } else { Ok(()) }
+        }
         _ => Ok(()),
     }
 }
 
-fn check_count(images: &[Seen], window: u64) -> Check {
-    let most = if window >= LARGE_WINDOW { 600 } else { 100 };
-    if images.len() > most {
+fn check_count(Media { images, most, .. }: &Media) -> Check {
+    if images.len() > *most {
         let found = images.len();
         return Err(ApiError::at("messages", format!("too many images: {found} > {most} maximum")));
     }
@@ -125,34 +143,7 @@ fn check_size(request: &Request<'_>, path: &str, block: &Value, (width, height):
     Ok(())
 }
 
-fn check_document(path: &str, source: &Value) -> Check {
-    let path = format!("{path}.document.source");
-    check_source(
-        &path,
-        source,
-        &[
-            ("base64", &["media_type", "data"]),
-            ("text", &["media_type", "data"]),
-            ("content", &["content"]),
-            ("url", &["url"]),
-            ("file", &["file_id"]),
-        ],
-    )?;
-    if source["type"] != "base64" {
-        return Ok(());
-    }
-    let path = format!("{path}.base64");
-    if source["media_type"] != "application/pdf" {
-        return Err(ApiError::at(format!("{path}.media_type"), "Input should be 'application/pdf'"));
-    }
-    let data = decode(&path, source["data"].as_str().unwrap_or_default())?;
-    if data.starts_with(b"%PDF-") {
-        return Ok(());
-    }
-    Err(ApiError::at(format!("{path}.data"), "The PDF specified was not valid."))
-}
-
-fn check_source(path: &str, source: &Value, kinds: &[(&str, &[&str])]) -> Check {
+pub(super) fn check_source(path: &str, source: &Value, kinds: &[(&str, &[&str])]) -> Check {
     let given = object(path, source)?;
     let kind = source["type"].as_str().unwrap_or_default();
     let Some((_, fields)) = kinds.iter().find(|(known, _)| *known == kind) else {
@@ -164,7 +155,7 @@ fn check_source(path: &str, source: &Value, kinds: &[(&str, &[&str])]) -> Check 
     required(&path, given, fields)
 }
 
-fn decode(path: &str, encoded: &str) -> Check<Vec<u8>> {
+pub(super) fn decode(path: &str, encoded: &str) -> Check<Vec<u8>> {
     STANDARD.decode(encoded).map_err(|_| ApiError::at(format!("{path}.data"), "Invalid base64 data"))
 }
 

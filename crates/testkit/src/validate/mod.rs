@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cache;
+mod documents;
 mod fields;
 pub(crate) mod headers;
 pub(crate) mod images;

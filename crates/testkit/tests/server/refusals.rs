@@ -437,7 +437,6 @@ async fn images() {
     oversized["transformations"] = json!({ "oversized_image": "error" });
     let mut many = vec![small.clone(); 21];
     many.push(wide);
-    let pdf = json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "AAAA" } });
     check([
         (
             content(json!([image("image/jpeg", &picture(2, 2))])),
@@ -451,7 +450,6 @@ async fn images() {
         (content(json!([oversized])), "edges of 2576 pixels"),
         (content(json!(many)), "many-image requests: 2000 pixels"),
         (content(json!(vec![small.clone(); 601])), "too many images: 601 > 600"),
-        (content(json!([pdf])), "The PDF specified was not valid"),
         (
             content(json!([{ "type": "image", "source": { "type": "path" } }])),
             "image.source: Input tag 'path'",
@@ -466,4 +464,33 @@ async fn images() {
         ),
     ])
     .await;
+}
+
+fn pdf(objects: &str) -> Value {
+    let data = STANDARD.encode(format!("%PDF-1.7\n{objects}\n%%EOF\n"));
+    json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": data } })
+}
+
+fn pages(count: usize) -> Value {
+    pdf(&"1 0 obj <</Type /Page /Parent 2 0 R>> endobj\n".repeat(count))
+}
+
+#[tokio::test]
+async fn documents() {
+    let foreign = json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "AAAA" } });
+    let locked = pdf("1 0 obj <<>> endobj\ntrailer <</Encrypt 5 0 R>>");
+    check([
+        (content(json!([foreign])), "The PDF specified was not valid"),
+        (content(json!([pdf("nothing that a PDF is made of")])), "The PDF specified was not valid"),
+        (
+            content(json!([locked])),
+            "messages.0.content.0.document.source.base64.data: The PDF specified is password",
+        ),
+        (
+            content(json!([pages(400), pages(201)])),
+            "messages.0.content.1.document.source: A maximum of 600 PDF pages may be provided",
+        ),
+    ])
+    .await;
+    accept([content(json!([pages(400), pages(200)]))]).await;
 }

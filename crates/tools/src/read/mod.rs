@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_policy::Access;
 use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, Lines};
+use tiller_protocol::pdf::is_pdf;
 
 use crate::blocking::blocking;
 use crate::cx::{ToolCx, View};
@@ -110,7 +111,7 @@ fn whole(source: &Source<'_>, bytes: &[u8]) -> Result<Done, ToolError> {
     if let Some(format) = image::format(bytes) {
         return image::show(source, bytes, format);
     }
-    if pdf::is_pdf(bytes) {
+    if is_pdf(bytes) {
         return pdf::show(source, bytes);
     }
     if crate::notebook::has_extension(source.path)
@@ -127,7 +128,7 @@ fn huge(source: &Source<'_>, mut opened: Opened) -> Result<Done, ToolError> {
     let failed = |error: std::io::Error| ToolError::model(format!("{}: {error}.", source.path.display()));
     (&mut opened.file).take(HEAD).read_to_end(&mut head).map_err(failed)?;
     opened.file.rewind().map_err(failed)?;
-    if image::format(&head).is_some() || pdf::is_pdf(&head) {
+    if image::format(&head).is_some() || is_pdf(&head) {
         return Err(ToolError::model(format!(
             "{} has {}, too much for an image or PDF. Make a smaller copy, or extract its text, with a command.",
             source.path.display(),
