@@ -142,6 +142,11 @@ impl Journal {
         }
     }
 
+    /// The same in a process that has nothing else to do meanwhile.
+    pub(crate) fn sync_now(&mut self) -> Result<(), StoreError> {
+        self.writer.as_mut().map_or(Ok(()), LogWriter::sync_now)
+    }
+
     /// Lets go of the log: whoever hears that the session is closed may open it again.
     pub(crate) fn release(&mut self) {
         self.writer = None;

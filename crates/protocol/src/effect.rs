@@ -58,6 +58,11 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
     },
+    /// Files have gone back, as the step before has announced.
+    WentBack {
+        /// What they were before.
+        undo: SnapshotId,
+    },
     /// Commands start here from now on.
     ChangeDir {
         /// The new working directory.

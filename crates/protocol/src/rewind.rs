@@ -103,6 +103,10 @@ pub struct FilesBack {
     pub to: SnapshotId,
     /// What they were, so that it can be undone.
     pub undo: SnapshotId,
+    /// Whether this was written before they went back. Then another entry tells that they have; without it, the work was
+    /// cut off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub announced: bool,
 }
 
 /// What a front end wants of a session: to go back, or to know what that would change.

@@ -15,7 +15,7 @@ use crate::id::{CallId, EntryId, MessageId};
 use crate::ingredients::Shaping;
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
-use crate::rewind::{Rewound, Stretch};
+use crate::rewind::{FilesBack, Rewound, Stretch};
 use crate::usage::Usage;
 
 pub use files::Files;
@@ -70,6 +70,8 @@ pub struct State {
     pub turn_open: bool,
     /// Stretches of the log that are no part of the conversation.
     pub abandoned: Vec<Stretch>,
+    /// Files that were about to go back, if nothing tells that they have.
+    pub going_back: Option<FilesBack>,
     /// Where the conversation was last folded.
     pub folded: Option<Folded>,
     /// The number of the entry with which results were last cleared.
@@ -233,6 +235,9 @@ impl State {
 
     /// Mode, rules and costs are the user's and stay; what belongs to the conversation goes back with it.
     fn rewind(&mut self, rewound: &Rewound) {
+        if let Some(files) = &rewound.files {
+            self.going_back = Some(files.clone()).filter(|files| files.announced);
+        }
         let Some(back) = &rewound.conversation else { return };
         self.leaf = back.leaf;
         self.cwd.clone_from(&back.cwd);
@@ -291,6 +296,7 @@ impl State {
                 Arc::make_mut(&mut self.files).take(effect);
             }
             Effect::Snapshot { .. } => {}
+            Effect::WentBack { .. } => self.going_back = None,
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
             Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),
             Effect::PlanKept(_) | Effect::PlanApproved { .. } => {}

@@ -116,7 +116,11 @@ fn bodies() -> Vec<Body> {
                 cwd: "/d".into(),
                 ..ConversationBack::default()
             }),
-            files: Some(FilesBack { to: SnapshotId::from("s"), undo: SnapshotId::from("u") }),
+            files: Some(FilesBack {
+                to: SnapshotId::from("s"),
+                undo: SnapshotId::from("u"),
+                announced: true,
+            }),
             unfolded: Some(id),
             branch: Some(7),
         }),

@@ -26,7 +26,7 @@ mod watch;
 pub use diff::{Change, Diff, Kind, Summary};
 pub use digest::Digest;
 pub use limits::Limits;
-pub use restore::{Left, Restored};
+pub use restore::{Left, Ready, Restored};
 pub use store::{Store, Taken};
 pub use tree::{Node, Unkept};
 

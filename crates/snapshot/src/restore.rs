@@ -16,7 +16,7 @@ use tiller_protocol::id::SnapshotId;
 use crate::draft::{fd, link_target, look, mode, open_directory, open_root};
 use crate::store::{Store, read_file};
 use crate::tree::{Node, Tree};
-use crate::{Change, Digest, SnapshotError};
+use crate::{Change, Diff, Digest, SnapshotError};
 
 /// Who may enter and change a directory: its owner has to while something in it is brought back.
 const OWNER_MAY_CHANGE: u32 = 0o300;
@@ -30,6 +30,15 @@ pub struct Restored {
     pub changes: Vec<Change>,
     /// What was left as it is.
     pub left: Vec<Left>,
+}
+
+/// A way back that nothing was done about yet.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// What is there now: bring this back to undo it.
+    pub undo: SnapshotId,
+    roots: Tree,
+    diff: Diff,
 }
 
 /// A path that was left as it is.
@@ -48,12 +57,25 @@ impl Store {
     /// # Errors
     /// When the snapshot is not there, or the present state cannot be kept first. Nothing has been touched then.
     pub fn restore(&mut self, to: &SnapshotId) -> Result<Restored, SnapshotError> {
+        self.make_ready(to).map(|ready| self.carry_out(ready))
+    }
+
+    /// Does all of that which can fail as a whole: keeps the present state, and finds out what differs. Touches nothing.
+    ///
+    /// # Errors
+    /// When the snapshot is not there, or the present state cannot be kept.
+    pub fn make_ready(&mut self, to: &SnapshotId) -> Result<Ready, SnapshotError> {
         let target = self.roots(to)?;
         let roots: Vec<PathBuf> = target.0.iter().map(|(root, _)| PathBuf::from(root)).collect();
         self.look_at_everything();
         let undo = self.take(&roots)?.id;
         let diff = self.diff(&undo, to)?;
-        let mut work = Work { store: self, roots: target, modes: BTreeMap::new(), left: Vec::new() };
+        Ok(Ready { undo, roots: target, diff })
+    }
+
+    /// Goes a way back that was made ready.
+    pub fn carry_out(&mut self, Ready { undo, roots, diff }: Ready) -> Restored {
+        let mut work = Work { store: self, roots, modes: BTreeMap::new(), left: Vec::new() };
         work.left
             .extend(diff.unknown.into_iter().map(|(path, why)| Left { path, why: why.as_str().to_owned() }));
         let mut failed = HashSet::new();
@@ -68,7 +90,7 @@ impl Store {
         work.set_modes();
         let left = work.left;
         let changes = diff.changes.into_iter().filter(|change| !failed.contains(&change.path)).collect();
-        Ok(Restored { undo, changes, left })
+        Restored { undo, changes, left }
     }
 
     /// Whether a name still holds what the snapshot before says.

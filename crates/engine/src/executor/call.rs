@@ -46,8 +46,9 @@ pub(crate) enum News {
     Plan(Box<PlanAnswer>, oneshot::Sender<()>),
     /// Hooks of the call have run.
     Hooks(Box<Outcome>),
-    /// What the call may change is kept; the call waits until that is on record.
-    Kept(SnapshotId, oneshot::Sender<()>),
+    /// The call is about to change something, and what that may be is kept, if it can be. The call waits until all that
+    /// announces it is on disk.
+    Ready(Option<SnapshotId>, oneshot::Sender<()>),
     /// The user should know something.
     Notice(Notice),
     /// The user has refused something while the call runs, and wants the turn to end.
@@ -116,6 +117,8 @@ impl Settled {
 pub(crate) struct Order {
     pub(crate) call: ToolUse,
     pub(crate) prepared: Result<Box<dyn PreparedCall>, InputError>,
+    /// Whether the call is on disk already.
+    pub(crate) is_announced: bool,
 }
 
 impl Order {
@@ -126,7 +129,14 @@ impl Order {
             None => Input::Json(&call.input),
         };
         let prepared = services.registry.prepare(&call.name, input);
-        Self { call, prepared }
+        Self { call, prepared, is_announced: false }
+    }
+
+    /// Whether what it may change will be kept first: then it is announced together with that.
+    pub(crate) fn is_kept_for(&self, services: &Services, view: &View) -> bool {
+        self.prepared
+            .as_ref()
+            .is_ok_and(|prepared| is_kept_for(&self.call, prepared.as_ref(), services, view))
     }
 
     /// Whether it may run beside others; what does not parse may not.
@@ -138,6 +148,12 @@ impl Order {
     pub(crate) fn is_read_only(&self) -> bool {
         self.prepared.as_ref().is_ok_and(|prepared| prepared.read_only())
     }
+}
+
+/// While planning nothing changes but the plan, whose versions are in the log, unless a server does not keep to it.
+fn is_kept_for(call: &ToolUse, prepared: &dyn PreparedCall, services: &Services, view: &View) -> bool {
+    let planning = services.policy.now().mode == Mode::Plan && !call.name.starts_with(PREFIX);
+    services.keeper.is_some() && !planning && Keeper::concerns(&call.name, prepared, view)
 }
 
 /// The line from a running call back to its session.
@@ -157,7 +173,8 @@ impl Line {
 /// Runs a call to its verdict and reports it.
 pub(crate) async fn run(order: Order, view: View, services: Services, line: Line, cancel: CancellationToken) {
     let mut aftermath = Aftermath::default();
-    let run = Run { view, services, line: &line, cancel: &cancel };
+    let is_announced = order.is_announced;
+    let run = Run { view, services, line: &line, cancel: &cancel, is_announced };
     let steps = AssertUnwindSafe(run.steps(order, &mut aftermath)).catch_unwind();
     let verdict = steps.await.unwrap_or_else(|panic| run.panicked(&panic));
     line.tell(News::Finished(Ended { verdict, aftermath }));
@@ -169,13 +186,14 @@ struct Run<'a> {
     services: Services,
     line: &'a Line,
     cancel: &'a CancellationToken,
+    is_announced: bool,
 }
 
 impl Run<'_> {
     /// Hooks, permission, the tool itself, hooks again: whatever comes of a call that the first hooks have heard of, the
     /// last ones are told, once.
     async fn steps(&self, order: Order, aftermath: &mut Aftermath) -> Verdict {
-        let Order { mut call, prepared } = order;
+        let Order { mut call, prepared, .. } = order;
         if self.cancel.is_cancelled() {
             return Verdict::Cancelled;
         }
@@ -229,7 +247,10 @@ impl Run<'_> {
     ) -> Result<Settled, Verdict> {
         let judged_by = self.services.policy.now();
         let (prepared, permit) = self.permitted(call, prepared, before).await?;
-        self.keep(call, prepared.as_ref()).await;
+        let kept = self.keep(call, prepared.as_ref()).await;
+        if kept.is_some() || !(self.is_announced || prepared.read_only()) {
+            self.announce(kept).await?;
+        }
         self.still_permitted(&judged_by, call, prepared.as_ref())?;
         self.execute(call, prepared, permit).await
     }
@@ -286,26 +307,31 @@ impl Run<'_> {
         }
     }
 
-    /// Before a call changes files, what they are is kept and on record.
-    async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) {
-        let Some(keeper) = &self.services.keeper else { return };
-        // While planning nothing changes but the plan, whose versions are in the log, unless a server does not keep to it.
-        let planning = self.services.policy.now().mode == Mode::Plan && !call.name.starts_with(PREFIX);
-        if planning || !Keeper::concerns(&call.name, prepared, &self.view) {
-            return;
+    /// Waits until the call and what it may change are on disk.
+    async fn announce(&self, kept: Option<SnapshotId>) -> Result<(), Verdict> {
+        let (done, recorded) = oneshot::channel();
+        self.line.tell(News::Ready(kept, done));
+        tokio::select! {
+            () = self.cancel.cancelled() => Err(Verdict::Cancelled),
+            // Nobody answers if the answer that the call belongs to became void.
+            recorded = recorded => recorded.map_err(|_| Verdict::Cancelled),
+        }
+    }
+
+    /// Before a call changes files, what they are is kept.
+    async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) -> Option<SnapshotId> {
+        let keeper = self.services.keeper.as_ref()?;
+        if !is_kept_for(call, prepared, &self.services, &self.view) {
+            return None;
         }
         match keeper.keep(self.view.roots.clone()).await {
-            Kept::Snapshot(snapshot) => {
-                let (done, recorded) = oneshot::channel();
-                self.line.tell(News::Kept(snapshot, done));
-                // Nobody answers if the answer that the call belongs to became void.
-                let _ = recorded.await;
-            }
+            Kept::Snapshot(snapshot) => Some(snapshot),
             Kept::Impossible(why) => {
                 let subtype = "snapshots".to_owned();
                 self.line.tell(News::Notice(Notice { subtype, level: Level::Warning, content: why }));
+                None
             }
-            Kept::Nothing => {}
+            Kept::Nothing => None,
         }
     }
 

@@ -176,7 +176,7 @@ impl Executor {
         }
     }
 
-    /// Whether a call of this order must be durable in the log before it runs.
+    /// Whether a call of this order may change something.
     pub(crate) fn changes_something(&self, id: &CallId) -> bool {
         self.calls.get(id).is_none_or(|call| !call.read_only)
     }

@@ -186,6 +186,7 @@ impl Task {
                 | Effect::FilesTakenOver { .. }
                 | Effect::ChangeDir { .. }
                 | Effect::Snapshot { .. }
+                | Effect::WentBack { .. }
                 | Effect::PlanKept(_)
                 | Effect::PlanApproved { .. }
                 | Effect::RecipeCalled(_) => {}

@@ -145,7 +145,7 @@ impl Task {
                 return Ok(report.result);
             }
             for order in attempt.executor.ready() {
-                self.journal.sync().await?;
+                let order = self.announced(&attempt, order).await?;
                 attempt.executor.spawn(order, self.view(), &self.services);
             }
             if attempt.executor.is_cancelled() {
@@ -157,7 +157,7 @@ impl Task {
                 Some(aside) = self.asides.recv() => self.on_aside(aside)?,
                 news = attempt.executor.next_news() => {
                     if let Some((call, news)) = news {
-                        self.on_news(&mut attempt, &call, news)?;
+                        self.on_news(&mut attempt, &call, news).await?;
                     }
                 }
                 () = token.cancelled(), if !attempt.executor.is_cancelled() => {

@@ -322,6 +322,7 @@ impl Task {
             }
         }
         self.mend_compaction()?;
+        self.tell_of_files_halfway()?;
         for (call, open) in self.journal.state.open_calls.clone() {
             let result = synthetic(&call, &open.tool, &Stop::new(Cause::Lost));
             self.append(Body::Result(result))?;

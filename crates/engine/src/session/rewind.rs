@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tiller_protocol::command::Event;
-use tiller_protocol::entry::{Body, Epoch};
+use tiller_protocol::effect::Effect;
+use tiller_protocol::entry::{Body, Epoch, Level};
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{
     ConversationBack, FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport,
@@ -17,6 +18,10 @@ use super::Task;
 use crate::store::StoreError;
 use crate::undo::{Keeper, Outline, Preview, RewindError, conversation, named};
 use crate::view::View;
+
+/// What the user is told of a step back whose end is not on record.
+const CUT_OFF: &str = "The last step back was cut off while files were going back: some may not be what they should \
+     be. Undoing the step brings back what was there before; then it can be taken again.";
 
 /// What an order means for this log.
 struct Way {
@@ -50,13 +55,7 @@ impl Task {
         }
         let told = match order.act {
             RewindAct::Preview => preview(&keeper, &way).await,
-            RewindAct::Carry => match restore(&keeper, &way).await {
-                Ok(restored) => {
-                    self.record(&way, restored.as_ref())?;
-                    Ok(restored.map(told).unwrap_or_default())
-                }
-                Err(error) => Err(error),
-            },
+            RewindAct::Carry => self.go_back(&keeper, &way).await?,
         };
         match told {
             Ok((files, left)) => {
@@ -103,17 +102,51 @@ impl Task {
         })
     }
 
-    /// Writes down that files have gone back, and lets the conversation follow.
-    fn record(&mut self, way: &Way, restored: Option<&Restored>) -> Result<(), StoreError> {
+    /// Goes back. What is about to happen to files is on disk before it happens, with the way to undo it.
+    async fn go_back(
+        &mut self,
+        keeper: &Arc<Keeper>,
+        way: &Way,
+    ) -> Result<Result<Told, RewindError>, StoreError> {
+        let Some(to) = way.files.clone() else {
+            self.record(way, None)?;
+            self.journal.sync().await?;
+            return Ok(Ok(Told::default()));
+        };
+        let ready = match keeper.make_ready(to).await {
+            Ok(ready) => ready,
+            Err(error) => return Ok(Err(error)),
+        };
+        let undo = ready.undo.clone();
+        self.record(way, Some(&undo))?;
+        self.journal.sync().await?;
+        let restored = keeper.carry_out(ready).await;
+        if restored.is_ok() {
+            self.append(Body::Effect(Effect::WentBack { undo }))?;
+        }
+        Ok(restored.map(told))
+    }
+
+    /// After a step back that was cut off: files may be neither what they were nor what they should be.
+    pub(super) fn tell_of_files_halfway(&mut self) -> Result<(), StoreError> {
+        let Some(FilesBack { undo, .. }) = self.journal.state.going_back.clone() else { return Ok(()) };
+        self.notice("rewind_cut_off", Level::Warning, CUT_OFF.to_owned())?;
+        // It is said once.
+        self.append(Body::Effect(Effect::WentBack { undo }))?;
+        Ok(())
+    }
+
+    /// Writes down what goes back, and what files are before, and lets the conversation follow.
+    fn record(&mut self, way: &Way, undo: Option<&SnapshotId>) -> Result<(), StoreError> {
         let back = match &way.abandoned {
             Some(abandoned) => Some(conversation(&self.journal.archive, abandoned.clone())?),
             None => None,
         };
-        let files = restored.zip(way.files.clone());
+        let files = way.files.clone().zip(undo.cloned());
         let entry = self.append(Body::Rewound(Rewound {
             to: way.prompt.as_ref().map(|prompt| prompt.id),
             conversation: back.clone(),
-            files: files.map(|(restored, to)| FilesBack { to, undo: restored.undo.clone() }),
+            files: files.map(|(to, undo)| FilesBack { to, undo, announced: true }),
             branch: way.branch,
             unfolded: None,
         }))?;
@@ -135,13 +168,6 @@ impl Task {
 
 /// Files that differ, and files that are left as they are.
 type Told = (Vec<FileDifference>, Vec<(PathBuf, String)>);
-
-async fn restore(keeper: &Arc<Keeper>, way: &Way) -> Result<Option<Restored>, RewindError> {
-    match &way.files {
-        Some(files) => keeper.restore(files.clone()).await.map(Some),
-        None => Ok(None),
-    }
-}
 
 async fn preview(keeper: &Arc<Keeper>, way: &Way) -> Result<Told, RewindError> {
     let Some(files) = &way.files else { return Ok(Told::default()) };

@@ -223,7 +223,7 @@ impl Task {
                 }
                 Wake::Command(command) => self.on_command(command)?,
                 Wake::Aside(aside) => self.on_aside(aside)?,
-                Wake::Call(Some((call, news))) => self.on_news(attempt, &call, news)?,
+                Wake::Call(Some((call, news))) => self.on_news(attempt, &call, news).await?,
                 Wake::Call(None) => {}
                 Wake::Model(Some(Ok(event))) => self.on_model_event(attempt, event).await?,
                 Wake::Model(Some(Err(error))) => return Ok(Err(Stopped::Failed(error))),

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::sample::{Attempt, cause_of};
 use super::{Aside, Role, Task};
-use crate::executor::{News, Report, STOP_GRACE, Stop};
+use crate::executor::{News, Order, Report, STOP_GRACE, Stop};
 use crate::next::Abort;
 use crate::store::StoreError;
 
@@ -26,17 +26,25 @@ impl Task {
         self.report(attempt)
     }
 
-    /// Starts what may start. A call that changes something is durable in the log before it runs.
+    /// Starts what may start.
     async fn start_ready(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
         for order in attempt.executor.ready() {
-            let id = order.call.id.clone();
-            if attempt.executor.changes_something(&id) {
-                self.journal.sync().await?;
-            }
-            self.journal.tell(Event::CallStarted(id));
+            let order = self.announced(attempt, order).await?;
+            self.journal.tell(Event::CallStarted(order.call.id.clone()));
             attempt.executor.spawn(order, self.view(), &self.services);
         }
         Ok(())
+    }
+
+    /// A call that changes something is on disk before it runs. Where what it may change is kept first, one wait for the
+    /// disk does for both, later.
+    pub(super) async fn announced(&mut self, attempt: &Attempt, order: Order) -> Result<Order, StoreError> {
+        let changes = attempt.executor.changes_something(&order.call.id);
+        if !changes || order.is_kept_for(&self.services, &self.view()) {
+            return Ok(order);
+        }
+        self.journal.sync().await?;
+        Ok(Order { is_announced: true, ..order })
     }
 
     /// Appends the results that may be reported, then the changes of a batch that is over.
@@ -85,7 +93,7 @@ impl Task {
                 Some(aside) = self.asides.recv() => self.on_aside(aside)?,
                 news = attempt.executor.next_news() => {
                     if let Some((call, news)) = news {
-                        self.on_news(attempt, &call, news)?;
+                        self.on_news(attempt, &call, news).await?;
                     }
                 }
                 () = token.cancelled(), if !attempt.executor.is_cancelled() => {
@@ -96,7 +104,7 @@ impl Task {
         }
     }
 
-    pub(super) fn on_news(
+    pub(super) async fn on_news(
         &mut self,
         attempt: &mut Attempt,
         call: &CallId,
@@ -116,9 +124,13 @@ impl Task {
             }
             News::Plan(answer, done) => self.on_plan_answer(*answer, done)?,
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
-            News::Kept(snapshot, done) => {
-                self.turn.has_kept = true;
-                self.append(Body::Effect(Effect::Snapshot { snapshot, call: Some(call.clone()) }))?;
+            News::Ready(kept, done) => {
+                if let Some(snapshot) = kept {
+                    self.turn.has_kept = true;
+                    self.append(Body::Effect(Effect::Snapshot { snapshot, call: Some(call.clone()) }))?;
+                }
+                // One wait for the call, the decision about it and what it may change.
+                self.journal.sync().await?;
                 // The call may have been given up meanwhile.
                 let _ = done.send(());
             }

@@ -88,6 +88,13 @@ impl LogWriter {
         Ok(())
     }
 
+    /// Has everything appended on disk, in a process that has nothing else to do meanwhile.
+    pub(crate) fn sync_now(&mut self) -> Result<(), StoreError> {
+        self.file.sync_data()?;
+        self.unsynced = false;
+        Ok(())
+    }
+
     /// Waits until everything appended is on disk.
     pub(crate) async fn sync(&mut self) -> Result<(), StoreError> {
         if !self.unsynced {

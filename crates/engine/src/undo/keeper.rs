@@ -8,7 +8,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::mcp::PREFIX;
 use tiller_protocol::rewind::FileDifference;
-use tiller_snapshot::{Kind, Restored, SnapshotError, Store, Summary, Unkept};
+use tiller_snapshot::{Kind, Ready, Restored, SnapshotError, Store, Summary, Unkept};
 use tiller_tools::{PreparedCall, View};
 
 use super::{RewindError, open_snapshots, tidy};
@@ -152,9 +152,14 @@ impl Keeper {
         self.lock().off.clone().map_or(Ok(()), |why| Err(RewindError::Off(why)))
     }
 
+    /// Finds the way back to a snapshot, and keeps what is there now. Nothing is changed yet.
+    pub(crate) async fn make_ready(self: &Arc<Self>, to: SnapshotId) -> Result<Ready, RewindError> {
+        self.with_store(move |store| store.make_ready(&to)).await
+    }
+
     /// Brings a snapshot back.
-    pub(crate) async fn restore(self: &Arc<Self>, to: SnapshotId) -> Result<Restored, RewindError> {
-        self.with_store(move |store| store.restore(&to)).await
+    pub(crate) async fn carry_out(self: &Arc<Self>, ready: Ready) -> Result<Restored, RewindError> {
+        self.with_store(move |store| Ok(store.carry_out(ready))).await
     }
 
     /// What bringing a snapshot back would change, with the texts of files.

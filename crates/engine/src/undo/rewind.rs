@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Epoch};
 use tiller_protocol::env::Env;
-use tiller_protocol::id::SessionId;
+use tiller_protocol::id::{SessionId, SnapshotId};
 use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, Stretch};
 use tiller_protocol::state::State;
 use tiller_snapshot::{Restored, SnapshotError, Store};
@@ -96,13 +97,10 @@ impl Rewind {
         conversation: bool,
         files: Option<&mut Store>,
     ) -> Result<Undone, RewindError> {
-        let restored = match (files, self.outline.files_at(prompt).cloned()) {
-            (Some(store), Some(snapshot)) => Some((snapshot.clone(), store.restore(&snapshot)?)),
-            _ => None,
-        };
+        let files = files.zip(self.outline.files_at(prompt).cloned());
         let abandoned = self.outline.abandoning(prompt);
         let rewound = Rewound { to: Some(prompt.id), ..Rewound::default() };
-        self.record(&rewound, conversation.then_some(abandoned), restored)
+        self.go(rewound, conversation.then_some(abandoned), files)
     }
 
     /// Goes on from a conversation that a step back has left behind; the present one is a branch then.
@@ -118,13 +116,10 @@ impl Rewind {
         let branches = self.outline.branches();
         let branch = number.checked_sub(1).and_then(|at| branches.get(at));
         let branch = branch.ok_or(RewindError::NoBranch { number, of: branches.len() })?;
-        let restored = match (files, self.outline.files_of(branch)) {
-            (Some(store), Some(snapshot)) => Some((snapshot.clone(), store.restore(snapshot)?)),
-            _ => None,
-        };
+        let files = files.zip(self.outline.files_of(branch).cloned());
         let abandoned = self.outline.returning(branch.step);
         let rewound = Rewound { branch: Some(branch.step.seq), ..Rewound::default() };
-        self.record(&rewound, conversation.then_some(abandoned), restored)
+        self.go(rewound, conversation.then_some(abandoned), files)
     }
 
     /// Takes the last step back again.
@@ -133,38 +128,47 @@ impl Rewind {
     /// When there was none, files cannot be brought back, or the log cannot be written.
     pub fn undo(mut self, store: &mut Store) -> Result<Undone, RewindError> {
         let step = self.outline.last_step().cloned().ok_or(RewindError::NothingToUndo)?;
-        let restored = match &step.rewound.files {
-            Some(files) => Some((files.undo.clone(), store.restore(&files.undo)?)),
-            None => None,
-        };
+        let files = step.rewound.files.as_ref().map(|files| (store, files.undo.clone()));
         let abandoned = step.rewound.conversation.as_ref().map(|_| self.outline.returning(&step));
-        self.record(&Rewound::default(), abandoned, restored)
+        self.go(Rewound::default(), abandoned, files)
     }
 
-    fn record(
+    /// Goes back. What is about to happen to files is on disk before it happens, with the way to undo it.
+    fn go(
         &mut self,
-        rewound: &Rewound,
+        rewound: Rewound,
         abandoned: Option<Vec<Stretch>>,
-        restored: Option<(tiller_protocol::id::SnapshotId, Restored)>,
+        files: Option<(&mut Store, SnapshotId)>,
     ) -> Result<Undone, RewindError> {
+        let conversation = abandoned.is_some();
+        let Some((store, to)) = files else {
+            self.record(rewound, abandoned)?;
+            self.journal.sync_now()?;
+            return Ok(Undone { files: None, conversation });
+        };
+        let ready = store.make_ready(&to)?;
+        let undo = ready.undo.clone();
+        let files = Some(FilesBack { to, undo: undo.clone(), announced: true });
+        self.record(Rewound { files, ..rewound }, abandoned)?;
+        self.journal.sync_now()?;
+        let restored = store.carry_out(ready);
+        self.journal.append(Body::Effect(Effect::WentBack { undo }))?;
+        self.journal.sync_now()?;
+        Ok(Undone { files: Some(restored), conversation })
+    }
+
+    fn record(&mut self, rewound: Rewound, abandoned: Option<Vec<Stretch>>) -> Result<(), RewindError> {
         let conversation = match abandoned {
             Some(abandoned) => Some(conversation(&self.journal.archive, abandoned)?),
             None => None,
         };
         let went_back = conversation.is_some();
-        let (to_snapshot, files) = restored.unzip();
-        self.journal.append(Body::Rewound(Rewound {
-            conversation,
-            files: to_snapshot
-                .zip(files.as_ref())
-                .map(|(to, restored)| FilesBack { to, undo: restored.undo.clone() }),
-            ..rewound.clone()
-        }))?;
+        self.journal.append(Body::Rewound(Rewound { conversation, ..rewound }))?;
         // What the model thought was bound to the conversation as it was.
         if let Some(epoch) = self.outline.epoch.take().filter(|_| went_back) {
             self.journal.append(Body::Epoch(Epoch { reason: "rewind".to_owned(), ..epoch }))?;
         }
-        Ok(Undone { files, conversation: went_back })
+        Ok(())
     }
 }
 

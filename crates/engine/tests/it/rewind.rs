@@ -1,7 +1,8 @@
 //! Going back in a session that is open.
 
+use tiller_engine::{Setup, Start};
 use tiller_protocol::command::{Command, Event, UserInput};
-use tiller_protocol::entry::{Body, Outcome};
+use tiller_protocol::entry::{Body, Entry, Outcome};
 use tiller_protocol::id::EntryId;
 use tiller_protocol::rewind::{
     FileDifference, RewindAct, RewindOrder, RewindPart, RewindReport, RewindTarget,
@@ -91,6 +92,47 @@ async fn an_open_session_goes_back_and_forth() {
     let mut state = State::default();
     tiller_engine::store::load(&watch.session.paths.log, |entry| state.apply(&entry)).unwrap();
     assert_eq!(state, State::fold(watch.entries().iter().map(AsRef::as_ref)));
+}
+
+// LOG-02 UNDO-02: killed while files go back, a session says so when it is opened again, once, and the step can be undone.
+#[tokio::test]
+async fn a_step_back_that_was_cut_off_is_told_of() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("hello"));
+    let mut watch = lab.turn(lab.setup(), "hello").await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    say(&lab, &mut watch, "one").await;
+    fs_err::write(lab.project().join("one"), "one").unwrap();
+    let one = prompts(&watch)[1];
+    watch.send(order(RewindTarget::Prompt(one), RewindPart::Both, RewindAct::Carry)).await;
+    report(&mut watch).await;
+    assert!(!lab.project().join("one").exists());
+    let (id, log) = (watch.session.id, watch.session.paths.log.clone());
+    watch.close().await;
+
+    let whole = fs_err::read_to_string(&log).unwrap();
+    let announced = whole.find("\"announced\":true").unwrap();
+    let arrived = whole.find("\"went_back\"").unwrap();
+    assert!(announced < arrived, "{whole}");
+    let end = whole[..arrived].rfind('\n').unwrap() + 1;
+    fs_err::write(&log, &whole[..end]).unwrap();
+    let resumed = || Setup { start: Start::Resume(id), ..lab.setup() };
+    let told = |watch: &Watch| {
+        let is_it =
+            |entry: &Entry| matches!(&entry.body, Body::Notice(notice) if notice.subtype == "rewind_cut_off");
+        watch.entries().iter().filter(|entry| is_it(entry)).count()
+    };
+    lab.server.replies([Reply::text("ok"), Reply::text("ok")]);
+    let mut watch = lab.turn(resumed(), "what now?").await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    assert_eq!(told(&watch), 1);
+    watch.send(order(RewindTarget::Undo, RewindPart::Both, RewindAct::Carry)).await;
+    report(&mut watch).await;
+    assert_eq!(fs_err::read_to_string(lab.project().join("one")).unwrap(), "one");
+    watch.close().await;
+    let watch = lab.turn(resumed(), "and now?").await;
+    assert_eq!(told(&watch), 0);
+    lab.server.assert_clean();
 }
 
 #[tokio::test]
