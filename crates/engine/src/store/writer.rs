@@ -1,6 +1,6 @@
 //! Appending to a log: one write per entry, each line chained to the one before by a hash.
 
-use std::io::Write;
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,8 +30,9 @@ pub(super) fn chain(previous: &str, open: &str) -> String {
 pub(crate) struct LogWriter {
     file: Arc<File>,
     hash: String,
-    length: u64,
     unsynced: bool,
+    /// Half a line may stand at the end, which could not be taken back.
+    is_torn: bool,
 }
 
 impl LogWriter {
@@ -51,8 +52,7 @@ impl LogWriter {
             Errno::WOULDBLOCK => StoreError::Busy(name.to_owned()),
             other => StoreError::Io(other.into()),
         })?;
-        let length = file.metadata()?.len();
-        Ok(Self { file: Arc::new(file), hash: String::new(), length, unsynced: false })
+        Ok(Self { file: Arc::new(file), hash: String::new(), unsynced: false, is_torn: false })
     }
 
     /// The log.
@@ -63,29 +63,64 @@ impl LogWriter {
     /// Continues after what was loaded: cuts a torn tail off and takes up the chain.
     pub(crate) fn continue_at(&mut self, length: u64, hash: String) -> Result<(), StoreError> {
         self.file.set_len(length)?;
-        self.length = length;
         self.hash = hash;
         Ok(())
     }
 
     /// Appends one line; the hash is added to it.
     pub(crate) fn append(&mut self, line: &str) -> Result<(), StoreError> {
+        self.append_with(line, |mut file, bytes| file.write(bytes))
+    }
+
+    fn append_with(
+        &mut self,
+        line: &str,
+        write: impl Fn(&File, &[u8]) -> io::Result<usize>,
+    ) -> Result<(), StoreError> {
         let open = line.strip_suffix('}').unwrap_or(line);
         let hash = chain(&self.hash, open);
         let mut bytes = String::with_capacity(line.len() + HASH_LEN + 16);
+        if self.is_torn {
+            bytes.push('\n');
+        }
         bytes.push_str(open);
         bytes.push_str(HASH_FIELD);
         bytes.push_str(&hash);
         bytes.push_str("\"}\n");
-        if let Err(error) = (&*self.file).write_all(bytes.as_bytes()) {
-            // A full disk may have taken half a line; what follows must not be glued to it.
-            let _ = self.file.set_len(self.length);
-            return Err(error.into());
+        let mut written = 0;
+        while written < bytes.len() {
+            match write(&self.file, &bytes.as_bytes()[written..]) {
+                Ok(count) if count > 0 => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                failed => {
+                    self.take_back(written);
+                    return Err(failed.err().unwrap_or_else(|| io::ErrorKind::WriteZero.into()).into());
+                }
+            }
         }
-        self.length += bytes.len() as u64;
         self.hash = hash;
         self.unsynced = true;
+        self.is_torn = false;
         Ok(())
+    }
+
+    /// A full disk may have taken half a line, to which nothing must be glued. Others append to the log as well, so only
+    /// what was just written is cut off, and only where it is still the end.
+    fn take_back(&mut self, written: usize) {
+        let mut file = &*self.file;
+        let cut = || {
+            let end = file.stream_position()?;
+            if file.metadata()?.len() != end {
+                return Err(io::Error::other("somebody has written behind it"));
+            }
+            file.set_len(end - written as u64)
+        };
+        if written > 0
+            && let Err(error) = cut()
+        {
+            tracing::warn!("half a line stays in the log: {error}");
+            self.is_torn = true;
+        }
     }
 
     /// Has everything appended on disk, in a process that has nothing else to do meanwhile.
@@ -112,5 +147,65 @@ impl Drop for LogWriter {
     /// Closing the file would not do: a process that is just being started may have inherited it.
     fn drop(&mut self) {
         _ = flock(&*self.file, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// Writes the first bytes of a line; then the disk is full.
+    fn filling(room: usize) -> impl Fn(&File, &[u8]) -> io::Result<usize> {
+        let left = std::cell::Cell::new(room);
+        move |mut file, bytes| match left.take().min(bytes.len()) {
+            0 => Err(Errno::NOSPC.into()),
+            room => file.write(&bytes[..room]),
+        }
+    }
+
+    fn lines(log: &Path) -> Vec<String> {
+        fs_err::read_to_string(log).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn append_elsewhere(log: &Path, text: &str) {
+        let mut file = fs_err::OpenOptions::new().append(true).open(log).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    // LOG-03 LOG-04: other programs append names to a log.
+    #[test]
+    fn a_full_disk_takes_back_its_own_half_line_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log.jsonl");
+        let mut writer = LogWriter::open(&log, "test").unwrap();
+        writer.append(r#"{"a":1}"#).unwrap();
+        append_elsewhere(&log, "{\"type\":\"custom-title\",\"customTitle\":\"a long name of a session\"}\n");
+        let before = lines(&log);
+        for room in [0, 1, 9] {
+            assert!(writer.append_with(r#"{"b":2}"#, filling(room)).is_err());
+            assert_eq!(lines(&log), before, "{room} bytes were written");
+        }
+        writer.append(r#"{"b":2}"#).unwrap();
+        assert_eq!((lines(&log).len(), &lines(&log)[..2]), (3, &before[..]));
+        assert!(lines(&log)[2].starts_with(r#"{"b":2,"hash":""#));
+    }
+
+    #[test]
+    fn half_a_line_that_cannot_be_taken_back_stands_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log.jsonl");
+        let mut writer = LogWriter::open(&log, "test").unwrap();
+        let filling = filling(5);
+        let meanwhile = |file: &File, bytes: &[u8]| {
+            filling(file, bytes).inspect_err(|_| append_elsewhere(&log, "{\"type\":\"x\"}\n{"))
+        };
+        assert!(writer.append_with(r#"{"b":2}"#, meanwhile).is_err());
+        writer.append(r#"{"c":3}"#).unwrap();
+        writer.append(r#"{"d":4}"#).unwrap();
+        let lines = lines(&log);
+        assert_eq!(lines[..2], [r#"{"b":{"type":"x"}"#, "{"], "what others wrote stays");
+        assert!(lines[2].starts_with(r#"{"c":3,"#) && lines[3].starts_with(r#"{"d":4,"#) && lines.len() == 4);
     }
 }
