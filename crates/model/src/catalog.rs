@@ -168,6 +168,12 @@ impl ModelInfo {
         self.thinking_forms.contains(&form)
     }
 
+    /// Whether the provider can be told to leave out thinking that no longer fits.
+    #[must_use]
+    pub fn drops_thinking(&self) -> bool {
+        self.prefix_bound && self.thinking_by_default
+    }
+
     /// The strongest effort the model accepts that is not above the wished one.
     #[must_use]
     pub fn effort(&self, wish: Effort) -> Option<Effort> {

@@ -173,6 +173,12 @@ impl Conversation {
         open + self.wire.iter().map(Bytes::len).sum::<usize>()
     }
 
+    /// Whether there is reasoning at all.
+    #[must_use]
+    pub fn has_thinking(&self) -> bool {
+        !self.thinkers.is_empty() || self.response.as_ref().is_some_and(OpenResponse::has_thinking)
+    }
+
     /// Whether there is reasoning that another model than `model` wrote, and that it could therefore not read.
     #[must_use]
     pub fn has_foreign_thinking(&self, model: &str) -> bool {

@@ -22,7 +22,7 @@ use super::live::LiveTools;
 use super::model::Played;
 use super::play::{FALLBACK, THINKING_DROPPED};
 use crate::hook::Outcome as HookOutcome;
-use crate::session::PART_LEFT_OUT;
+use crate::session::{PART_LEFT_OUT, REASONING_LEFT_OUT};
 
 /// The source that hooks are in the log.
 pub(super) const HOOK: &str = "hook";
@@ -499,7 +499,7 @@ fn is_noted(body: &Body) -> bool {
     match body {
         Body::Effect(_) | Body::Queued(_) | Body::Dequeued(_) => true,
         Body::Repaired(repair) => !repair.refused.is_empty(),
-        Body::Epoch(epoch) => epoch.reason == PART_LEFT_OUT,
+        Body::Epoch(epoch) => [PART_LEFT_OUT, REASONING_LEFT_OUT].contains(&epoch.reason.as_str()),
         _ => false,
     }
 }

@@ -93,8 +93,14 @@ impl Task {
         if !self.journal.conversation.has_foreign_thinking(&wire_id(model)) {
             return Ok(());
         }
-        let Some(epoch) = self.epoch.clone() else { return Ok(()) };
-        self.append(Body::Epoch(Epoch { reason: "model switched".to_owned(), ..Epoch::clone(&epoch) }))?;
+        self.begin_epoch_with_this_head("model switched")
+    }
+
+    /// Begins an epoch whose head is that of the present one, if there is one.
+    pub(super) fn begin_epoch_with_this_head(&mut self, reason: &str) -> Result<(), StoreError> {
+        if let Some(epoch) = self.epoch.clone() {
+            self.append(Body::Epoch(Epoch { reason: reason.to_owned(), ..Epoch::clone(&epoch) }))?;
+        }
         Ok(())
     }
 

@@ -69,7 +69,7 @@ use compaction::MakingRoom;
 use history::Audience;
 pub(crate) use hooks::Aside;
 use open::Before;
-pub(crate) use refusal::PART_LEFT_OUT;
+pub(crate) use refusal::{PART_LEFT_OUT, REASONING_LEFT_OUT};
 pub(crate) use replay::Reel;
 pub use steering::SteeringChoice;
 pub(crate) use sub_agent::{Commission, Finished, Template};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Epoch, Level};
+use tiller_protocol::entry::{Body, Level};
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{
     ConversationBack, FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport,
@@ -158,9 +158,7 @@ impl Task {
                 tracing::warn!("the todo list was not saved: {error}");
             }
             // What the model thought was bound to the conversation as it was.
-            if let Some(epoch) = self.epoch.clone() {
-                self.append(Body::Epoch(Epoch { reason: "rewind".to_owned(), ..Epoch::clone(&epoch) }))?;
-            }
+            self.begin_epoch_with_this_head("rewind")?;
         }
         Ok(())
     }

@@ -375,14 +375,7 @@ impl Task {
                 self.notice("model_fallback", Level::Info, text)?;
                 Ok(Recovery::Again(fallback))
             }
-            ModelError::PrefixMismatch { .. } if !self.drop_thinking => {
-                self.drop_thinking = true;
-                self.void(attempt, Cause::ThinkingRefused).await?;
-                let text =
-                    "The provider no longer accepts some earlier reasoning; it is left out from now on.";
-                self.notice(THINKING_DROPPED, Level::Info, text.to_owned())?;
-                Ok(Recovery::Again(attempt.model.clone()))
-            }
+            ModelError::PrefixMismatch { .. } => self.leave_out_reasoning(attempt).await,
             ModelError::Api { status: 400, message, .. } => self.leave_out_refused(attempt, message).await,
             _ => Ok(Recovery::Impossible),
         }

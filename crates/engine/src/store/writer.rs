@@ -108,7 +108,7 @@ impl LogWriter {
     /// what was just written is cut off, and only where it is still the end.
     fn take_back(&mut self, written: usize) {
         let mut file = &*self.file;
-        let cut = || {
+        let mut cut = || {
             let end = file.stream_position()?;
             if file.metadata()?.len() != end {
                 return Err(io::Error::other("somebody has written behind it"));

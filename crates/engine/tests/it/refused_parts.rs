@@ -1,9 +1,12 @@
-//! Images and documents that the provider does not take: one of them must not be the end of a session.
+//! Images, documents and reasoning that the provider does not take: none of them must be the end of a session.
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tiller_engine::{Setup, Start};
+use tiller_model::{Catalog, anthropic};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, UserInput};
 use tiller_protocol::entry::{Body, Delivery, Outcome};
@@ -152,4 +155,30 @@ async fn a_refusal_that_names_no_place_ends_with_an_answer_too() {
     assert_eq!(last_request(&lab).matches("application/pdf").count(), 1, "the accepted one stays");
     watch.prompt("and nothing").await;
     assert!(matches!(watch.outcome(), Outcome::Error { .. }), "nothing could be left out");
+}
+
+// CACHE-06: of a model whose thinking is not known, nothing can be said to the provider; then none of it is sent.
+#[tokio::test]
+async fn reasoning_that_an_unknown_model_refuses_is_not_sent_again() {
+    let lab = Lab::new();
+    let text = "messages.1.content.0: Invalid signature in thinking block. The block is bound to a different conversation.";
+    let thought = || Reply::new().thinking("hm").and_text("so");
+    lab.server.replies([thought(), Reply::status(400, "invalid_request_error", text), thought()]);
+    lab.server.replies([Reply::status(400, "invalid_request_error", text), Reply::text("fine")]);
+    let setup = lab.setup();
+    let id = setup.names.main_model(None);
+    let row = json!({"models": [{"id": id, "thinkingByDefault": false, "thinkingForms": []}]});
+    let config = anthropic::Config::from_env(&setup.env).unwrap();
+    let catalog = Catalog::with_overrides(&row.to_string()).unwrap();
+    let model = Arc::new(anthropic::Anthropic::new(config, catalog, setup.env.clone()).unwrap());
+    let mut watch = lab.turn(Setup { model, ..setup }, "go").await;
+    for prompt in ["and on", "and on again"] {
+        watch.prompt(prompt).await;
+        assert_eq!(watch.outcome(), Outcome::Success);
+        let sent: Vec<String> =
+            lab.server.messages().iter().map(|request| request.body().to_string()).collect();
+        let [.., refused, repeated] = &sent[..] else { panic!("two requests were made") };
+        assert!(refused.contains("\"thinking\"") && !repeated.contains("\"thinking\""), "{repeated}");
+    }
+    lab.server.assert_clean();
 }

@@ -105,7 +105,7 @@ fn thinking(request: &Request, info: &ModelInfo, max_tokens: u32) -> Option<Valu
 
 /// Whether blocks of another prefix are to be dropped, which needs [`BINDING_BETA`].
 pub(crate) fn binds(request: &Request, info: &ModelInfo) -> bool {
-    request.drop_mismatched_thinking && info.prefix_bound && info.thinking_by_default
+    request.drop_mismatched_thinking && info.drops_thinking()
 }
 
 /// A model whose thinking would come back empty is asked for a summary, since what it says between tool calls
