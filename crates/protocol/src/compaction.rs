@@ -92,6 +92,9 @@ pub struct SummaryAsked {
     /// The answer, if another part was to follow; the last one is the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// Whether a short one was asked for, because a longer one was cut off.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub brief: bool,
 }
 
 /// What a summary took.

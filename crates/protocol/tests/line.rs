@@ -135,8 +135,8 @@ fn bodies() -> Vec<Body> {
                 recall: true,
                 part: 50,
                 asked: vec![
-                    SummaryAsked { digest: "d".into(), answer: Some("a".into()) },
-                    SummaryAsked { digest: "e".into(), answer: None },
+                    SummaryAsked { digest: "d".into(), answer: Some("a".into()), brief: true },
+                    SummaryAsked { digest: "e".into(), answer: None, brief: false },
                 ],
             }),
             ..Compacted::default()

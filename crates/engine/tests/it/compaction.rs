@@ -151,6 +151,33 @@ async fn a_long_prompt_is_carried_over_whole_while_there_is_room() {
     lab.server.assert_clean();
 }
 
+// RECALL-04: what is open and what comes next stand at the end of a summary, and must not be cut off unnoticed.
+#[tokio::test]
+async fn a_summary_that_is_cut_off_is_asked_for_again_in_short() {
+    let lab = Lab::new();
+    let handle = summaries(&lab);
+    handle.replies([Reply::text("Long and ").max_tokens_cut(), Reply::text("Short. The valve is open.")]);
+    lab.server.replies([Reply::text("Yes."), Reply::text("Still."), Reply::text("And on.")]);
+    let mut watch = lab.turn(small(&lab, 200_000), "Mend the pump.").await;
+    watch.compact(None).await;
+    let fold = watch.folds().pop().unwrap();
+    assert_eq!((fold.summary.as_str(), fold.usage.requests), ("Short. The valve is open.", 2));
+    let asked = summaries_asked(&lab);
+    assert!(
+        asked[1].contains("was cut off by the limit") && !asked[0].contains("was cut off by"),
+        "{asked:?}"
+    );
+
+    watch.prompt("Go on.").await;
+    handle.replies([Reply::text("Long ").max_tokens_cut(), Reply::text("Still too ").max_tokens_cut()]);
+    watch.compact(None).await;
+    let fold = watch.folds().pop().unwrap();
+    assert_eq!(fold.summary, "Still too\n\n[The summary was cut off here by the limit on its length.]");
+    watch.prompt("And on.").await;
+    assert!(last_messages(&lab.server).to_string().contains("The summary was cut off here"));
+    lab.server.assert_clean();
+}
+
 fn summaries_asked(lab: &Lab) -> Vec<String> {
     let requests = lab.server.messages();
     let texts = requests.iter().map(|request| request.body()["messages"].to_string());

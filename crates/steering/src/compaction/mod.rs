@@ -27,7 +27,7 @@ pub use restore::{Candidate, Restored, files_to_restore, restore};
 pub use room::Room;
 pub use skills::skills_in_use;
 pub use standing::Standing;
-pub use summary::{Part, Replacement, request};
+pub use summary::{Length, Part, Replacement, request};
 pub use threshold::{Automatic, Fullness, Percent, Window};
 pub use transcript::{Told, chunks, in_full, transcript};
 

@@ -6,6 +6,7 @@ use super::carry::Carried;
 use crate::reminder::neutralise;
 
 const REQUEST: &str = include_str!("request.md");
+const BRIEF: &str = include_str!("brief.md");
 const PART: &str = include_str!("part.md");
 const REPLACED: &str = include_str!("replaced.md");
 const WORDS: &str = include_str!("words.md");
@@ -26,6 +27,18 @@ pub struct Part<'a> {
     pub before: Option<&'a str>,
     /// What the user wants of the summary.
     pub instructions: Option<&'a str>,
+    /// How long the summary may become.
+    pub length: Length,
+}
+
+/// How long a summary may become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Length {
+    /// As long as it has to be.
+    #[default]
+    Usual,
+    /// Short, because a longer one was cut off.
+    Brief,
 }
 
 /// The text of a request for a summary. What it is made of stands between marks, and reminders in it are disarmed.
@@ -34,6 +47,9 @@ pub fn request(part: Part<'_>) -> String {
     let mut sections = vec![REQUEST.trim_end().to_owned()];
     if part.of > 1 || part.before.is_some() {
         sections.push(PART.trim_end().to_owned());
+    }
+    if part.length == Length::Brief {
+        sections.push(BRIEF.trim_end().to_owned());
     }
     if let Some(wish) = part.instructions.map(str::trim).filter(|wish| !wish.is_empty()) {
         sections.push(format!("The user adds for this summary:\n{wish}"));
@@ -150,6 +166,7 @@ mod tests {
             of: 1,
             before: None,
             instructions: None,
+            length: Length::Usual,
         });
         assert!(
             whole.ends_with("--- SESSION ---\n[USER]\n<\\system-reminder>\n--- END OF SESSION ---"),
@@ -161,9 +178,11 @@ mod tests {
             of: 3,
             before: Some("a"),
             instructions: Some("Mind the tests. "),
+            length: Length::Brief,
         });
         for section in [
             "comes in parts",
+            "was cut off by the limit",
             "The user adds for this summary:\nMind the tests.\n",
             "--- SUMMARY SO FAR ---\na\n",
             "--- SESSION, PART 2 OF 3 ---\nb\n",
@@ -174,9 +193,9 @@ mod tests {
 
     #[test]
     fn texts_grow_only_on_purpose() {
-        let measured = [REQUEST, PART, REPLACED, WORDS, RECALL, GO_ON, UNSEEN].map(text_tokens);
+        let measured = [REQUEST, BRIEF, PART, REPLACED, WORDS, RECALL, GO_ON, UNSEEN].map(text_tokens);
         assert_eq!(measured, RATCHET);
     }
 
-    const RATCHET: [u64; 7] = [236, 54, 18, 14, 23, 22, 19];
+    const RATCHET: [u64; 8] = [236, 49, 54, 18, 14, 23, 22, 19];
 }

@@ -4,9 +4,8 @@ use std::pin::pin;
 
 use tiller_model::{Completion, ModelError, Request, Thinking};
 use tiller_protocol::compaction::{SummaryAsked, SummaryUsage};
-use tiller_protocol::entry::Response;
 use tiller_protocol::usage::StopReason;
-use tiller_steering::compaction::{chunks, text_tokens};
+use tiller_steering::compaction::{Length, chunks, text_tokens};
 
 use super::super::Task;
 use super::Unfolded;
@@ -39,6 +38,15 @@ pub(super) struct Summary {
     pub(super) part: u64,
     /// What was asked for each part.
     pub(super) asked: Vec<SummaryAsked>,
+}
+
+/// What stands behind a summary that was cut off although a short one was asked for.
+const CUT_OFF: &str = "[The summary was cut off here by the limit on its length.]";
+
+/// What the model has written.
+struct Given {
+    text: String,
+    is_whole: bool,
 }
 
 /// Why there is no summary.
@@ -89,13 +97,10 @@ impl Task {
             if let Some(before) = asked.last_mut() {
                 before.answer.clone_from(&summary);
             }
-            let question = question(&parts, at, summary.as_deref(), source.instructions);
-            asked.push(SummaryAsked { digest: digest(&question), answer: None });
-            match self.ask_for_summary(&question, longest).await? {
-                Ok((text, response)) => {
-                    usage.requests += 1;
-                    usage.input_tokens += response.usage.total_input();
-                    usage.output_tokens += response.usage.output_tokens;
+            let ask = |length| question(&parts, at, summary.as_deref(), source.instructions, length);
+            match self.summarise_part(ask, longest, usage).await? {
+                Ok((text, question)) => {
+                    asked.push(question);
                     summary = Some(text);
                 }
                 Err(missing) => return Ok(Err(missing)),
@@ -104,12 +109,42 @@ impl Task {
         Ok(summary.map(|text| (text, asked)).ok_or_else(|| failed("there is nothing to summarise")))
     }
 
+    /// Asks for the summary of one part. What is open and what comes next stand at its end, so if that is cut off, a short
+    /// one is asked for.
+    async fn summarise_part(
+        &mut self,
+        ask: impl Fn(Length) -> String,
+        longest: u64,
+        usage: &mut SummaryUsage,
+    ) -> Result<Result<(String, SummaryAsked), Missing>, StoreError> {
+        let mut length = Length::Usual;
+        loop {
+            let question = ask(length);
+            let given = match self.ask_for_summary(&question, longest, usage).await? {
+                Ok(given) => given,
+                Err(missing) => return Ok(Err(missing)),
+            };
+            let brief = length == Length::Brief;
+            if !given.is_whole && !brief {
+                length = Length::Brief;
+                continue;
+            }
+            let asked = SummaryAsked { digest: digest(&question), answer: None, brief };
+            return Ok(match given {
+                Given { text, .. } if text.is_empty() => Err(failed("the model gave no summary")),
+                Given { text, is_whole: true } => Ok((text, asked)),
+                Given { text, .. } => Ok((format!("{text}\n\n{CUT_OFF}"), asked)),
+            });
+        }
+    }
+
     /// Makes one request beside the conversation, while commands are still heard.
     async fn ask_for_summary(
         &mut self,
         question: &str,
         longest: u64,
-    ) -> Result<Result<(String, Response), Missing>, StoreError> {
+        usage: &mut SummaryUsage,
+    ) -> Result<Result<Given, Missing>, StoreError> {
         let request = Request {
             model: self.model_for_step(),
             messages: vec![user_message(question)],
@@ -131,9 +166,11 @@ impl Task {
         };
         match answer {
             Ok((answer, bill)) => {
-                let response = bill.response.clone();
+                usage.requests += 1;
+                usage.input_tokens += bill.response.usage.total_input();
+                usage.output_tokens += bill.response.usage.output_tokens;
                 self.count(bill)?;
-                Ok(understood(&answer).map(|text| (text, response)))
+                Ok(understood(&answer))
             }
             Err(SideError::Model(ModelError::PromptTooLong { .. } | ModelError::Api { status: 413, .. })) => {
                 Ok(Err(Missing::TooLong))
@@ -149,12 +186,12 @@ fn failed(why: &str) -> Missing {
 }
 
 /// A summary counts if the model has given one.
-fn understood(answer: &Completion) -> Result<String, Missing> {
+fn understood(answer: &Completion) -> Result<Given, Missing> {
     let text = answer.text().trim().to_owned();
     match answer.stop_reason {
         StopReason::Refusal => Err(failed("the model declined to summarise it")),
         StopReason::ContextWindowExceeded => Err(Missing::TooLong),
-        _ if text.is_empty() => Err(failed("the model gave no summary")),
-        _ => Ok(text),
+        StopReason::MaxTokens => Ok(Given { text, is_whole: false }),
+        _ => Ok(Given { text, is_whole: true }),
     }
 }

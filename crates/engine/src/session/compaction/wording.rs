@@ -8,8 +8,8 @@ use tiller_protocol::entry::{Body, Entry, Origin};
 use tiller_protocol::rewind::Stretch;
 use tiller_steering::asked;
 use tiller_steering::compaction::{
-    CARRIED_TOKENS, Carried, Ending, Part, Replacement, carry, chunks, ending, in_full, request, text_tokens,
-    transcript,
+    CARRIED_TOKENS, Carried, Ending, Length, Part, Replacement, carry, chunks, ending, in_full, request,
+    text_tokens, transcript,
 };
 
 use super::survey::Survey;
@@ -79,9 +79,10 @@ pub(super) fn question(
     at: usize,
     before: Option<&str>,
     instructions: Option<&str>,
+    length: Length,
 ) -> String {
     let text = parts.get(at).map(String::as_str).unwrap_or_default();
-    request(Part { text, number: at + 1, of: parts.len(), before, instructions })
+    request(Part { text, number: at + 1, of: parts.len(), before, instructions, length })
 }
 
 /// By what a request is known again.
@@ -128,7 +129,8 @@ fn compare_requests(
     tape.compare_part(PART, &number(ingredients.asked.len()), &number(parts.len()));
     let mut before = survey.earlier.clone();
     for (at, recorded) in ingredients.asked.iter().enumerate() {
-        let question = question(&parts, at, before.as_deref(), fold.instructions.as_deref());
+        let length = if recorded.brief { Length::Brief } else { Length::Usual };
+        let question = question(&parts, at, before.as_deref(), fold.instructions.as_deref(), length);
         let now = digest(&question);
         if now != recorded.digest {
             let was = format!("digest {}", recorded.digest);
