@@ -56,6 +56,7 @@ mod placeholders;
 mod plan_hostile;
 mod plan_mode;
 mod planted;
+mod power_cut;
 mod replay;
 mod requests;
 mod resume;
