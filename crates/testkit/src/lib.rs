@@ -16,6 +16,7 @@ mod error;
 mod gate;
 mod mcp;
 mod models;
+mod picture;
 mod play;
 mod prompt;
 mod script;
@@ -31,6 +32,7 @@ pub use self::{
     capture::Captured,
     gate::Gate,
     mcp::{McpService, mcp_server},
+    picture::{Color, Picture},
     script::{Matcher, Reply, ScriptFile, ScriptedConversation},
     server::{ConversationHandle, ModelServer, ModelServerBuilder},
 };

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller_testkit::Picture;
 
 use crate::harness::{DEADLINE, eventually};
 
@@ -41,6 +42,7 @@ impl Browser {
                 "--disable-gpu",
                 "--disable-dev-shm-usage",
                 "--no-first-run",
+                "--hide-scrollbars",
             ])
             .args([
                 "--remote-debugging-pipe",
@@ -122,6 +124,12 @@ impl Browser {
         let there =
             format!("innerWidth === {width} && matchMedia('(prefers-color-scheme: {scheme})').matches");
         eventually("the page has its new look", || self.eval(&there) == true);
+    }
+
+    /// What is in the window.
+    pub(crate) fn screenshot(&mut self) -> Picture {
+        let shot = self.call("Page.captureScreenshot", &json!({"format": "png"}));
+        Picture::from_base64_png(shot["data"].as_str().unwrap())
     }
 
     /// Presses a key.

@@ -4,27 +4,75 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::browser::Browser;
+use crate::harness::World;
 use crate::inspect_session::{HOSTILE, ID, recorded};
 
 /// Ratio of brightness that text needs to be read, by the accessibility guidelines.
 const CONTRAST: f64 = 4.5;
 
-/// The recording as a page in a browser, and as a document.
-struct Page {
-    browser: Browser,
-    report: Value,
-    url: String,
+/// A recording as a page in a browser, and as a document.
+pub(crate) struct Page {
+    pub(crate) browser: Browser,
+    pub(crate) report: Value,
+    pub(crate) url: String,
     _dir: TempDir,
 }
 
+impl Page {
+    pub(crate) fn of(world: &World) -> Self {
+        let dir = TempDir::new().unwrap();
+        let file = dir.path().join("page.html");
+        world.run(&["inspect", ID, "--html", file.to_str().unwrap()]).ok();
+        let report = serde_json::from_str(&world.run(&["inspect", ID, "--json"]).ok().stdout).unwrap();
+        let mut browser = Browser::start();
+        browser.open(&file);
+        Self { browser, report, url: format!("file://{}", file.display()), _dir: dir }
+    }
+
+    pub(crate) fn steps(&self) -> Vec<&Value> {
+        let turns = self.report["turns"].as_array().unwrap();
+        turns.iter().flat_map(|turn| turn["steps"].as_array().unwrap()).collect()
+    }
+
+    /// Every figure of the page is the one of the document, and everything of the document is on the page.
+    pub(crate) fn assert_figures(&mut self) {
+        let figures = self.browser.eval(
+            "[...document.querySelectorAll('[data-json]')].map(e => [e.dataset.json, e.value, e.textContent])",
+        );
+        let figures = figures.as_array().unwrap();
+        for figure in figures {
+            let (pointer, value, shown) =
+                (figure[0].as_str().unwrap(), figure[1].as_str().unwrap(), figure[2].as_str().unwrap());
+            let expected =
+                self.report.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is not in the document"));
+            match expected {
+                Value::Null => assert_eq!((value, shown), ("", "unknown"), "{pointer}"),
+                expected => assert_eq!(value.parse::<f64>().ok(), expected.as_f64(), "{pointer}"),
+            }
+            if let Some(whole) = expected.as_u64() {
+                assert_eq!(shown.replace(',', ""), whole.to_string(), "{pointer}");
+            }
+        }
+        let shown = self.browser.eval(
+            "({turns: document.querySelectorAll('.turn[id]').length, steps: document.querySelectorAll('.step').length,
+               calls: document.querySelectorAll('.call').length, hidden: document.querySelectorAll('details.hidden').length,
+               bars: document.querySelectorAll('.bar').length, hooks: document.querySelectorAll('#hooks tbody tr').length,
+               events: document.querySelectorAll('#events tbody tr').length})",
+        );
+        let (report, steps) = (&self.report, self.steps().len());
+        assert!(figures.len() > steps * 7, "{} figures", figures.len());
+        let count = |list: &Value| list.as_array().unwrap().len();
+        let expected = json!({
+            "turns": count(&report["turns"]), "steps": steps, "calls": report["totals"]["calls"],
+            "hidden": count(&report["steering"]["additions"]), "bars": 4 * steps, "hooks": count(&report["hooks"]),
+            "events": count(&report["events"]),
+        });
+        assert_eq!(shown, expected);
+    }
+}
+
 fn opened() -> Page {
-    let (world, dir) = (recorded(), TempDir::new().unwrap());
-    let file = dir.path().join("page.html");
-    world.run(&["inspect", ID, "--html", file.to_str().unwrap()]).ok();
-    let report = serde_json::from_str(&world.run(&["inspect", ID, "--json"]).ok().stdout).unwrap();
-    let mut browser = Browser::start();
-    browser.open(&file);
-    Page { browser, report, url: format!("file://{}", file.display()), _dir: dir }
+    Page::of(&recorded())
 }
 
 // LEDG-02: nothing is loaded, and nothing that the session contains becomes part of the page's own code.
@@ -73,43 +121,9 @@ fn the_page_forbids_scripts_and_connections_that_are_not_its_own() {
 // LEDG-02
 #[test]
 fn every_figure_of_the_page_is_the_one_of_the_document() {
-    let Page { mut browser, report, .. } = opened();
-    let figures = browser.eval(
-        "[...document.querySelectorAll('[data-json]')].map(e => [e.dataset.json, e.value, e.textContent])",
-    );
-    let figures = figures.as_array().unwrap();
-    for figure in figures {
-        let (pointer, value, shown) =
-            (figure[0].as_str().unwrap(), figure[1].as_str().unwrap(), figure[2].as_str().unwrap());
-        let expected = report.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is not in the document"));
-        match expected {
-            Value::Null => assert_eq!((value, shown), ("", "unknown"), "{pointer}"),
-            expected => assert_eq!(value.parse::<f64>().ok(), expected.as_f64(), "{pointer}"),
-        }
-        if let Some(whole) = expected.as_u64() {
-            assert_eq!(shown.replace(',', ""), whole.to_string(), "{pointer}");
-        }
-    }
-    let steps: Vec<&Value> = report["turns"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|turn| turn["steps"].as_array().unwrap())
-        .collect();
-    assert!(steps.len() > 30 && figures.len() > steps.len() * 7, "{} figures", figures.len());
-    let shown = browser.eval(
-        "({turns: document.querySelectorAll('.turn[id]').length, steps: document.querySelectorAll('.step').length,
-           calls: document.querySelectorAll('.call').length, hidden: document.querySelectorAll('details.hidden').length,
-           bars: document.querySelectorAll('.bar').length, hooks: document.querySelectorAll('#hooks tbody tr').length,
-           events: document.querySelectorAll('#events tbody tr').length})",
-    );
-    let count = |list: &Value| list.as_array().unwrap().len();
-    let expected = json!({
-        "turns": count(&report["turns"]), "steps": steps.len(), "calls": report["totals"]["calls"],
-        "hidden": count(&report["steering"]["additions"]), "bars": 4 * steps.len(), "hooks": count(&report["hooks"]),
-        "events": count(&report["events"]),
-    });
-    assert_eq!(shown, expected);
+    let mut page = opened();
+    assert!(page.steps().len() > 30);
+    page.assert_figures();
 }
 
 // LEDG-02: by mouse, by key, by link, and all at once.

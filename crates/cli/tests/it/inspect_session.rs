@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
-use tiller_testkit::{Gate, ModelServer, Reply};
+use tiller_testkit::{Gate, Matcher, ModelServer, Reply};
 
 use crate::harness::{World, eventually};
 
@@ -15,6 +15,10 @@ pub(crate) const HOSTILE: &str =
 
 /// Steps in the middle, each with calls that run side by side.
 const ROUTINE: usize = 22;
+
+/// How much longer the long recording is: turns, and steps with calls in each.
+const MORE_TURNS: usize = 8;
+const MORE_STEPS: usize = 25;
 
 const INSTRUCTIONS: &str = "# Project\n\nUse tabs. Run `./check.sh` before you say that you are done.\n";
 
@@ -29,6 +33,20 @@ pub(crate) fn recorded() -> World {
 }
 
 fn record() -> Vec<u8> {
+    let world = short();
+    world.server.assert_clean();
+    fs_err::read(&world.logs()[0]).unwrap()
+}
+
+/// The same and a few hundred steps more, with an agent and a fold.
+pub(crate) fn long() -> World {
+    let world = short();
+    third_run(&world);
+    world.server.assert_clean();
+    world
+}
+
+fn short() -> World {
     let world = World::with(ModelServer::builder().cache_minimum(512).start())
         .file("AGENTS.md", INSTRUCTIONS)
         .file("check.sh", "echo 'parser: 3 passed'\n")
@@ -38,8 +56,7 @@ fn record() -> Vec<u8> {
     }
     first_run(&world);
     second_run(&world);
-    world.server.assert_clean();
-    fs_err::read(&world.logs()[0]).unwrap()
+    world
 }
 
 fn part(n: usize) -> String {
@@ -152,4 +169,52 @@ fn second_run(world: &World) {
     live.request(&json!({"subtype": "interrupt"}));
     live.turn();
     live.finish();
+}
+
+/// Goes on for long, lets an agent do some of the work, and is folded towards the end.
+fn third_run(world: &World) {
+    let server = &world.server;
+    let fold = Matcher::last_user_contains("Write a summary of the session");
+    server
+        .conversation(fold)
+        .reply(Reply::text("The parser keeps the last line now. Parts 0 to 5 are checked."));
+    server.conversation(Matcher::first_user_contains("Count the functions")).replies([
+        Reply::new().tool("Grep", json!({"pattern": "pub fn", "output_mode": "count"})),
+        Reply::text("There are 240 functions."),
+    ]);
+    let mut live = world.talk(&["--resume", ID, "--permission-mode", "bypassPermissions"]);
+    for turn in 0..MORE_TURNS {
+        server.replies((0..MORE_STEPS).map(|step| more(turn * MORE_STEPS + step)));
+        if turn == 1 {
+            server.reply(Reply::new().tool("Task", json!({
+                "description": "count functions", "prompt": "Count the functions.", "subagent_type": "Explore",
+            })));
+        }
+        server.reply(Reply::text(format!("Round {turn} is done; nothing else has changed.")));
+        live.say(&format!("Check the parts once more, round {turn}."));
+        live.turn();
+    }
+    live.say("/compact keep the names of the parts");
+    live.turn();
+    server.reply(Reply::text("Nothing is left to do."));
+    live.say("What is left?");
+    live.turn();
+    assert_eq!(live.finish().code, 0);
+}
+
+fn more(n: usize) -> Reply {
+    let reply = Reply::new().and_text(format!("Look {n}."));
+    let lines =
+        |of: usize| json!({"file_path": format!("src/part{}.rs", of % 6), "offset": 1 + n % 30, "limit": 4});
+    match n % 5 {
+        0 | 3 => reply.tool("Read", lines(n)).tool("Read", lines(n + 1)).tool("Read", lines(n + 2)),
+        1 => reply.tool("Read", lines(n)).tool("Bash", json!({"command": format!("echo part {n}")})),
+        2 => reply.thinking("The list should say so.").tool(
+            "TodoWrite",
+            json!({"todos": [
+                {"content": format!("Check {n}"), "status": "in_progress", "activeForm": "Checking"},
+            ]}),
+        ),
+        _ => reply.tool("Read", json!({"file_path": format!("src/missing{n}.rs")})).tool("Read", lines(n)),
+    }
 }

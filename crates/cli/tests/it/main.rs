@@ -35,6 +35,7 @@ mod hooks_command;
 mod hostile;
 mod inspect;
 mod inspect_page;
+mod inspect_pixels;
 mod interrupt;
 mod kill;
 mod mcp;
