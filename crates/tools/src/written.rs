@@ -47,16 +47,22 @@ pub(crate) enum Echo {
 }
 
 impl Written {
-    /// What writing would do. Of line endings that stay as they are, nothing is shown.
+    /// What writing would do.
     pub(crate) fn preview(&self, view: &View) -> FileChange {
+        self.preview_of(&self.old_text, &self.new_text, view)
+    }
+
+    /// The same, shown as a change of other texts than that of the file. Of line endings that stay as they are, nothing
+    /// is shown.
+    pub(crate) fn preview_of(&self, old: &str, new: &str, view: &View) -> FileChange {
         let shown = |text: &str| {
             let text = view.secrets.mask_file(text, &self.path).into_owned();
-            match LineEnding::of(&self.old_text) {
+            match LineEnding::of(old) {
                 LineEnding::CrLf => text.replace("\r\n", "\n"),
                 _ => text,
             }
         };
-        let patch = whole_patch(&shown(&self.old_text), &shown(&self.new_text));
+        let patch = whole_patch(&shown(old), &shown(new));
         FileChange { is_new: self.before == Before::Absent, patch: patch.map(|patch| json!(patch)) }
     }
 

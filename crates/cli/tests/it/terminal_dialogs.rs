@@ -200,3 +200,30 @@ fn replacing_a_file_shows_the_lines_that_would_change() {
     assert_eq!(world.read("notes"), "one\n2\nthree\n");
     leave(program);
 }
+
+#[test]
+fn changing_a_notebook_shows_the_lines_of_its_cell() {
+    let cell = json!({"cell_type": "code", "id": "sum", "metadata": {}, "outputs": [], "execution_count": null,
+        "source": ["a = 1\n", "b = 2"]});
+    let notebook = json!({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5});
+    let world = World::new().file("sums.ipynb", &notebook.to_string());
+    let path = world.path("sums.ipynb");
+    world.server.replies([
+        Reply::new().tool("Read", json!({"file_path": path})),
+        Reply::new().tool(
+            "NotebookEdit",
+            json!({"notebook_path": path, "cell_id": "sum", "new_source": "a = 1\nb = 40 + 2"}),
+        ),
+        Reply::text("The sum is right now."),
+    ]);
+    let program = begin(&world, &[]);
+    say(&program, "mend the sum");
+    program.until_shown("2 - b = 2");
+    program.until_shown("2 + b = 40 + 2");
+    program.until_shown("cell_id: sum");
+    until_asked(&program, "Yes, this once");
+    program.type_in("1");
+    program.until_shown("● The sum is right now.");
+    assert!(world.read("sums.ipynb").contains("b = 40 + 2"));
+    leave(program);
+}

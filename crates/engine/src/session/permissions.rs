@@ -66,13 +66,16 @@ impl Task {
         self.permit(kept)
     }
 
-    /// Changes the mode for this session.
+    /// Changes the mode for this session, as the user wants: by the key, by its name, or through a host.
     pub(super) fn set_mode(&mut self, mode: Mode) -> Result<(), StoreError> {
         let update = Update::SetMode { mode, destination: Destination::Session };
         let problem = apply(&self.services.policy.now(), &[update]).err();
         match problem {
             Some(problem) => self.journal.tell(Event::Rejected(problem.to_string())),
-            None => drop(self.append(Body::Effect(Effect::SetMode { mode }))?),
+            None => {
+                self.measure(&Telemetry::ModeCycled { to: mode.name() });
+                self.append(Body::Effect(Effect::SetMode { mode }))?;
+            }
         }
         Ok(())
     }
@@ -82,7 +85,6 @@ impl Task {
         let now = self.services.policy.now();
         // There are no teams that would make it possible to hand work out to their members.
         let next = now.mode.next(Reachable { bypass: now.bypass_available, team: false });
-        self.measure(&Telemetry::ModeCycled { to: next.name() });
         self.set_mode(next)
     }
 

@@ -160,4 +160,5 @@ async fn a_mode_that_is_named_entails_the_same() {
     watch.close().await;
     let text = fs_err::read_to_string(lab.config_dir().join("state.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!({"lastPlanModeUse": 0}));
+    assert_eq!(Measurements::targets(), ["\"default\""], "what was refused does not count");
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_policy::Access;
+use tiller_protocol::ask::FileChange;
 use tiller_protocol::effect::FileSeen;
 
 use crate::blocking::blocking;
@@ -75,7 +76,13 @@ impl Tool for NotebookEdit {
     }
 
     fn validate(&self, input: &NotebookEditInput, view: &View) -> Result<(), String> {
-        plan(input, view, "00000000").map(drop)
+        plan(input, view, NO_ID).map(drop)
+    }
+
+    /// As a change of the cell: how it is wrapped in JSON says nothing to whoever decides.
+    fn preview(&self, input: &NotebookEditInput, view: &View) -> Option<FileChange> {
+        let Plan { written, cell } = plan(input, view, NO_ID).ok()?;
+        Some(written.preview_of(&cell.before, &cell.after, view))
     }
 
     fn access(&self, input: &NotebookEditInput, view: &View) -> Vec<Access> {
@@ -86,14 +93,36 @@ impl Tool for NotebookEdit {
         blocking(cx, move |cx| {
             // The end of an id is its random part.
             let fresh = cx.env.fresh().simple().to_string().split_off(24);
-            plan(&input, &cx.view, &fresh).map_err(ToolError::Model)?.write(cx)
+            plan(&input, &cx.view, &fresh).map_err(ToolError::Model)?.written.write(cx)
         })
         .await
     }
 }
 
+/// The id of a cell that is not written.
+const NO_ID: &str = "00000000";
+
+/// An edit that was worked out.
+struct Plan {
+    written: Written,
+    cell: CellChange,
+}
+
+/// What becomes of the source of a cell.
+struct CellChange {
+    before: String,
+    after: String,
+}
+
+/// A notebook with the cell changed.
+struct Changed {
+    text: String,
+    headline: String,
+    cell: CellChange,
+}
+
 /// Works out the edit; the error is for the model.
-fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Written, String> {
+fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Plan, String> {
     let path = workspace::resolve(view, &input.notebook_path);
     if !has_extension(&path) {
         return Err(format!("{} is not a notebook (.ipynb); use Edit.", path.display()));
@@ -112,10 +141,10 @@ fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Writte
     let restored =
         input.new_source.as_deref().map(|source| view.secrets.restore(source, &path, &text)).transpose()?;
     let input = &NotebookEditInput { new_source: restored.map(Cow::into_owned), ..input.clone() };
-    let (new_text, headline) = change(input, &notebook, seen, &path, fresh_id)?;
+    let Changed { text: new_text, headline, cell } = change(input, &notebook, seen, &path, fresh_id)?;
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let before = Before::Content(loaded.fingerprint);
-    Ok(Written {
+    let written = Written {
         path,
         before,
         old_text: text,
@@ -125,7 +154,8 @@ fn plan(input: &NotebookEditInput, view: &View, fresh_id: &str) -> Result<Writte
         remarks: Vec::new(),
         echo: Echo::Nothing,
         knowledge: Knowledge::Whole,
-    })
+    };
+    Ok(Plan { written, cell })
 }
 
 fn change(
@@ -134,28 +164,35 @@ fn change(
     seen: &FileSeen,
     path: &Path,
     fresh_id: &str,
-) -> Result<(String, String), String> {
+) -> Result<Changed, String> {
     let position = input.cell_id.as_deref().map(|id| find(notebook, seen, id)).transpose()?;
     let missing = |what: &str| format!("{what} is required to {} a cell.", input.edit_mode.verb());
     let source = || input.new_source.as_deref().ok_or_else(|| missing("new_source"));
+    let old_source = |at: usize| notebook.cells[at].source_text().unwrap_or_default();
     let shown = path.display();
     match input.edit_mode {
         EditMode::Replace => {
             let position = position.ok_or_else(|| missing("cell_id"))?;
             let text = splice::replace(notebook, position, source()?, input.cell_type)?;
-            Ok((text, format!("Replaced cell {} of {shown}.", notebook.cells[position].id)))
+            let headline = format!("Replaced cell {} of {shown}.", notebook.cells[position].id);
+            let cell = CellChange { before: old_source(position), after: source()?.to_owned() };
+            Ok(Changed { text, headline, cell })
         }
         EditMode::Delete => {
             let position = position.ok_or_else(|| missing("cell_id"))?;
             let text = splice::delete(notebook, position);
-            Ok((text, format!("Deleted cell {} of {shown}.", notebook.cells[position].id)))
+            let headline = format!("Deleted cell {} of {shown}.", notebook.cells[position].id);
+            let cell = CellChange { before: old_source(position), after: String::new() };
+            Ok(Changed { text, headline, cell })
         }
         EditMode::Insert => {
             let kind = input.cell_type.ok_or_else(|| missing("cell_type"))?;
             let at = position.map_or(0, |position| position + 1);
             let text = splice::insert(notebook, at, source()?, kind, fresh_id);
             let id = if notebook.wants_ids { fresh_id.to_owned() } else { format!("cell-{at}") };
-            Ok((text, format!("Inserted cell {id} into {shown}.")))
+            let headline = format!("Inserted cell {id} into {shown}.");
+            let cell = CellChange { before: String::new(), after: source()?.to_owned() };
+            Ok(Changed { text, headline, cell })
         }
     }
 }

@@ -158,3 +158,23 @@ async fn a_notebook_on_one_line_stays_on_one_line() {
     bench.text("NotebookEdit", input(&json!({"cell_id": "cell-0", "new_source": "b\nc"}))).await;
     assert_eq!(bench.content("n.ipynb"), before.replace("\"a\"", "\"b\\nc\""));
 }
+
+#[tokio::test]
+async fn what_would_become_of_the_cell_is_shown_beforehand() {
+    let bench = bench().await;
+    let lines = |fields: Value| {
+        let change = bench.prepare("NotebookEdit", &input(&fields)).preview(&bench.view()).unwrap();
+        assert!(!change.is_new);
+        change.patch.unwrap()[0]["lines"].clone()
+    };
+    assert_eq!(
+        lines(json!({"cell_id": "intro", "new_source": "# Title\nother text"})),
+        json!([" # Title", "-text", "+other text"])
+    );
+    assert_eq!(lines(json!({"cell_id": "sum", "edit_mode": "delete"})), json!(["-1 + 1"]));
+    let inserted = json!({"cell_id": "sum", "edit_mode": "insert", "cell_type": "code", "new_source": "x"});
+    assert_eq!(lines(inserted), json!(["+x"]));
+    assert_eq!(bench.content("n.ipynb"), NOTEBOOK, "nothing was written");
+    let nowhere = input(&json!({"cell_id": "gone"}));
+    assert!(bench.prepare("NotebookEdit", &nowhere).preview(&bench.view()).is_none());
+}

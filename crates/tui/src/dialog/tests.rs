@@ -153,6 +153,30 @@ fn a_change_is_shown_with_its_lines_and_words() {
 }
 
 #[test]
+fn a_change_of_a_notebook_is_shown_as_one_of_its_cell() {
+    let cell = |fields: serde_json::Value| {
+        let mut input = json!({"notebook_path": "/work/sums.ipynb", "cell_id": "total"});
+        input.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        input
+    };
+    let replaced = cell(json!({"new_source": "a = 1\nb = 3\n"}));
+    let replaced = with_patch("NotebookEdit", replaced, false, &[" a = 1", "-b = 2", "+b = 3"]);
+    let inserted = cell(json!({"new_source": "# Sums", "cell_type": "markdown", "edit_mode": "insert"}));
+    // A host that does not say what would change.
+    let inserted = PermissionAsk { change: None, ..with_patch("NotebookEdit", inserted, false, &[]) };
+    let deleted = cell(json!({"edit_mode": "delete"}));
+    let deleted = with_patch("NotebookEdit", deleted, false, &["-b = 2"]);
+    let shown: Vec<String> = [replaced, inserted, deleted]
+        .into_iter()
+        .map(|ask| {
+            let dialog = Permission::new(ask, keys());
+            pictures(14, |columns, height, theme| dialog.view(columns, height, theme))
+        })
+        .collect();
+    insta::assert_snapshot!(shown.join("\n\n"));
+}
+
+#[test]
 fn the_words_that_would_change_are_marked() {
     let ask = with_patch("Edit", edit().input, false, &["-let x = old(1);", "+let x = new(1);"]);
     let theme = Theme::new(Palette::Dark);

@@ -41,8 +41,8 @@ pub(super) struct Writer<'a> {
     columns: u16,
     theme: &'a Theme,
     source: &'a str,
-    /// What is read for its meaning only, up to here.
-    read_again: usize,
+    /// What is read first, for its meaning only.
+    lead: Option<&'a Lead>,
     /// What is written now was written before.
     is_muted: bool,
     /// Whether the first row goes on with something, and whether a gap is due then.
@@ -53,6 +53,8 @@ pub(super) struct Writer<'a> {
     margins: Vec<Margin>,
     /// The next number of each list around, or none for lists with bullets.
     lists: Vec<Option<u64>>,
+    /// How many lists have begun so far.
+    begun_lists: usize,
     inline: Inline,
     heading: Option<HeadingLevel>,
     code: Option<Code>,
@@ -71,7 +73,7 @@ impl<'a> Writer<'a> {
     /// A writer of a source. What leads it in is only read.
     pub(super) fn reading(
         source: &'a str,
-        lead: Option<&Lead>,
+        lead: Option<&'a Lead>,
         number: Option<u64>,
         columns: u16,
         theme: &'a Theme,
@@ -80,13 +82,14 @@ impl<'a> Writer<'a> {
             columns,
             theme,
             source,
-            read_again: lead.map_or(0, |lead| lead.source.len()),
+            lead,
             is_muted: false,
             goes_on: lead.map(|lead| lead.gap),
             number,
             rows: Vec::new(),
             margins: Vec::new(),
             lists: Vec::new(),
+            begun_lists: 0,
             inline: Inline::default(),
             heading: None,
             code: None,
@@ -97,9 +100,10 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, range: &Range<usize>) {
+        let read_again = self.lead.map_or(0, |lead| lead.source.len());
         self.is_muted = match event {
-            Event::Start(_) => range.start < self.read_again,
-            _ => range.end <= self.read_again,
+            Event::Start(_) => range.start < read_again,
+            _ => range.end <= read_again,
         };
         self.keep_gap(&event, range.start);
         if let (Some(code), Event::Text(text)) = (&mut self.code, &event) {
@@ -110,7 +114,7 @@ impl<'a> Writer<'a> {
             return;
         }
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(tag, range.start),
             Event::End(tag) => self.end(tag),
             Event::Rule => self.rule(),
             Event::Html(html) => {
@@ -137,7 +141,7 @@ impl<'a> Writer<'a> {
         self.rows
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: Tag<'_>, at: usize) {
         // Text of an item needs no paragraph around it.
         if !matches!(tag, Tag::TableHead | Tag::TableRow | Tag::TableCell) {
             self.flush();
@@ -152,9 +156,7 @@ impl<'a> Writer<'a> {
                 let highlighter = Highlighter::of_language(language, self.theme);
                 self.code = Some(Code { highlighter, text: String::new() });
             }
-            Tag::List(first) => {
-                self.lists.push(first.map(|first| self.number.take().unwrap_or(first)));
-            }
+            Tag::List(first) => self.list(first, at),
             Tag::Item => self.item(),
             Tag::BlockQuote(_) => {
                 let bar = Span::styled("│ ", self.theme.dim);
@@ -213,6 +215,13 @@ impl<'a> Writer<'a> {
             }
             _ => {}
         }
+    }
+
+    /// A list begins, or goes on where it was cut.
+    fn list(&mut self, first: Option<u64>, at: usize) {
+        let cut = self.lead.and_then(|lead| lead.number(self.source, at, self.begun_lists));
+        self.begun_lists += 1;
+        self.lists.push(first.map(|first| self.number.take().or(cut).unwrap_or(first)));
     }
 
     fn item(&mut self) {

@@ -1,6 +1,6 @@
 //! Where the blocks of a text begin, and what has to be said again where one is cut.
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use super::options;
 
@@ -84,6 +84,27 @@ pub(super) struct Lead {
     pub(super) source: String,
     /// Whether a blank row is due before the rest.
     pub(super) gap: bool,
+    /// The lists that go on, from the outermost.
+    lists: Vec<OpenList>,
+}
+
+/// A list that goes on behind a cut.
+#[derive(Clone, Debug)]
+struct OpenList {
+    mark: char,
+    /// The number of its first item there; absent for bullets.
+    number: Option<u64>,
+}
+
+impl Lead {
+    /// With which number a list of the source that this leads in goes on: `nth` of all its lists, beginning at `start`.
+    pub(super) fn number(&self, source: &str, start: usize, nth: usize) -> Option<u64> {
+        let list = self.lists.get(nth)?;
+        // With anything in between it is another list.
+        let between = source.get(self.source.len()..start).unwrap_or_default();
+        let goes_on = between.chars().all(|c| c == '>' || c.is_whitespace());
+        list.number.filter(|_| goes_on && list.mark == mark(&source[start..]))
+    }
 }
 
 /// Where a block that has become too long is cut.
@@ -115,8 +136,9 @@ impl PartKind {
     }
 }
 
-/// Cuts a block between two places: before its last part or between two lines if that is possible.
-pub(super) fn cut(source: &str, from: usize, to: usize) -> Cut {
+/// Cuts a block between two places: before its last part or between two lines if that is possible. It may have been cut
+/// before.
+pub(super) fn cut(source: &str, from: usize, to: usize, before: Option<&Lead>) -> Cut {
     let parts = parts(source);
     let half = from + (to - from) / 2;
     let part_starts = parts.iter().filter(|part| !part.kind.is_container());
@@ -127,7 +149,8 @@ pub(super) fn cut(source: &str, from: usize, to: usize) -> Cut {
     let line_end = source[from..to].rfind('\n').map(|end| from + end + 1);
     let in_line = || word_start(source, from, to).unwrap_or(to);
     let at = before_part.or(line_end).unwrap_or_else(in_line);
-    Cut { lead: lead(source, at, &parts), at }
+    let lists = open_lists(source, at, before);
+    Cut { lead: Lead { lists, ..lead(source, at, &parts) }, at }
 }
 
 /// The last word before a place with which no block can begin.
@@ -158,7 +181,7 @@ fn parts(source: &str) -> Vec<Part> {
 }
 
 fn lead(source: &str, at: usize, parts: &[Part]) -> Lead {
-    let mut lead = Lead { source: String::new(), gap: is_after_blank(source, at) };
+    let mut lead = Lead { gap: is_after_blank(source, at), ..Lead::default() };
     let mut indent = String::new();
     for part in parts.iter().filter(|part| part.start < at && at < part.end) {
         let before = blanked(&source[line_start(source, part.start)..part.start]);
@@ -185,6 +208,36 @@ fn lead(source: &str, at: usize, parts: &[Part]) -> Lead {
         lead.gap = false;
     }
     lead
+}
+
+/// The lists that a place is in. What their items are called in the source says little: all may be called `1.`.
+fn open_lists(source: &str, at: usize, before: Option<&Lead>) -> Vec<OpenList> {
+    let mut open: Vec<OpenList> = Vec::new();
+    // Of each list around, whether it goes on.
+    let mut around = Vec::new();
+    let mut begun = 0;
+    for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::List(first)) => {
+                let goes_on = range.start < at && at < range.end;
+                if goes_on {
+                    let known = before.and_then(|lead| lead.number(source, range.start, begun));
+                    let number = first.map(|first| known.unwrap_or(first));
+                    open.push(OpenList { mark: mark(&source[range.start..]), number });
+                }
+                around.push(goes_on);
+                begun += 1;
+            }
+            Event::End(TagEnd::List(_)) => _ = around.pop(),
+            Event::Start(Tag::Item) if range.end <= at && around.last() == Some(&true) => {
+                if let Some(OpenList { number: Some(number), .. }) = open.last_mut() {
+                    *number += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    open
 }
 
 /// What stands before a part in its line, without the marks of items that begin there: those are read before.

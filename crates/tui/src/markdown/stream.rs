@@ -245,7 +245,8 @@ impl Stream {
         }
         let source = self.source_of(&self.text);
         let read_again = source.len() - self.text.len();
-        let cut = cut(&source, read_again, source.floor_char_boundary(read_again + LONGEST_PENDING));
+        let to = source.floor_char_boundary(read_again + LONGEST_PENDING);
+        let cut = cut(&source, read_again, to, self.lead.as_ref());
         if let Some(block) = top_level(&source).first() {
             self.put(block, &source[..cut.at], sheet, rows);
         }

@@ -17,6 +17,7 @@ pub(super) fn title(ask: &PermissionAsk) -> String {
         "Bash" => "Run this command?",
         "Write" if ask.change.as_ref().is_some_and(|change| !change.is_new) => "Replace this file?",
         "Write" => "Write this file?",
+        "NotebookEdit" if edit_mode(ask) == "delete" => "Delete this cell?",
         "Edit" | "NotebookEdit" => "Change this file?",
         "Read" => "Read this file?",
         "Grep" | "Glob" => "Search here?",
@@ -38,16 +39,26 @@ pub(super) fn lines(ask: &PermissionAsk, columns: u16, theme: &Theme) -> Vec<Lin
         "Edit" if field("old_string").is_some() && field("new_string").is_some() => {
             let (old, new) =
                 (field("old_string").unwrap_or_default(), field("new_string").unwrap_or_default());
-            (change(ask, old, new, columns, theme), &["file_path", "old_string", "new_string"])
+            (change(ask, (old, new), columns, theme), &["file_path", "old_string", "new_string"])
         }
         "Write" if field("content").is_some() => {
             let content = field("content").unwrap_or_default();
-            (change(ask, "", content, columns, theme), &["file_path", "content"])
+            (change(ask, ("", content), columns, theme), &["file_path", "content"])
+        }
+        "NotebookEdit" if field("notebook_path").is_some() => {
+            // What is deleted is known only to whoever has read the notebook.
+            let new = field("new_source").filter(|_| edit_mode(ask) != "delete").unwrap_or_default();
+            (change(ask, ("", new), columns, theme), &["notebook_path", "new_source"])
         }
         _ => (Vec::new(), &[]),
     };
     lines.extend(fields(&ask.input, shown, columns, theme));
     lines
+}
+
+/// What is done to a cell of a notebook.
+fn edit_mode(ask: &PermissionAsk) -> &str {
+    ask.input.get("edit_mode").and_then(Value::as_str).unwrap_or("replace")
 }
 
 fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -65,8 +76,9 @@ fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Ve
 }
 
 /// What becomes of the file: the lines that change with their numbers, as far as the session knows them.
-fn change(ask: &PermissionAsk, old: &str, new: &str, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let path = ask.input.get("file_path").and_then(Value::as_str).unwrap_or_default();
+fn change(ask: &PermissionAsk, (old, new): (&str, &str), columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let path = ["file_path", "notebook_path"].into_iter().find_map(|name| ask.input.get(name)?.as_str());
+    let path = path.unwrap_or_default();
     let mut lines = paragraphs(&visible(path), columns, theme.strong);
     let hunks = ask.change.as_ref().and_then(|change| change.patch.as_ref()).map(diff::of_patch);
     let hunks = hunks.unwrap_or_default();

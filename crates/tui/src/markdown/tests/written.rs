@@ -192,6 +192,40 @@ fn items_keep_the_numbers_and_the_gaps_of_their_list() {
     }
 }
 
+// TERM-03: also in lists that are too long to be kept back, and whatever their items are called in the source.
+#[test]
+fn items_of_long_lists_in_lists_keep_their_numbers() {
+    let lines = |line: &dyn Fn(usize) -> String| (0..700).map(line).collect::<String>();
+    for (what, text) in [
+        ("as they are called", format!("1. a\n{}2. b\n", lines(&|n| format!("   {}. item {n}\n", n + 1)))),
+        ("all called the same", format!("- a\n{}- b\n", lines(&|n| format!("  1. item {n}\n")))),
+        ("from another number", format!("3) a\n\n{}3) b\n", lines(&|n| format!("   7) item {n}\n")))),
+        (
+            "two lists, then another one",
+            format!(
+                "1. a\n   1. first\n   1. second\n\n   between\n\n{}\n   again\n\n   1. c\n   1. d\n1. b\n",
+                lines(&|n| format!("   1. item {n}\n"))
+            ),
+        ),
+        (
+            "three deep",
+            format!(
+                "1. a\n1. b\n   1. c\n   1. d\n{}   1. e\n1. f\n",
+                lines(&|n| format!("      1. item {n}\n"))
+            ),
+        ),
+        (
+            "cut within items",
+            format!("- a\n{}- b\n", lines(&|n| format!("  1. item {n}\n     goes on and on\n     and on\n"))),
+        ),
+        ("in a quote", lines(&|n| format!("> 1. item {n}\n"))),
+    ] {
+        for pieces in [97, 4_096] {
+            assert_eq!(in_pieces(&text, &[pieces], 60), shown(&text, 60), "{what} in pieces of {pieces}");
+        }
+    }
+}
+
 #[test]
 fn the_end_of_code_is_not_shown_while_it_is_written() {
     let theme = Theme::new(Palette::Plain);
