@@ -50,10 +50,20 @@ pub(super) fn entries(lines: &[Value], project: &Path, vault: &Vault) -> Vec<Ent
     taking.push(first, None, Body::Opened(opened));
     lines.iter().for_each(|line| taking.line(line));
     let last = lines.iter().rev().find_map(time).unwrap_or(first);
-    for seen in still_the_same(&rebuild(lines, project, FileState::USUAL)) {
+    for seen in still_the_same(&seen_files(lines, project)) {
         taking.push(last, None, Body::Effect(Effect::FileSeen(seen)));
     }
     taking.entries
+}
+
+/// What was seen of files. Programs write a conversation down once more when it is continued, so that what was seen long
+/// ago may stand behind what was seen last: the time decides.
+fn seen_files(lines: &[Value], project: &Path) -> FileState {
+    let goes_on =
+        |before: &Value, line: &Value| time(before).zip(time(line)).is_none_or(|(before, at)| before <= at);
+    let stretches = lines.chunk_by(goes_on).map(|lines| rebuild(lines, project, FileState::USUAL));
+    let latest = stretches.reduce(|before, stretch| stretch.merge(&before));
+    latest.unwrap_or_else(|| FileState::new(FileState::USUAL))
 }
 
 fn time(line: &Value) -> Option<Timestamp> {
@@ -166,5 +176,39 @@ impl Taking<'_> {
             detail: Value::Null,
             effects: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A file is read.
+    fn read(id: &str, at: &str, text: &str) -> [Value; 2] {
+        let timestamp = format!("2026-03-07T{at}Z");
+        let call = json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "f"}});
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": format!("     1→{text}")});
+        [
+            json!({"type": "assistant", "timestamp": timestamp, "message": {"role": "assistant", "content": [call]}}),
+            json!({"type": "user", "timestamp": timestamp, "message": {"role": "user", "content": [result]}}),
+        ]
+    }
+
+    // STEER-60
+    #[test]
+    fn what_was_seen_last_counts_wherever_it_stands() {
+        let (early, late) = (read("a", "10:00:00", "early"), read("b", "10:05:00", "late"));
+        let written_again = read("c", "10:00:00", "early");
+        for lines in [
+            [early.clone(), late.clone(), written_again.clone()],
+            [early, written_again.clone(), late.clone()],
+            [late, written_again.clone(), written_again],
+        ] {
+            let state = seen_files(&lines.concat(), Path::new("/p"));
+            assert_eq!(state.get(Path::new("/p/f")).map(|seen| seen.content.as_str()), Some("late"));
+        }
+        assert_eq!(seen_files(&[], Path::new("/p")).iter().count(), 0);
     }
 }
