@@ -7,6 +7,7 @@ mod pdf;
 mod text;
 
 pub use image::{image_block, sendable_block};
+use pdf::Pages;
 
 use std::io::{Read as _, Seek};
 use std::path::Path;
@@ -42,13 +43,16 @@ pub struct ReadInput {
     offset: Option<Integer>,
     /// Number of lines.
     limit: Option<Integer>,
+    /// Pages of a PDF, such as `3` or `2-5`.
+    pages: Option<String>,
 }
 
 /// The part of a file that was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     offset: Option<i64>,
     limit: Option<usize>,
+    pages: Option<Pages>,
 }
 
 /// A file about to be shown.
@@ -94,7 +98,8 @@ fn read(input: &ReadInput, cx: &ToolCx) -> Result<Done, ToolError> {
     let limit = limit
         .transpose()
         .map_err(|limit| ToolError::model(format!("limit has to be at least 1, not {limit}.")))?;
-    let part = Part { offset: input.offset.map(|offset| offset.0), limit };
+    let pages = input.pages.as_deref().map(Pages::parse).transpose().map_err(ToolError::model)?;
+    let part = Part { offset: input.offset.map(|offset| offset.0), limit, pages };
     let opened = workspace::open_permitted(cx, &path).map_err(explained)?;
     let (size, mtime_ms) = (opened.size, opened.mtime_ms());
     let source = |fingerprint| Source { cx, path: &path, size, mtime_ms, fingerprint, part };
@@ -108,11 +113,12 @@ fn read(input: &ReadInput, cx: &ToolCx) -> Result<Done, ToolError> {
 
 /// Shows a file that is in memory.
 fn whole(source: &Source<'_>, bytes: &[u8]) -> Result<Done, ToolError> {
+    only_pdfs_have_pages(source, bytes)?;
     if let Some(format) = image::format(bytes) {
         return image::show(source, bytes, format);
     }
     if is_pdf(bytes) {
-        return pdf::show(source, bytes);
+        return pdf::show(source, bytes, source.part.pages.as_ref());
     }
     if crate::notebook::has_extension(source.path)
         && let Some(done) = notebook::show(source, bytes)?
@@ -122,12 +128,21 @@ fn whole(source: &Source<'_>, bytes: &[u8]) -> Result<Done, ToolError> {
     text::show(source, text::Content::Memory(bytes))
 }
 
+fn only_pdfs_have_pages(source: &Source<'_>, head: &[u8]) -> Result<(), ToolError> {
+    if source.part.pages.is_some() && !is_pdf(head) {
+        let path = source.path.display();
+        return Err(ToolError::model(format!("{path} is no PDF and has no pages. Use offset and limit.")));
+    }
+    Ok(())
+}
+
 /// Shows a part of a file that does not fit into memory.
 fn huge(source: &Source<'_>, mut opened: Opened) -> Result<Done, ToolError> {
     let mut head = Vec::new();
     let failed = |error: std::io::Error| ToolError::model(format!("{}: {error}.", source.path.display()));
     (&mut opened.file).take(HEAD).read_to_end(&mut head).map_err(failed)?;
     opened.file.rewind().map_err(failed)?;
+    only_pdfs_have_pages(source, &head)?;
     if image::format(&head).is_some() || is_pdf(&head) {
         return Err(ToolError::model(format!(
             "{} has {}, too much for an image or PDF. Make a smaller copy, or extract its text, with a command.",

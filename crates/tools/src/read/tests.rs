@@ -238,9 +238,47 @@ async fn pdfs_are_documents_within_limits() {
     );
     assert_eq!(done.detail["file"]["numPages"], 3);
     bench.write("b.pdf", "%PDF-1.4\n2 0 obj <</Count 300 /Type/Pages>> endobj\n%%EOF");
-    assert!(bench.error("Read", json!({"file_path": "b.pdf"})).await.contains("has 300 pages"));
+    let error = bench.error("Read", json!({"file_path": "b.pdf"})).await;
+    assert!(error.contains("has 300 pages") && error.contains("with `pages` such as"), "{error}");
     bench.write("c.pdf", "%PDF-1.4\ntrailer <</Encrypt 5 0 R>>\n%%EOF");
     assert!(bench.error("Read", json!({"file_path": "c.pdf"})).await.contains("password"));
+}
+
+#[tokio::test]
+async fn some_pages_of_a_pdf_are_a_document_of_their_own() {
+    let mut bench = Bench::new();
+    let page = |number: usize| {
+        format!(
+            "{number}0 0 obj <</Type/Page/Parent 2 0 R/Contents {number}1 0 R>> endobj\n\
+             {number}1 0 obj <</Length 6>>stream\npage {number}\nendstream endobj\n"
+        )
+    };
+    let pages: String = (1..=3).map(page).collect();
+    let tree = "1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n\
+                2 0 obj <</Type/Pages/Count 3/Kids[10 0 R 20 0 R 30 0 R]/MediaBox[0 0 9 9]>> endobj\n";
+    bench.write("a.pdf", format!("%PDF-1.4\n{tree}{pages}trailer <</Root 1 0 R>>\n%%EOF"));
+    let done = bench.call("Read", json!({"file_path": "a.pdf", "pages": "2-3"})).await.unwrap();
+    let block = done.content[0].to_value();
+    let document = STANDARD.decode(block["source"]["data"].as_str().unwrap()).unwrap();
+    let document = String::from_utf8_lossy(&document);
+    assert!(document.contains("page 2") && document.contains("page 3") && !document.contains("page 1"));
+    assert_eq!(done.content[1].as_text().as_deref(), Some("[Pages 2-3 of 3.]"));
+    assert_eq!((&done.detail["file"]["pages"], &done.detail["file"]["numPages"]), (&json!("2-3"), &json!(3)));
+    for (input, complaint) in [
+        (json!({"file_path": "a.pdf", "pages": "3-4"}), "has no such pages: it has 3."),
+        (json!({"file_path": "a.pdf", "pages": "three"}), "such as \"2-5\", not \"three\""),
+        (json!({"file_path": "a.txt", "pages": "1"}), "is no PDF and has no pages"),
+    ] {
+        bench.write("a.txt", "text");
+        let error = bench.error("Read", input).await;
+        assert!(error.contains(complaint), "{error}");
+    }
+    bench.write("secret.pdf", "%PDF-1.4\ntrailer <</Encrypt 5 0 R>>\n%%EOF");
+    let error = bench.error("Read", json!({"file_path": "secret.pdf", "pages": "1"})).await;
+    assert!(error.contains("password"), "{error}");
+    bench.write("broken.pdf", "%PDF-1.4\n1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n%%EOF");
+    let error = bench.error("Read", json!({"file_path": "broken.pdf", "pages": "1"})).await;
+    assert!(error.contains("it has no pages") && error.contains("pdftotext"), "{error}");
 }
 
 #[tokio::test]
