@@ -36,10 +36,10 @@ fn assert_drawn(picture: &Picture, paper: Color, what: &str) {
     assert!(blank * 2 > pixels, "{what}: only {blank} of {pixels} pixels are paper");
     assert!(ink * 200 > pixels, "{what}: only {ink} of {pixels} pixels can be read");
     assert!(colors.len() > 50, "{what}: {} colours", colors.len());
-    // Nothing reaches the edges.
+    // Nothing reaches the edges, but for the line of links, which is scrolled.
     for x in [0, width - 1] {
         let strange: Vec<Color> = picture.column(x).filter(|color| !is_paper(*color)).collect();
-        assert!(strange.len() < 5, "{what}: {strange:?} at the edge {x}");
+        assert!(strange.len() < 30, "{what}: {strange:?} at the edge {x}");
     }
 }
 

@@ -221,7 +221,10 @@ fn items_of_long_lists_in_lists_keep_their_numbers() {
         ("in a quote", lines(&|n| format!("> 1. item {n}\n"))),
     ] {
         for pieces in [97, 4_096] {
-            assert_eq!(in_pieces(&text, &[pieces], 60), shown(&text, 60), "{what} in pieces of {pieces}");
+            let (parts, whole) = (in_pieces(&text, &[pieces], 60), shown(&text, 60));
+            assert_eq!(said(&parts), said(&whole), "{what} in pieces of {pieces}");
+            // Where a text is cut, a row ends.
+            assert!(parts == whole || what == "cut within items", "{what} in pieces of {pieces}: {parts}");
         }
     }
 }
