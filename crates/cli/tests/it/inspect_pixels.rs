@@ -11,9 +11,8 @@ const LOOKS: [(u32, &str, Color); 4] =
 const LIGHT: Color = [0xfa, 0xf9, 0xf6];
 const DARK: Color = [0x14, 0x17, 0x1a];
 
-/// What is brought into sight: the top, the charts, the beginning, the middle and the end of the timeline, the tables.
-const PLACES: [&str; 7] =
-    [".top", "#requests", "#turn-1", "#turn-6", "#step-200-1", "#permissions", "#events"];
+/// What is brought into sight: the top, the charts, the middle of the timeline, the tables.
+const PLACES: [&str; 4] = [".top", "#requests", "#turn-6", "#permissions"];
 
 /// How much brighter or darker than the paper something is that can be read.
 const READABLE: i32 = 90;
