@@ -66,14 +66,14 @@ fn a_kernel_that_confines_nothing_is_told_of() {
 // LEDG-06: the user's own line stands beside the mode, and follows it.
 #[test]
 fn a_command_of_the_users_prints_the_line_beside_the_mode() {
-    let script = "read -r facts; case $facts in *plan*read-only*|*read-only*plan*) echo planning;; *) echo working;; esac";
+    let script = "read -r facts; case $facts in *plan*read-only*|*read-only*plan*) echo planning;; *) echo on the job;; esac";
     let world = with_settings(&json!({"terminal": {"statusLine": script}}));
     world.server.reply(Reply::text("Done."));
     let program = begin(&world, &[]);
     say(&program, "go");
     until_done(&program, "● Done.");
-    program.until_shown("working");
-    assert!(program.text().contains("asks before changes · "), "{}", program.text());
+    program.until_shown("on the job");
+    program.until_shown("asks before changes · ");
     program.type_in(SHIFT_TAB);
     program.type_in(SHIFT_TAB);
     program.until_shown("PLAN MODE: changes nothing · ");
