@@ -69,6 +69,7 @@ fn is_handed_out(body: &Body) -> bool {
         | Body::Epoch(_)
         | Body::Compacted(_)
         | Body::Cleared(_) => true,
+        Body::Repaired(repair) => !repair.refused.is_empty(),
         body => tells_of_failure(body),
     }
 }
