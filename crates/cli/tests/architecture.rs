@@ -97,7 +97,7 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     ("encoding_rs", &["tools"], &[]),
     ("htmd", &["tools"], &[]),
     ("image", &["tools", "testkit"], &[]),
-    ("base64", &["mcp", "tools", "testkit"], &[]),
+    ("base64", &["mcp", "tools", "steering", "testkit"], &["engine"]),
     ("jsonschema", &["mcp", "tools", "testkit"], &[]),
     ("jsonc-parser", &["config"], &[]),
     ("serde-saphyr", &["config"], &[]),

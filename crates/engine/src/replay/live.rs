@@ -56,6 +56,8 @@ impl LiveTools {
         services.interactive = false;
         let input = self.moved(&call.input);
         let order = Order::new(&services, ToolUse { input, ..call.clone() }, None);
+        // There is no log in which it could be announced.
+        let order = Order { is_announced: true, ..order };
         let in_copy = |seen: &FileSeen| FileSeen { path: self.in_copy(&seen.path), ..seen.clone() };
         let seen: Vec<Effect> = view.files.iter().map(|seen| Effect::FileSeen(in_copy(seen))).collect();
         let files = Files::default().after(&seen);
