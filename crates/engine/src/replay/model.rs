@@ -17,6 +17,8 @@ pub(super) enum Played {
     Failed(ModelError),
     /// Nothing more came: the user stopped it, or the process ended.
     Silence,
+    /// Nothing more came, because the user refused a call of it.
+    CutShort,
 }
 
 /// Answers with what was recorded.
@@ -45,6 +47,7 @@ impl Model for TapeModel {
                         tape.interrupt();
                         std::future::pending().await
                     }
+                    Played::CutShort => std::future::pending().await,
                 }
             }
         };

@@ -79,7 +79,10 @@ impl Reading {
     /// How an answer ended.
     fn end_of(&mut self, at: usize, response: Response) -> Played {
         match response.stop_reason {
-            StopReason::Other(reason) if reason == "interrupted" => Played::Silence,
+            StopReason::Other(reason) if reason == "interrupted" => match self.outcome() {
+                Some(Outcome::ToolRejected) => Played::CutShort,
+                _ => Played::Silence,
+            },
             StopReason::Other(reason) if reason == "abandoned" => self.void(at),
             stop_reason => Played::Event(ModelEvent::Finished {
                 usage: response.usage,

@@ -7,7 +7,7 @@ use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::{Body, Cause, EndMarker, EndReason, Outcome};
 use tiller_protocol::id::AskId;
 use tiller_protocol::mode::Mode;
-use tiller_testkit::Reply;
+use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{Lab, Watch, says};
 
@@ -105,6 +105,24 @@ async fn a_refusal_without_a_word_ends_the_turn() {
     });
     assert_eq!(marker, Some(EndMarker { tool_use: true, reason: EndReason::ToolRejection }));
     lab.server.assert_clean();
+}
+
+// PERM-16, REPL-01: the same while the model is still writing, which is cut short by it; also in the replay.
+#[tokio::test]
+async fn a_refusal_cuts_an_answer_short() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    lab.server.reply(Reply::new().tool_with_id("a", "Probe", write(&lab)).gate(&gate).tool_with_id(
+        "b",
+        "Probe",
+        says("unused"),
+    ));
+    let mut watch = lab.begin(asking(&lab), "go").await;
+    let (id, _) = asked(&mut watch).await;
+    watch.send(Command::Answer(id, Answer::Refuse { feedback: None, then: Then::EndTurn })).await;
+    watch.until_turn_ends().await;
+    assert_eq!(watch.outcome(), Outcome::ToolRejected);
+    gate.open();
 }
 
 // PERM-16
