@@ -29,6 +29,10 @@ fn leave(mut program: Program) -> String {
     program.printed()
 }
 
+fn until_awaited(program: &Program) {
+    program.until("input is awaited", |terminal| terminal.text().trim_end().ends_with("\n>"));
+}
+
 // TERM-01
 #[test]
 fn permission_is_given_only_by_what_was_offered() {
@@ -118,6 +122,8 @@ fn a_project_is_not_trusted_by_an_empty_line() {
     program.until_shown("\n>");
     program.type_in("go\n");
     program.until_shown("Untouched.");
+    // Who leaves in the middle of a turn interrupts it.
+    until_awaited(&program);
     assert!(!world.path("ran").exists());
     leave(program);
 }
@@ -156,7 +162,7 @@ fn ctrl_c_at_a_question_refuses() {
     program.type_in("make it\n");
     program.until_shown("Type one of the numbers 1 to ");
     program.type_in(CTRL_C);
-    program.until("input is awaited", |terminal| terminal.text().trim_end().ends_with("\n>"));
+    until_awaited(&program);
     assert!(!world.path("made").exists());
     leave(program);
 }
