@@ -2,6 +2,7 @@
 
 mod conditions;
 mod names;
+mod plain;
 mod redirects;
 mod run;
 mod values;
@@ -64,10 +65,14 @@ impl<'a> Walker<'a> {
     fn script(&mut self) {
         let mut parser = Parser::new();
         let language = tree_sitter_bash::LANGUAGE.into();
-        let tree = parser.set_language(&language).ok().and_then(|()| parser.parse(self.source, None));
+        let tree = parser.set_language(&language).ok();
+        let plain = plain::plain(self.source);
+        let tree = tree.and_then(|()| parser.parse(&*plain, None));
+        let objection =
+            |root| sound::objection(self.source, root).or_else(|| plain::objection(self.source, root));
         match tree {
             None => self.opaque("it could not be parsed"),
-            Some(tree) => match sound::objection(self.source, tree.root_node()) {
+            Some(tree) => match objection(tree.root_node()) {
                 Some(objection) => self.opaque(objection),
                 None => self.statement(tree.root_node()),
             },
