@@ -52,14 +52,6 @@ pub(super) fn measure(arena: &Arena, effort: &Effort) -> anyhow::Result<Vec<Figu
             floor: early.overhead(EARLY),
             goal: Some(FLAT_GOAL),
         },
-        // With as many messages, too: only the age differs.
-        Figure {
-            name: format!("overhead of step {last}, beside the session's first request as large"),
-            unit: Unit::Millis,
-            tiller: session.overhead(last),
-            floor: session.overhead(session.first_as_large_as(last)),
-            goal: Some(FLAT_GOAL),
-        },
         Figure {
             name: format!("peak memory at step {last}, beside step {EARLY}"),
             unit: Unit::Megabytes,

@@ -37,12 +37,6 @@ impl Session {
         self.sizes.get(step.saturating_sub(1)).copied().unwrap_or_default()
     }
 
-    /// The first step whose request is as large as that of this one.
-    pub(super) fn first_as_large_as(&self, step: usize) -> usize {
-        let size = self.size(step);
-        self.sizes.iter().position(|other| *other >= size).map_or(step, |at| at + 1)
-    }
-
     pub(super) fn peak(&self, step: usize) -> f64 {
         self.peaks.iter().find(|(at, _)| *at == step).map_or(f64::NAN, |(_, peak)| *peak)
     }
