@@ -1,5 +1,5 @@
-//! Text as the parser bears it. It looks characters up in tables that have an entry for the first 256 only, and takes some
-//! of the others for blanks; to a shell all of them are parts of words.
+//! Text as the parser bears it. It looks characters up in tables that have an entry for the first 256 only; to a shell the
+//! others are parts of words.
 
 use std::borrow::Cow;
 
