@@ -27,7 +27,7 @@ async fn headers_say_who_and_how() {
     assert_eq!(request.betas(), ["one", "two", "three"]);
 }
 
-// CACHE-01, CACHE-04
+// CACHE-01
 #[tokio::test]
 async fn successive_requests_share_their_bytes() {
     let server = ModelServer::start();
