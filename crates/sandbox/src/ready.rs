@@ -11,6 +11,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -40,6 +41,8 @@ const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 static WAITING: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 /// Held while one is being ordered.
 static BUSY: Mutex<()> = Mutex::new(());
+/// How much work was given to the worker that is not done.
+static UNDONE: AtomicUsize = AtomicUsize::new(0);
 
 struct Entry {
     order: Arc<Order>,
@@ -69,6 +72,8 @@ enum Work {
         lease: Lease,
         former: OwnedFd,
     },
+    /// Says that everything before it is done.
+    Answer(oneshot::Sender<()>),
 }
 
 /// What is needed to start the next shell.
@@ -101,7 +106,7 @@ pub(crate) fn renew(order: Arc<Order>, lease: Option<Lease>, former: Option<Owne
     let mut waiting = lock(&WAITING);
     waiting.retain(|entry| entry.order.program != order.program);
     let work = Work::Start(Start { order: Arc::clone(&order), lease, former, answer });
-    if worker().is_some_and(|worker| worker.send(work).is_ok()) {
+    if give(work).is_ok() {
         waiting.push(Entry { order, layers, ready });
     }
     let excess = waiting.len().saturating_sub(MOST);
@@ -129,6 +134,9 @@ pub(crate) async fn take(program: &Program) -> Option<Ready> {
 /// Takes a set of layers below a directory from a shell that waits, if it comes before those that are free. The shell has
 /// ended then.
 pub(crate) async fn take_layers(dir: &Path) -> Option<Lease> {
+    if Lease::next(dir) > 0 {
+        settle().await;
+    }
     let entry = {
         let mut waiting = lock(&WAITING);
         let set =
@@ -144,6 +152,17 @@ pub(crate) async fn take_layers(dir: &Path) -> Option<Lease> {
     }
     lease.abandon();
     None
+}
+
+/// Waits for layers that are just becoming free: whoever took others meanwhile would not find what is in them.
+async fn settle() {
+    // Work that is done can leave some behind: a shell that was started in vain gives its layers back.
+    for _ in 0..2 {
+        let (answer, done) = oneshot::channel();
+        if UNDONE.load(Ordering::Acquire) > 0 && give(Work::Answer(answer)).is_ok() {
+            _ = done.await;
+        }
+    }
 }
 
 /// Ends all of them.
@@ -189,14 +208,21 @@ impl Drop for Ready {
         let former = waiting.leave();
         let is_patient = rustix::io::ioctl_fionbio(&former, true).is_ok();
         let work = Work::GiveBack { lease, former };
-        let unsent = match worker().filter(|_| is_patient) {
-            Some(worker) => worker.send(work).err().map(|unsent| unsent.0),
-            None => Some(work),
-        };
-        if let Some(Work::GiveBack { lease, .. }) = unsent {
+        let unsent = if is_patient { give(work) } else { Err(work) };
+        if let Err(Work::GiveBack { lease, .. }) = unsent {
             lease.abandon();
         }
     }
+}
+
+/// Has the worker do something. What it cannot be given comes back.
+fn give(work: Work) -> Result<(), Work> {
+    let Some(worker) = worker() else { return Err(work) };
+    UNDONE.fetch_add(1, Ordering::AcqRel);
+    worker.send(work).map_err(|unsent| {
+        UNDONE.fetch_sub(1, Ordering::AcqRel);
+        unsent.0
+    })
 }
 
 fn worker() -> Option<&'static Sender<Work>> {
@@ -215,12 +241,14 @@ fn work(orders: &Receiver<Work>) {
         match work {
             Work::GiveBack { lease, former } if !has_ended(&former) => lease.abandon(),
             Work::GiveBack { .. } => {}
+            Work::Answer(answer) => _ = answer.send(()),
             Work::Start(start) => {
                 if let Err(error) = start.carry_out() {
                     tracing::debug!("no shell waits for the next command: {error}");
                 }
             }
         }
+        UNDONE.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
