@@ -234,13 +234,9 @@ mod tests {
         assert_eq!(told(dir.path()).await, None);
     }
 
-    /// A program. Another process writes it: as long as a child of another test has inherited a file that is open for
-    /// writing, it cannot be run.
     fn program(dir: &TempDir, script: &str) -> std::path::PathBuf {
         let path = dir.path().join("git");
-        let write = "printf '#!/bin/sh\\n%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        let written = std::process::Command::new("sh").args(["-c", write]).arg(&path).arg(script).status();
-        assert!(written.unwrap().success());
+        tiller_testenv::write_program(&path, &format!("#!/bin/sh\n{script}"));
         path
     }
 

@@ -16,6 +16,7 @@ use tiller_sandbox::{
     Captured, Child, Exit, MEMORY_PER_STREAM, SPOOL_LIMIT, SandboxError, Spawn, Spool, SpoolStart, Status,
     Stdin, Successor, spawn,
 };
+use tiller_testenv::{eventually_beside, processes_with};
 use tokio::io::AsyncWriteExt;
 
 struct Place {
@@ -67,21 +68,6 @@ fn permit(command: &str, cwd: &Path) -> Permit {
         Decision::Allow(permit, _) => permit,
         other => panic!("{other:?}"),
     }
-}
-
-/// Processes, other than this one, with the text on their command line. Those that are only waiting to be collected
-/// have no command line any more.
-fn processes_with(text: &str) -> Vec<i32> {
-    let own = i32::try_from(std::process::id()).unwrap();
-    let pids = std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
-    pids.filter(|pid| *pid != own)
-        .filter(|pid| {
-            let line = fs_err::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(text)
-        })
-        .collect()
 }
 
 fn text(captured: &Captured) -> String {
@@ -337,11 +323,7 @@ async fn dropping_the_child_ends_everything() {
 
 /// Looks until nobody is left; what does survive sleeps much longer than this waits.
 async fn wait_until_gone(tag: &str) {
-    let started = Instant::now();
-    while !processes_with(tag).is_empty() {
-        assert!(started.elapsed() < Duration::from_secs(120), "{tag} survives");
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("nothing of it survives", || processes_with(tag).is_empty()).await;
 }
 
 // CUST-01: in a process of its own, since the other tests here use memory too.
@@ -446,8 +428,8 @@ async fn host_that_is_killed() {
 }
 
 /// Processes with the text among their variables.
-fn processes_marked(text: &str) -> Vec<i32> {
-    let marked = |pid: &i32| {
+fn processes_marked(text: &str) -> Vec<u32> {
+    let marked = |pid: &u32| {
         let vars = fs_err::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         String::from_utf8_lossy(&vars).contains(text)
     };
@@ -468,9 +450,8 @@ async fn death_of_tiller_ends_shells_that_wait() {
     assert!(lines.by_ref().map_while(Result::ok).any(|line| line.contains("a shell waits")));
     host.kill().unwrap();
     host.wait().unwrap();
-    while !processes_marked(&format!("WAITER={tag}")).is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let is_alone = || processes_marked(&format!("WAITER={tag}")).is_empty();
+    eventually_beside("nobody waits any more", is_alone).await;
 }
 
 #[tokio::test]
@@ -481,9 +462,7 @@ async fn host_with_a_shell_that_waits() {
     let mut place = Place::new();
     place.vars.insert("WAITER".to_owned(), tag.clone());
     place.run("true").await;
-    while processes_marked(&format!("WAITER={tag}")).is_empty() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("a shell waits", || !processes_marked(&format!("WAITER={tag}")).is_empty()).await;
     println!("a shell waits");
     pending::<()>().await;
 }
@@ -499,12 +478,13 @@ fn what_was_given_up_never_runs() {
 async fn process_whose_supervisors_are_stopped() {
     let place = Place::new();
     place.run("true").await;
+    // One waits with its shell, the other one for an order.
     let mut stopped = Vec::new();
-    while stopped.len() < 2 {
-        // One waits with its shell, the other one for an order.
+    let are_there = || {
         stopped = supervisors();
-        tokio::task::yield_now().await;
-    }
+        stopped.len() >= 2
+    };
+    eventually_beside("both are there", are_there).await;
     let signal = |signal: &str, pid: i32| {
         std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     };
@@ -512,9 +492,7 @@ async fn process_whose_supervisors_are_stopped() {
     let (exit, ..) = place.run("echo ran >> log").await;
     assert_eq!(exit.status, Status::Code(0));
     stopped.iter().for_each(|pid| signal("-CONT", *pid));
-    while stopped.iter().any(|pid| supervisors().contains(pid)) {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("they have ended", || !stopped.iter().any(|pid| supervisors().contains(pid))).await;
     assert_eq!(fs_err::read_to_string(place.path().join("log")).unwrap(), "ran\n");
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -12,6 +12,7 @@ use tiller_testkit::ModelServer;
 
 use crate::live::Live;
 use crate::replayed::replay_all;
+pub(crate) use tiller_testenv::{eventually, processes_with, write_program};
 
 /// Nothing a test waits for takes longer than this, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
@@ -88,14 +89,10 @@ impl World {
         fs_err::write(path, content).unwrap();
     }
 
-    /// Writes a program of the project. Another process does it: as long as a child of another test has inherited a file
-    /// that is open for writing, it cannot be run.
+    /// Writes a program of the project.
     pub(crate) fn program(self, name: &str, content: &str) -> Self {
         self.write(name, "");
-        let script = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        let path = self.path(name);
-        let written = Command::new("sh").args(["-c", script]).arg(path).arg(content).status().unwrap();
-        assert!(written.success());
+        write_program(&self.path(name), content);
         self
     }
 
@@ -249,30 +246,11 @@ impl Run {
     }
 }
 
-/// Looks again and again until what has to come has come.
-#[track_caller]
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < DEADLINE, "waited in vain until {what}");
-        std::thread::yield_now();
-    }
-}
-
 /// A number of seconds that no other process sleeps for, so that a command can be recognised by it.
 pub(crate) fn marker() -> String {
     static GIVEN: AtomicU32 = AtomicU32::new(100_000);
     // As many digits for every process: no marker is the beginning of another one.
     format!("{}.{:010}", GIVEN.fetch_add(1, Ordering::Relaxed), std::process::id())
-}
-
-/// Processes whose command line contains the marker.
-pub(crate) fn processes_with(marker: &str) -> Vec<String> {
-    let processes = fs_err::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let command_line = |entry: fs_err::DirEntry| fs_err::read(entry.path().join("cmdline")).ok();
-    let command_lines =
-        processes.filter_map(command_line).map(|line| String::from_utf8_lossy(&line).into_owned());
-    command_lines.filter(|line| line.contains(marker)).collect()
 }
 
 /// The texts of all blocks of a kind in the messages of a request.

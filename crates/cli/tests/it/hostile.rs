@@ -3,7 +3,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -11,7 +10,7 @@ use std::thread::JoinHandle;
 use serde_json::{Value, json};
 use tiller_testkit::{Matcher, Reply};
 
-use crate::harness::{Kernel, World, result_text};
+use crate::harness::{Kernel, World, result_text, write_program};
 
 const SECRET: &str = "hunter2-the-secret";
 const PRECIOUS: &str = "as it was";
@@ -327,8 +326,7 @@ fn scene(kernel: Kernel, ally: Ally, denied: &[&str]) -> Scene {
         "#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/{}\nprintf 'GET /curl\\n\\n' >&3\ncat <&3\n",
         web.port
     );
-    fs_err::write(programs.join("curl"), curl).unwrap();
-    fs_err::set_permissions(programs.join("curl"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&programs.join("curl"), &curl);
     let path = format!("{}:{}", programs.display(), std::env::var_os("PATH").unwrap().to_string_lossy());
     let world = world.var("PATH", &path);
     let project = |args: &[&str]| git(&world.dir(), world.home(), args);

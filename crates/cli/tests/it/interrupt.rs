@@ -77,7 +77,7 @@ fn sigint_while_a_command_runs() {
     interrupted(&end);
     assert_eq!(end.code, 130);
     assert!(end.frames.iter().any(|frame| is_result_of(frame, "slow")));
-    assert_eq!(processes_with(&marker), Vec::<String>::new());
+    assert_eq!(processes_with(&marker), [0; 0]);
     world.server.reply(Reply::text("done"));
     world.run(&["--continue", "-p", "go on"]).ok();
     assert!(result_text(world.server.messages()[1].body(), "slow").contains("interrupted"));

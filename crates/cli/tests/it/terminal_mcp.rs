@@ -1,12 +1,10 @@
 //! MCP servers at a terminal: where they stand, what they ask, and their prompts, with keys and a screen.
 
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::json;
 use tiller_testkit::terminal::Program;
 use tiller_testkit::{McpService, Reply};
 
-use crate::harness::{World, eventually, result_text};
+use crate::harness::{World, eventually, result_text, write_program};
 use crate::mcp::{configure, world_with};
 use crate::terminal::{ENTER, ESC, READY, begin, leave, open, say, until_asked, until_done};
 
@@ -86,8 +84,8 @@ fn a_form_of_a_server_is_filled_in_or_declined() {
 fn a_page_of_a_server_is_opened_for_whoever_agrees_and_for_nobody_else() {
     let world = world_with(&[]);
     let opened = world.path("opened");
-    world.write("browser", &format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", opened.display()));
-    fs_err::set_permissions(world.path("browser"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", opened.display());
+    write_program(&world.path("browser"), &script);
     let browser = world.path("browser").display().to_string();
     let world = world.var("BROWSER", &browser);
     let ask = |id: &str, url: &str| Reply::new().tool_with_id(id, "mcp__fake__elicit", json!({"text": url}));
@@ -230,9 +228,8 @@ fn clearing_starts_servers_anew_and_forgets_files() {
 pub(crate) fn browser(world: &World) -> String {
     let script =
         "#!/usr/bin/env python3\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n";
-    world.write("browser", script);
     let path = world.path("browser");
-    fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, script);
     path.display().to_string()
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use tiller_config::Isolation;
 use tiller_engine::Setup;
 use tiller_protocol::mode::Mode;
+use tiller_testenv::eventually_beside;
 use tiller_testkit::Reply;
 
 use crate::agents::{by_prompt, definitions, sent_to, setup_with, task};
@@ -128,9 +129,8 @@ async fn worktrees_of_killed_sessions_are_swept() {
     lab.server.reply(Reply::text("done"));
     let mut watch = lab.turn(lab.setup(), "go").await;
     let known = || fs_err::read_dir(project.join(".git/worktrees")).unwrap().count();
-    while unchanged.exists() || gone.parent().unwrap().exists() || known() != 3 {
-        tokio::task::yield_now().await;
-    }
+    let is_swept = || !unchanged.exists() && !gone.parent().unwrap().exists() && known() == 3;
+    eventually_beside("what nobody needs is swept", is_swept).await;
     assert!(changed.join("new").exists() && committed.exists() && alive.exists());
     watch.close().await;
 }

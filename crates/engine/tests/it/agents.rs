@@ -11,6 +11,7 @@ use tiller_protocol::command::{Command, Event, TaskState};
 use tiller_protocol::entry::{Body, Cause, Outcome};
 use tiller_protocol::id::AskId;
 use tiller_protocol::mode::Mode;
+use tiller_testenv::eventually_beside;
 use tiller_testkit::{Gate, Matcher, Reply};
 use tiller_tools::{AgentLine, agent_tools, built_in};
 
@@ -211,9 +212,7 @@ async fn agents_share_one_budget() {
     late.replies([Reply::new().gate_headers(&gate).tool_with_id("x", "Glob", json!({"pattern": "*"}))]);
     let limits = Limits { max_budget_usd: Some(3.0), ..Limits::default() };
     let mut watch = lab.begin(Setup { limits, ..setup(&lab) }, "go").await;
-    while sent_to(&lab, "come later").is_empty() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("the later agent asks", || !sent_to(&lab, "come later").is_empty()).await;
     spending.open();
     watch.until_result("a").await;
     gate.open();
@@ -276,12 +275,9 @@ async fn no_more_agents_than_allowed_work_at_once() {
         let expected = (answered + 3).min(6);
         assert_eq!(requests(&lab, expected).len(), expected);
         // A request is there before its answer has come to the gate.
-        let next = loop {
-            match (0..5).find(|number| gates[*number].is_reached() && !open.contains(number)) {
-                Some(next) => break next,
-                None => tokio::task::yield_now().await,
-            }
-        };
+        let next = || (0..5).find(|number| gates[*number].is_reached() && !open.contains(number));
+        eventually_beside("another agent asks", || next().is_some()).await;
+        let next = next().unwrap();
         open.insert(next);
         gates[next].open();
         watch.until_result(&format!("t{next}")).await;

@@ -8,6 +8,7 @@ use tiller_protocol::command::{BackgroundTask, Command, Event, TaskKind, TaskSta
 use tiller_protocol::entry::{Body, Origin, Outcome};
 use tiller_protocol::id::CallId;
 use tiller_protocol::mode::Mode;
+use tiller_testenv::eventually_beside;
 use tiller_testkit::Reply;
 use tiller_tools::shell_tools;
 
@@ -197,12 +198,9 @@ async fn a_task_that_the_user_stops_ends_and_starts_no_turn() {
     watch
         .until(|event| matches!(event, Event::Rejected(why) if why.contains("no background task bash_7")))
         .await;
-    let pid = loop {
-        match fs_err::read_to_string(lab.project().join("pid")) {
-            Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
-            _ => tokio::task::yield_now().await,
-        }
-    };
+    let written = || fs_err::read_to_string(lab.project().join("pid")).unwrap_or_default();
+    eventually_beside("the command has told its id", || written().ends_with('\n')).await;
+    let pid = written().trim().to_owned();
     watch.send(Command::StopTask("bash_1".to_owned())).await;
     until_task(&mut watch, "bash_1", TaskState::Stopped).await;
     assert!(!Path::new(&format!("/proc/{pid}")).exists());

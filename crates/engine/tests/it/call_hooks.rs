@@ -7,6 +7,7 @@ use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::hook::HookEnd;
 use tiller_protocol::mode::Mode;
+use tiller_testenv::eventually_beside;
 use tiller_testkit::Reply;
 
 use crate::harness::{Lab, Watch, hooks, says};
@@ -308,9 +309,7 @@ async fn a_void_answer_does_not_take_the_records_of_its_hooks_along() {
     let hang = runs(&format!("touch {}; sleep 1000", started.display()));
     let mut watch = lab.begin(asking(&lab, json!({"PreToolUse": hang})), "go").await;
     watch.until_started("old").await;
-    while !started.exists() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("the hook has started", || started.exists()).await;
     gate.open();
     watch.until_turn_ends().await;
     assert_eq!(ends(&watch), [HookEnd::Cancelled]);
@@ -351,9 +350,7 @@ async fn an_interrupt_ends_a_hook_that_hangs() {
     let hang = runs(&format!("touch {}; sleep 1000", started.display()));
     let mut watch = lab.begin(asking(&lab, json!({"PreToolUse": hang})), "go").await;
     watch.until_started("a").await;
-    while !started.exists() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("the hook has started", || started.exists()).await;
     watch.send(Command::Interrupt).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Interrupted);

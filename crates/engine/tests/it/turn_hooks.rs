@@ -6,6 +6,7 @@ use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
+use tiller_testenv::eventually_beside;
 use tiller_testkit::Reply;
 
 use crate::agents::{self, sent_to, task};
@@ -187,9 +188,7 @@ async fn notifications_say_what_the_user_is_waited_for() {
         let mut watch =
             lab.begin(Setup { mode: Some(Mode::Default), interactive: true, ..setup }, "go").await;
         watch.until(|event| matches!(event, Event::Asked(..))).await;
-        while noted(&file).is_empty() {
-            tokio::task::yield_now().await;
-        }
+        eventually_beside("the notification has come", || !noted(&file).is_empty()).await;
         assert_eq!(noted(&file)[0]["notification_type"], kind);
     }
 }

@@ -5,6 +5,7 @@ use tiller_engine::Setup;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
 use tiller_protocol::entry::{Body, Cause, Delivery, EndMarker, EndReason, Entry, Outcome, TurnEnd};
+use tiller_testenv::eventually_beside;
 use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{Lab, Watch, says};
@@ -384,9 +385,7 @@ async fn what_follows_an_answer_on_the_side_cannot_harm_it() {
     watch.send(Command::Submit(UserInput::text("again"))).await;
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);
-    while asked().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("the model is asked about", || !asked().is_empty()).await;
     assert_eq!(asked(), ["/v1/models/claude-sonnet-5-5"]);
 }
 

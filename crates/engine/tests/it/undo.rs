@@ -14,6 +14,7 @@ use tiller_protocol::entry::Body;
 use tiller_protocol::env::{Clock, Env};
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::rewind::{RewindAct, RewindPart, RewindTarget};
+use tiller_testenv::eventually_beside;
 use tiller_testkit::{Gate, Reply};
 use tiller_tools::shell_tools;
 
@@ -172,9 +173,8 @@ async fn on_day(lab: &Lab, day: i64, file: &str) -> (std::path::PathBuf, Snapsho
     // The session has told that it is over just before it lets go of everything.
     let dir = snapshot_dir(&lab.config_dir(), &lab.project());
     let lock = fs_err::File::options().write(true).open(dir.join("lock")).unwrap();
-    while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        tokio::task::yield_now().await;
-    }
+    let is_free = || flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+    eventually_beside("nobody holds the lock", is_free).await;
     flock(&lock, FlockOperation::Unlock).unwrap();
     (watch.session.paths.log.clone(), snapshots(&watch).remove(0))
 }

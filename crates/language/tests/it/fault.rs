@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use tiller_testenv::eventually_beside;
 use tokio::time::timeout;
 
 use crate::fake::{behaving, world};
-use crate::world::{DEADLINE, MOMENT, equally, eventually, exists};
+use crate::world::{DEADLINE, MOMENT, equally, exists};
 
 #[tokio::test]
 async fn a_server_that_says_nothing_is_given_up() {
@@ -42,7 +43,7 @@ async fn what_comes_too_late_is_there_the_next_time() {
     world.languages.settle(equally(MOMENT)).await;
     assert_eq!(world.messages("a.txt"), Vec::<String>::new());
     tokio::task::spawn_blocking(move || fs_err::write(gate, "go")).await.unwrap().unwrap();
-    eventually("the report is there", || world.messages("a.txt") == ["BROKEN"]).await;
+    eventually_beside("the report is there", || world.messages("a.txt") == ["BROKEN"]).await;
 }
 
 #[tokio::test]
@@ -85,7 +86,7 @@ async fn a_server_that_stops_in_the_middle_of_a_message_holds_nobody_up() {
     let world = world("voiceless");
     world.edit("a.txt", "BROKEN");
     world.languages.settle(equally(MOMENT)).await;
-    eventually("it hangs", || exists(&world.path("hanging"))).await;
+    eventually_beside("it hangs", || exists(&world.path("hanging"))).await;
     timeout(DEADLINE, world.languages.end()).await.unwrap();
 }
 

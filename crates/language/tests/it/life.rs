@@ -9,7 +9,9 @@ use tiller_language::Waits;
 use tokio::time::timeout;
 
 use crate::fake::{behaving, world};
-use crate::world::{DEADLINE, eventually, exists};
+use tiller_testenv::eventually_beside;
+
+use crate::world::{DEADLINE, exists};
 
 #[tokio::test]
 async fn a_server_starts_with_the_first_file_of_its_language() {
@@ -44,7 +46,7 @@ async fn a_server_that_starts_is_waited_for_longer_than_one_that_has_reported() 
     timeout(DEADLINE, world.languages.settle(at_first)).await.unwrap();
     assert_eq!(world.messages("a.txt"), ["BROKEN"], "the gate is closed, and nobody has waited");
     let opening = tokio::task::spawn_blocking(move || fs_err::write(gate, "go"));
-    eventually("the report is there", || world.messages("a.txt") == ["BROKEN again"]).await;
+    eventually_beside("the report is there", || world.messages("a.txt") == ["BROKEN again"]).await;
     opening.await.unwrap().unwrap();
 }
 
@@ -81,7 +83,7 @@ async fn a_server_that_asks_is_told_its_settings() {
     plan.wish.settings = [("text".to_owned(), json!({"width": 80}))].into_iter().collect();
     let world = plan.begin();
     world.edit("a.txt", "fine");
-    eventually("the answer is there", || {
+    eventually_beside("the answer is there", || {
         fs_err::read(world.path("answer")).is_ok_and(|text| !text.is_empty())
     })
     .await;
@@ -117,7 +119,7 @@ async fn a_server_ends_when_tiller_is_killed() {
     assert!(fs_err::read_to_string(format!("/proc/{pid}/cmdline")).unwrap().contains("fake::serve"));
     host.kill().unwrap();
     host.wait().unwrap();
-    eventually("the server is gone", || {
+    eventually_beside("the server is gone", || {
         // One that is only waiting to be collected has no command line any more.
         !is_alive() || fs_err::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().is_empty()
     })
@@ -129,7 +131,8 @@ async fn a_server_ends_when_tiller_is_killed() {
 async fn host_that_is_killed() {
     let world = world("mute");
     world.edit("a.txt", "fine");
-    eventually("it is up", || fs_err::read(world.path("started")).is_ok_and(|text| !text.is_empty())).await;
+    eventually_beside("it is up", || fs_err::read(world.path("started")).is_ok_and(|text| !text.is_empty()))
+        .await;
     println!("server is up: {}", fs_err::read_to_string(world.path("started")).unwrap());
     std::future::pending::<()>().await;
 }

@@ -103,16 +103,6 @@ pub(crate) fn equally(at_most: Duration) -> Waits {
     Waits { report: at_most, start: at_most }
 }
 
-/// Looks again and again until what has to come has come.
-pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let looking = async {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(DEADLINE, looking).await.unwrap_or_else(|_| panic!("waited in vain until {what}"));
-}
-
 pub(crate) fn exists(path: &Path) -> bool {
     path.exists()
 }

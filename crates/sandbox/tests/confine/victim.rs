@@ -18,6 +18,7 @@ use tiller_sandbox::{
     Child, Confinement, Exit, Level, Profile, SandboxError, Spawn, Spool, SpoolStart, Stdin, Successor,
     spawn_confined,
 };
+use tiller_testenv::eventually;
 
 /// Stands in files, memory and environment that must not be seen.
 pub(crate) const SECRET: &str = "s3cr3t-of-the-agent";
@@ -253,9 +254,8 @@ fn agent(dir: &Path) -> std::process::Child {
         .unwrap();
     // It has been started before it is all there.
     let environment = format!("/proc/{}/environ", agent.id());
-    while !String::from_utf8_lossy(&fs_err::read(&environment).unwrap()).contains(SECRET) {
-        std::thread::yield_now();
-    }
+    let environment = || fs_err::read(&environment).unwrap();
+    eventually("the agent is there", || String::from_utf8_lossy(&environment()).contains(SECRET));
     agent
 }
 

@@ -3,7 +3,9 @@ use tiller_protocol::id::CallId;
 use tiller_sandbox::Status;
 use tiller_tools::{ShellInfo, ShellState};
 
-use crate::bench::{Bench, Ended, ended, processes_with};
+use tiller_testenv::{eventually_beside, processes_with};
+
+use crate::bench::{Bench, Ended, ended};
 
 async fn start(bench: &mut Bench, command: &str) -> Ended {
     bench.call("Bash", json!({"command": command, "run_in_background": true})).await
@@ -210,9 +212,7 @@ async fn output_that_was_not_read_is_known_once() {
     let mut changes = bench.shells.changes();
     bench.shells.number_after(4);
     start(&mut bench, "printf 12345; read line; printf 67; exit 0").await;
-    while bench.shells.unread("bash_5") != Some(5) {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("it has printed", || bench.shells.unread("bash_5") == Some(5)).await;
     bench.shells.unread_is_known("bash_5");
     assert_eq!(bench.shells.unread("bash_5"), None);
     bench.call("ShellInput", json!({"shell_id": "bash_5", "text": "\n"})).await;
@@ -230,9 +230,7 @@ async fn the_end_of_the_session_ends_all() {
     for _ in 0..3 {
         start(&mut bench, &format!("trap '' TERM; while :; do sleep 1; done; : {tag}")).await;
     }
-    while processes_with(&tag).len() < 3 {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("all of them run", || processes_with(&tag).len() == 3).await;
     bench.shells.end_all().await;
     assert_eq!(processes_with(&tag), [0; 0]);
     assert!(bench.shells.list().iter().all(|shell| shell.state == ShellState::Killed));

@@ -2,7 +2,9 @@ use serde_json::json;
 use tiller_protocol::effect::Effect;
 use tiller_tools::Input;
 
-use crate::bench::{Bench, ended, processes_with, registry};
+use tiller_testenv::processes_with;
+
+use crate::bench::{Bench, ended, registry};
 
 #[tokio::test]
 async fn output_and_errors_are_shown_in_this_order() {

@@ -224,15 +224,3 @@ pub(crate) fn ended(result: Result<Done, ToolError>) -> Ended {
     let text = done.content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
     Ended { text, failed, detail: done.detail, effects: done.effects }
 }
-
-/// Processes with the text on their command line.
-pub(crate) fn processes_with(text: &str) -> Vec<u32> {
-    let names =
-        fs_err::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
-    let pids = names.filter_map(|name| name.parse().ok()).filter(|pid| *pid != std::process::id());
-    pids.filter(|pid| {
-        let line = fs_err::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(text)
-    })
-    .collect()
-}

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tiller_config::HookEvent;
 
-use super::bench::{Bench, one, processes_with};
+use tiller_testenv::{eventually_beside, processes_with};
+
+use super::bench::{Bench, one};
 use crate::hook::{AsyncResponse, Conclusion, Hooks};
 
 /// Lets hooks in the background end, and takes what they left.
@@ -22,9 +24,7 @@ fn gated(bench: &Bench, then: &str) -> String {
 
 async fn open(bench: &Bench) {
     let gate = bench.path().join("gate");
-    while !gate.exists() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("the hook is at the gate", || gate.exists()).await;
     tokio::task::spawn_blocking(move || fs_err::write(gate, "go")).await.unwrap().unwrap();
 }
 
@@ -91,7 +91,7 @@ async fn an_asynchronous_hook_that_takes_too_long_is_ended_and_told() {
     };
     assert_eq!(run.conclusion, Conclusion::TimedOut);
     assert!(text.contains("took too long"), "{text}");
-    assert_eq!(processes_with(&bench.tag()), Vec::<i32>::new());
+    assert_eq!(processes_with(&bench.tag()), [0; 0]);
 }
 
 #[tokio::test]
@@ -102,11 +102,9 @@ async fn the_end_of_the_session_ends_what_still_runs() {
     let hook = json!({"type": "command", "command": command, "async": true, "timeout": 3600});
     let hooks = bench.hooks(one(HookEvent::SessionStart, &hook));
     bench.run_at(&hooks, HookEvent::SessionStart).await;
-    while !bench.path().join("started").exists() {
-        tokio::task::yield_now().await;
-    }
+    eventually_beside("the hook has started", || bench.path().join("started").exists()).await;
     hooks.end_all().await;
-    assert_eq!(processes_with(&bench.tag()), Vec::<i32>::new());
+    assert_eq!(processes_with(&bench.tag()), [0; 0]);
     let found = hooks.take_async_responses();
     assert!(found.len() == 1 && found[0].notice.is_none(), "{found:?}");
     assert_eq!(found[0].run.conclusion, Conclusion::Cancelled);

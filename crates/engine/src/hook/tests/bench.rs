@@ -178,17 +178,3 @@ pub(super) fn notice(outcome: &Outcome) -> &str {
     let [(_, text)] = outcome.notices.as_slice() else { panic!("{outcome:#?}") };
     text
 }
-
-/// Processes, other than this one, with the text on their command line.
-pub(super) fn processes_with(text: &str) -> Vec<i32> {
-    let own = i32::try_from(std::process::id()).unwrap();
-    let pids = std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
-    pids.filter(|pid| *pid != own)
-        .filter(|pid| {
-            let line = fs_err::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(text)
-        })
-        .collect()
-}

@@ -6,7 +6,9 @@ use serde_json::json;
 use tiller_config::HookEvent;
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{Bench, notice, processes_with};
+use tiller_testenv::{eventually_beside, processes_with};
+
+use super::bench::{Bench, notice};
 use crate::hook::{Conclusion, Occasion, Verdict};
 
 /// Longer than any of these tests takes on any machine, much shorter than what they sleep.
@@ -55,7 +57,7 @@ async fn a_hook_that_takes_too_long_is_ended_with_all_it_started() {
         assert_eq!(outcome.decision.map(|decision| decision.verdict), decided);
     }
     assert!(begun.elapsed() < SOON);
-    assert_eq!(processes_with(&bench.tag()), Vec::<i32>::new());
+    assert_eq!(processes_with(&bench.tag()), [0; 0]);
 }
 
 #[tokio::test]
@@ -77,9 +79,7 @@ async fn cancelling_ends_hooks_which_then_have_no_say() {
     let moment = bench.moment();
     let begun = Instant::now();
     let cancelling = async {
-        while !gate.exists() {
-            tokio::task::yield_now().await;
-        }
+        eventually_beside("the hook is at the gate", || gate.exists()).await;
         cancel.cancel();
     };
     let running = hooks.run(Occasion::Stop { stop_hook_active: false }, &moment, &cancel);
@@ -87,7 +87,7 @@ async fn cancelling_ends_hooks_which_then_have_no_say() {
     assert!(outcome.runs.iter().all(|run| run.conclusion == Conclusion::Cancelled), "{outcome:?}");
     assert_eq!((outcome.runs.len(), outcome.blocked, outcome.notices), (2, None, Vec::new()));
     assert!(begun.elapsed() < SOON);
-    assert_eq!(processes_with(&bench.tag()), Vec::<i32>::new());
+    assert_eq!(processes_with(&bench.tag()), [0; 0]);
     let outcome = hooks.run(Occasion::Stop { stop_hook_active: false }, &moment, &cancel).await;
     assert!(
         outcome.runs.iter().all(|run| run.conclusion == Conclusion::Cancelled),
@@ -104,7 +104,7 @@ async fn what_a_hook_forks_away_neither_delays_nor_survives() {
     let outcome = bench.run(HookEvent::UserPromptSubmit, &command).await;
     assert_eq!(outcome.attachments[0].attachment["content"], "done");
     assert!(begun.elapsed() < SOON);
-    assert_eq!(processes_with(&bench.tag()), Vec::<i32>::new());
+    assert_eq!(processes_with(&bench.tag()), [0; 0]);
 }
 
 #[tokio::test]
