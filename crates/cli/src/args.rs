@@ -11,6 +11,7 @@ use tiller_protocol::mode::Mode;
 use tiller_tools::StructuredOutput;
 
 use crate::exit::Exit;
+use crate::subcommand::after_help;
 
 /// Agent SDKs expect a version of at least 2; ours follows in parentheses.
 pub(crate) const PROTOCOL_LEVEL: &str = "2.1.300";
@@ -18,42 +19,9 @@ pub(crate) const PROTOCOL_LEVEL: &str = "2.1.300";
 /// What `--version` prints.
 pub(crate) const VERSION: &str = concat!("2.1.300 (Tiller ", env!("CARGO_PKG_VERSION"), ")");
 
-const AFTER_HELP: &str = "\
-Commands:
-  tiller demo            Watch Tiller find and fix a bug in a scratch repository; needs no account and no network
-  tiller                 Work together at the terminal
-  tiller -p PROMPT       Do one task and print the answer
-  tiller agents list     See which agents work can be delegated to
-  tiller commands list   See which slash commands there are
-  tiller config          Look at settings and change them
-  tiller hooks           See which hooks there are, and try them out
-  tiller inspect         See what a session consisted of: requests, calls, decisions, what was added
-  tiller message         Leave notes for the sessions of this project, and read them
-  tiller permissions     Ask what would be allowed and why; test rules
-  tiller plans           See plans and how they changed
-  tiller plugin          Add plugins, list and remove them
-  tiller sessions        List sessions; show, verify, export, search, compare and remove them
-  tiller replay          Run a session again from its log, offline, and name the first difference
-  tiller rewind          Go back to before a prompt: conversation, files, or both
-  tiller sandbox run     Try how a command is confined
-  tiller skills list     See which skills there are
-  tiller trust           Trust the settings of a project
-  tiller help COMMAND    Print the options of a command
-  tiller doctor          Say how Tiller stands on this machine; --network: what it connects to
-
-Environment:
-  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL   how to reach the model
-  TILLER_CONFIG_DIR                                             settings and sessions, instead of ~/.tiller
-
-Exit codes:
-  0 success   1 failure or bad value   2 unknown option   3 a needed tool was denied
-  5 --max-turns reached   6 --max-budget-usd reached   7 --max-tokens reached   8 --max-time reached
-  10 a question that nobody was there to answer   130 interrupted   143 terminated
-  4 a hook that was tried out failed (tiller hooks test)   9 a replay differs (tiller replay)";
-
 /// The coding agent you can steer.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "tiller", version = VERSION, disable_version_flag = true, after_help = AFTER_HELP, args_override_self = true)]
+#[command(name = "tiller", version = VERSION, disable_version_flag = true, args_override_self = true)]
 pub(crate) struct Args {
     /// What to do; text on standard input is added to it
     pub(crate) prompt: Option<String>,
@@ -74,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) plain: bool,
 
-    /// Say on standard error what is going on
+    /// Report progress on standard error
     #[arg(long)]
     pub(crate) verbose: bool,
 
@@ -82,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) include_partial_messages: bool,
 
-    /// With stream-json: also tell of hooks that start and end
+    /// With stream-json: also report hooks that start and end
     #[arg(long)]
     pub(crate) include_hook_events: bool,
 
@@ -102,43 +70,43 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     pub(crate) effort: Option<EffortArg>,
 
-    /// Whether the model thinks before it answers; without this as it does by itself
+    /// Whether the model thinks before it answers; defaults to the model's own behaviour
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) thinking: Option<ThinkingArg>,
 
-    /// Let the model think up to so many tokens, where it takes a number; 0 for not at all
+    /// Maximum thinking tokens, for models that accept a limit; 0 disables thinking
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32))]
     pub(crate) max_thinking_tokens: Option<u32>,
 
-    /// Stop after so many model requests
+    /// Stop after N model requests
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
 
-    /// Hand the result over as JSON that fits this JSON schema
+    /// Return the result as JSON that matches this JSON schema
     #[arg(long, value_name = "SCHEMA", value_parser = result_form)]
     pub(crate) json_schema: Option<StructuredOutput>,
 
-    /// Stop when so many dollars are spent
+    /// Stop when this many dollars are spent
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) max_budget_usd: Option<f64>,
 
-    /// Stop before more than so many tokens are read and written, sub-agents included
+    /// Stop before more than N tokens are read and written, sub-agents included
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
 
-    /// Stop asking the model after so many seconds
+    /// Stop asking the model after this many seconds
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_time: Option<u64>,
 
-    /// Further agents, e.g. '{"reviewer": {"description": "Reviews changes", "prompt": "You review."}}'
+    /// Additional agents, e.g. '{"reviewer": {"description": "Reviews changes", "prompt": "You review."}}'
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
 
-    /// A folder with a plugin, for this run; may be given several times
+    /// A directory with a plugin to use in this run (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) plugin_dir: Vec<PathBuf>,
 
-    /// How many levels of sub-agents there may be; 0 for none
+    /// How deep sub-agents may nest; 0 for no sub-agents
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=5))]
     pub(crate) agent_depth: Option<u32>,
 
@@ -146,7 +114,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) max_agents: Option<u32>,
 
-    /// default, acceptEdits, bypassPermissions, dontAsk or plan
+    /// What happens without asking: default, acceptEdits, bypassPermissions, dontAsk or plan
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<Mode>,
 
@@ -158,11 +126,11 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) allow_dangerously_skip_permissions: bool,
 
-    /// Rules for what needs no question, e.g. "Edit,Bash(cargo test:*)"
+    /// What is allowed without asking, as rules, e.g. "Edit,Bash(cargo test:*)"
     #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULES")]
     pub(crate) allowed_tools: Vec<String>,
 
-    /// Rules for what is refused; a bare tool name also takes the tool away
+    /// What is refused, as rules; a bare tool name also takes the tool away
     #[arg(long = "disallowedTools", alias = "disallowed-tools", value_name = "RULES")]
     pub(crate) disallowed_tools: Vec<String>,
 
@@ -170,36 +138,36 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
 
-    /// Let a program answer permission questions: stdio asks over the JSON stream, mcp__server__tool
-    /// a tool of an MCP server
+    /// Who answers permission questions: stdio (the host, over the JSON stream), or mcp__server__tool (a
+    /// tool of an MCP server)
     #[arg(long, value_name = "TOOL")]
     pub(crate) permission_prompt_tool: Option<String>,
 
-    /// Further working directories
+    /// Additional working directory (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
 
-    /// Further settings: a file, or an object such as '{"model": "opus"}'
+    /// Additional settings: a file, or an object such as '{"model": "opus"}'
     #[arg(long, value_name = "FILE-OR-JSON")]
     pub(crate) settings: Option<String>,
 
-    /// The settings files that count: user, project, local; "" for none
+    /// The settings files to read: user, project, local; "" for none
     #[arg(long, value_name = "SOURCES")]
     pub(crate) setting_sources: Option<Sources>,
 
-    /// Leave out the settings that stand in the project
+    /// Ignore the project's own settings
     #[arg(long)]
     pub(crate) no_project_settings: bool,
 
-    /// Remember that you trust what the settings in the project run or loosen
+    /// Trust what the project's settings run or loosen, and remember it
     #[arg(long)]
     pub(crate) trust: bool,
 
-    /// Further MCP servers: a file, or an object with mcpServers; can be given several times
+    /// Additional MCP servers: a file, or an object with mcpServers (repeatable)
     #[arg(long, value_name = "FILE-OR-JSON")]
     pub(crate) mcp_config: Vec<String>,
 
-    /// Only the MCP servers of --mcp-config
+    /// Use only the MCP servers of --mcp-config
     #[arg(long)]
     pub(crate) strict_mcp_config: bool,
 
@@ -207,7 +175,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     pub(crate) system_prompt: Option<String>,
 
-    /// Replace the system prompt by a file's text
+    /// Replace the system prompt with the text of a file
     #[arg(long, value_name = "FILE")]
     pub(crate) system_prompt_file: Option<PathBuf>,
 
@@ -215,7 +183,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     pub(crate) append_system_prompt: Option<String>,
 
-    /// Add a file's text to the end of the system prompt
+    /// Add the text of a file to the end of the system prompt
     #[arg(long, value_name = "FILE")]
     pub(crate) append_system_prompt_file: Option<PathBuf>,
 
@@ -223,7 +191,7 @@ pub(crate) struct Args {
     #[arg(short, long = "continue")]
     pub(crate) continue_latest: bool,
 
-    /// Continue a session: the one whose id begins like this, that of a log (FILE.jsonl, FILE.jsonl.gz), or the latest
+    /// Continue a session: by the beginning of its id, by its log (FILE.jsonl, FILE.jsonl.gz), or the latest
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
 
@@ -239,7 +207,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) no_session_persistence: bool,
 
-    /// Contact nothing but this machine: a local model, no web
+    /// Connect to nothing but this machine: a local model, no web
     #[arg(long)]
     pub(crate) offline: bool,
 
@@ -347,7 +315,8 @@ pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit
         || words.iter().any(|word| word == "--input-format=stream-json");
     let mut warnings = Vec::new();
     loop {
-        let parsed = Args::command().try_get_matches_from(&words).and_then(|m| Args::from_arg_matches(&m));
+        let command = Args::command().after_help(after_help());
+        let parsed = command.try_get_matches_from(&words).and_then(|m| Args::from_arg_matches(&m));
         match parsed {
             Ok(args) => return Ok(Parsed { args, warnings }),
             Err(error) if tolerant && error.kind() == ErrorKind::UnknownArgument => {

@@ -42,6 +42,45 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Every code with a meaning of its own, in their order.
+    pub(crate) const ALL: [Self; 14] = [
+        Self::Success,
+        Self::Failure,
+        Self::Usage,
+        Self::Denied,
+        Self::HookFailed,
+        Self::MaxTurns,
+        Self::MaxBudget,
+        Self::MaxTokens,
+        Self::MaxTime,
+        Self::Different,
+        Self::NeedsInput,
+        Self::NotRun,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
+    /// What the code says, for people.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "something failed, or a value on the command line was wrong",
+            Self::Usage => "unknown option",
+            Self::Denied => "the work ended at a tool that was denied, or a hook ended it",
+            Self::HookFailed => "a hook that was tried out failed (`tiller hooks test`)",
+            Self::MaxTurns => "`--max-turns` reached",
+            Self::MaxBudget => "`--max-budget-usd` reached",
+            Self::MaxTokens => "`--max-tokens` reached",
+            Self::MaxTime => "`--max-time` reached",
+            Self::Different => "a replay differs from its recording (`tiller replay`)",
+            Self::NeedsInput => "the work ended at a question that nobody was there to answer",
+            Self::NotRun => "the command could not be started (`tiller sandbox run`)",
+            Self::Interrupted => "interrupted",
+            Self::Terminated => "terminated",
+            Self::OfCommand(_) => "as the command that was run (`tiller sandbox run`)",
+        }
+    }
+
     /// The code of a finished turn.
     pub(crate) fn of(outcome: &Outcome, halt: Option<Halt>) -> Self {
         match outcome {
@@ -86,5 +125,24 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_lists_every_code() {
+        let readme = include_str!("../../../README.md");
+        for exit in Exit::ALL {
+            let row = format!("| {} | {} |\n", exit.code(), exit.meaning());
+            assert!(readme.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
+    fn codes_come_in_their_order_and_once() {
+        assert!(Exit::ALL.is_sorted_by(|one, next| one.code() < next.code()));
     }
 }

@@ -27,6 +27,7 @@ mod sessions;
 mod settings;
 mod setup;
 mod steering;
+mod subcommand;
 mod text;
 mod trust;
 mod world;
@@ -64,25 +65,8 @@ fn run() -> anyhow::Result<Exit> {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words = with_help_as_option(words);
     let env = world::env()?;
-    match words.get(1).map(String::as_str) {
-        Some("agents") => return agents::main(&words[1..], &env),
-        Some("demo") => return demo::main(&words[1..], &env),
-        Some("config") => return config::main(&words[1..], &env),
-        Some("doctor") => return doctor::main(&words[1..], &env),
-        Some("hooks") => return hooks::main(&words[1..], &env),
-        Some("inspect") => return inspect::main(&words[1..], &env),
-        Some("mcp") => return mcp::main(&words[1..], &env),
-        Some("message") => return message::main(&words[1..], &env),
-        Some("permissions") => return permissions::main(&words[1..], &env),
-        Some("commands" | "skills") => return recipes::main(&words[1..], &env),
-        Some("plugin") => return plugin::main(&words[1..], &env),
-        Some("plans") => return plans::main(&words[1..], &env),
-        Some("replay") => return replay::main(&words[1..], &env),
-        Some("rewind") => return rewind::main(&words[1..], &env),
-        Some("sessions") => return sessions::main(&words[1..], &env),
-        Some("sandbox") => return sandbox::main(&words[1..], &env),
-        Some("trust") => return trust::main(&words[1..], &env),
-        _ => {}
+    if let Some(main) = words.get(1).and_then(|name| subcommand::find(name)) {
+        return main(&words[1..], &env);
     }
     let Parsed { args, warnings } = match args::parse(words) {
         Ok(parsed) => parsed,

@@ -296,10 +296,11 @@ fn help_explains_exit_codes_and_commands() {
     let help = World::new().run(&["--help"]).ok();
     for words in [
         "Exit codes",
-        "130 interrupted",
-        "3 a needed tool was denied",
-        "10 a question",
+        "130  interrupted",
+        "  3  the work ended at a tool that was denied",
+        " 10  the work ended at a question",
         "tiller demo",
+        "tiller mcp",
         "ANTHROPIC_API_KEY",
     ] {
         assert!(help.stdout.contains(words), "{words}");
