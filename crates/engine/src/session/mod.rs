@@ -1,6 +1,7 @@
 //! A session: one task that owns the journal, takes commands and runs turns.
 
 mod after_sampling;
+mod assembly;
 mod bench;
 mod commands;
 mod compaction;

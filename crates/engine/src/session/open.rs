@@ -1,52 +1,38 @@
 //! Opening a session: new, resumed or forked, and mended where the last run was cut off.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tempfile::TempDir;
-use tiller_config::Places;
-use tiller_policy::Context;
 use tiller_protocol::command::{Command, Event};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{
     Body, Cause, Dequeued, EndMarker, EndReason, Entry, Level, Opened, Outcome, TurnEnd,
 };
 use tiller_protocol::env::Env;
-use tiller_protocol::id::{ChainId, EntryId, SessionId};
+use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
-use tiller_tools::{Recall, Shells, Tool, Vault, todo_file};
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tiller_tools::{Recall, Tool, todo_file};
+use tokio::sync::{mpsc, watch};
 
+use super::assembly::{Beginning, Wires};
 use super::compaction::MakingRoom;
 use super::history::{Audience, History};
-use super::host_hooks::{SmallModel, announce};
 use super::sample::THINKING_DROPPED;
-use super::tasks::announce_commands;
-use super::turn::Turn;
-use super::{Fixed, Lead, Role, Setup, Start, Task, Template};
+use super::{Lead, Role, Setup, Start, Task, Template};
 use crate::agent::Agents;
 use crate::archive::Archive;
-use crate::beside::Beside;
-use crate::budget::Budget;
-use crate::cache_watch::CacheWatch;
-use crate::confinement::Confiner;
 use crate::executor::{Stop, synthetic};
-use crate::hook::{Ending, Hooks, Judge, Parts, StartSource};
+use crate::hook::StartSource;
 use crate::journal::{Journal, VERSION};
-use crate::mailbox::{Inbox, Mailbox, SESSION_VARIABLE};
-use crate::mcp::with_servers;
+use crate::mailbox::{Mailbox, SESSION_VARIABLE};
 use crate::plan::{Plans, Slug};
-use crate::policy::{Standpoint, context, resolved};
-use crate::services::Services;
+use crate::policy::resolved;
 use crate::store::{
     Damage, LogWriter, SessionPaths, StoreError, adopt, find, take_over, told_id, unpacked, unpacked_in,
 };
-use crate::undo::Keeper;
 
 /// What there was before a session was opened.
 pub(super) struct Before {
@@ -56,19 +42,19 @@ pub(super) struct Before {
     pub(super) entries: Vec<Arc<Entry>>,
 }
 
-struct Opening {
-    id: SessionId,
-    paths: SessionPaths,
+pub(super) struct Opening {
+    pub(super) id: SessionId,
+    pub(super) paths: SessionPaths,
     /// Where files of a session that is not kept go.
-    scratch: Option<TempDir>,
+    pub(super) scratch: Option<TempDir>,
     writer: Option<LogWriter>,
-    history: History,
+    pub(super) history: History,
     /// The log that it goes on from.
     read: Option<PathBuf>,
     source: &'static str,
     forked_from: Option<SessionId>,
     /// Where plans are kept.
-    plans: Plans,
+    pub(super) plans: Plans,
     /// The name of a fork's own plan.
     forked_plan: Option<Slug>,
 }
@@ -88,145 +74,30 @@ impl Task {
             Mode::Plan => Mode::Plan,
             _ => setup.default_mode,
         });
-        // What the log says of mode and permissions is followed from where it ended.
-        let was = opening.history.state.mode;
         let mailbox = Mailbox::of(&resolved(&setup.config_dir), &resolved(&setup.env.cwd));
-        let mut readable = vec![resolved(&opening.paths.dir), mailbox.dir().to_owned()];
-        readable.extend(setup.readable.iter().map(|dir| resolved(dir)));
-        let context = Context {
-            bypass_available: setup.bypass_available,
-            readable,
-            offline: setup.offline,
-            holding: setup.sandbox.holding(),
-            ..context(&setup.env, &setup.additional_dirs, setup.mcp.guarded(setup.rules), was)
-        };
-        let (policy, policy_now) = watch::channel(Arc::new(context));
+        let (policy, policy_now) = watch::channel(Arc::new(opening.context(&mut setup, &mailbox)));
         let log = setup.persist.then(|| opening.paths.log.clone());
-        let (setting, ended) = (setup.model_setting.clone(), CancellationToken::new());
-        let (lead, lead_now) = watch::channel(Lead {
-            main_model: setup.names.main_model(setup.model_setting.as_deref()),
-            setting,
-            step: (ChainId::default(), 0),
-            seq: 0,
-            log: log.clone(),
-            abandoned: Vec::new(),
-            folded: None,
-            files: Arc::default(),
-        });
+        let main_model = setup.names.main_model(setup.model_setting.as_deref());
+        let (lead, lead_now) =
+            watch::channel(Lead::new(main_model, setup.model_setting.clone(), log.clone()));
         let archive = match (log, opening.read.take()) {
             (None, Some(read)) => Archive::behind(read, opening.history.state.seq),
             (log, _) => Archive::new(log),
         };
         let (aside, asides) = mpsc::unbounded_channel();
-        let budget = Arc::new(Budget::new(setup.limits, &opening.history.state.spent));
-        let judge = SmallModel {
-            beside: Beside { model: Arc::clone(&setup.model), budget: Arc::clone(&budget) },
-            name: setup.names.small_fast.clone(),
-            asides: aside.clone(),
-        };
-        let hooks = Hooks::new(
-            &setup.hooks,
-            Parts {
-                env: setup.env.clone(),
-                project_dir: resolved(&setup.env.cwd),
-                session: opening.id,
-                transcript: opening.paths.log.clone(),
-                judge: Arc::new(judge) as Arc<dyn Judge>,
-                started: announce(events.clone()),
-            },
-        );
-        let layers = match &opening.scratch {
-            Some(scratch) => scratch.path().join("layers"),
-            None => setup.config_dir.join("layers").join(opening.id.to_string()),
-        };
-        let own = vec![setup.config_dir.clone(), opening.paths.dir.clone()];
-        let mut services = Services {
-            env: setup.env.clone(),
-            agent: None,
-            agents: None,
-            budget,
-            lead: lead_now,
-            archive: archive.clone(),
-            depth: 0,
-            registry: setup.registry,
-            recipes: setup.recipes.into(),
-            shells: Arc::new(Shells::new(setup.env.clone())),
-            keeper: setup
-                .persist
-                .then(|| Arc::new(Keeper::new(&setup.config_dir, &resolved(&setup.env.cwd), &setup.env))),
-            confiner: Arc::new(Confiner::new(setup.sandbox, setup.env.clone(), own, layers)),
-            secrets: Arc::new(if setup.mask_secrets { Vault::new(&setup.env) } else { Vault::off() }),
-            policy: Standpoint::new(policy_now),
-            classifier: Arc::default(),
-            asked: Arc::default(),
-            plan_talk: Arc::new(Semaphore::new(1)),
-            permission_tool: setup.mcp.permission_tool.clone().map(Arc::from),
-            interactive: setup.interactive,
-            model: setup.model,
-            small_model: setup.names.small_fast.clone(),
-            hooks,
-            languages: None,
-            mcp: None,
-            editors: None,
-            asides: aside,
-            tasks: TaskTracker::new(),
-            ended: ended.clone(),
-            session_ended: ended,
-            tape: None,
-            events: events.clone(),
-        };
-        services.shells.number_after(opening.history.past.last_command());
-        announce_commands(&services);
-        services.languages = setup.steering.languages.begin(&services);
-        let servers_wait = setup.mcp.wait;
-        services.mcp = setup.mcp.begin(&services, &setup.config_dir, setup.offline);
-        if let Some(servers) = &services.mcp {
-            services.registry = with_servers(services.registry, servers, services.policy.clone());
-        }
-        let mut steering = setup.steering;
-        services.editors = steering.listen(&setup.config_dir, opening.id, &services);
-        if let Some(editors) = &services.editors {
-            steering.providers.editor_diagnostics = Some(editors.provider(&services));
-        }
-        if let Some(languages) = &services.languages {
-            steering.providers.server_diagnostics = Some(steering.languages.provider(languages, &services));
-        }
-        let todos = setup.persist.then(|| todo_file::path(&setup.config_dir, opening.id));
-        let notes_dir = setup.persist.then(|| setup.config_dir.clone());
-        let places = Places { config_dir: setup.config_dir.clone(), ..Places::of(&setup.env) };
-        let fixed = Fixed {
-            env: setup.env.clone(),
-            config_dir: setup.config_dir,
-            names: setup.names,
-            fallback_model: setup.fallback_model,
-            prompt: setup.prompt,
-            persona: None,
-            keeps_logs: setup.persist,
-            user_context: setup.user_context,
-            limits: setup.limits,
-            streaming_tools: setup.streaming_tools,
-            stream_events: setup.stream_events,
-            thinking: setup.thinking,
-            effort: setup.effort,
-            betas: setup.betas,
-            steering,
-            compaction: setup.compaction,
-            recall: services.registry.names().contains(&Recall::NAME),
-            todo_file: todos,
-            inbox: Inbox::open(mailbox, opening.id),
-            plans: opening.plans,
-            places,
-            servers_wait,
-            notes_dir,
-        };
-        let pipeline = Arc::new(fixed.steering.pipeline(&setup.env));
+        let wires = Wires { policy_now, lead_now, archive: archive.clone(), aside, events: events.clone() };
+        let mut services = opening.services(&mut setup, wires);
+        opening.connect(&mut setup, &mut services);
+        let (agents, additional_dirs) = (std::mem::take(&mut setup.agents), setup.additional_dirs.clone());
+        let limits = setup.limits.agents;
+        let fixed = opening.fixed(setup, mailbox, services.registry.names().contains(&Recall::NAME));
         let template = Template {
             fixed: fixed.clone(),
             paths: opening.paths.clone(),
             session: opening.id,
             events: events.clone(),
         };
-        let agents = Agents::new(setup.agents, setup.limits.agents, template);
+        let agents = Agents::new(agents, limits, template);
         // While planning nothing changes, not even what git keeps of a worktree.
         if mode != Mode::Plan {
             agents.tidy_up(&services);
@@ -235,52 +106,32 @@ impl Task {
         let History { state, conversation, past, room, epoch, damage, drop_thinking, slug, .. } =
             opening.history;
         let folds = (state, conversation, past, room);
-        let journal = Journal::new(setup.env, opening.id, folds, (archive, opening.writer), events);
-        let making_room = MakingRoom::new(fixed.compaction, fixed.recall);
-        let mut task = Self {
+        let journal = Journal::new(fixed.env.clone(), opening.id, folds, (archive, opening.writer), events);
+        let mut task = Self::new(Beginning {
+            making_room: MakingRoom::new(fixed.compaction, fixed.recall),
             fixed,
             paths: opening.paths,
-            _scratch: opening.scratch,
+            scratch: opening.scratch,
             journal,
             services,
-            pipeline,
             role: Role::Main { policy },
             inbox,
-            inbox_open: true,
             asides,
             start_source: match opening.source {
                 "startup" => StartSource::Startup,
                 "clear" => StartSource::Clear,
                 _ => StartSource::Resume,
             },
-            ending: Ending::Other,
-            hooks_have_begun: false,
-            closing: false,
-            shut_down: false,
             lead,
-            epoch: None,
-            head: <(Bytes, Bytes)>::default(),
-            epoch_checked: false,
             drop_thinking,
-            queue_held: true,
-            woken_by: HashSet::new(),
-            woken: 0,
-            asked_about: HashSet::new(),
-            cache_watch: CacheWatch::default(),
-            making_room,
-            known_servers: super::servers::KnownServers::new(),
-            asks: HashMap::new(),
-            writing: None,
-            turn: Turn::default(),
-            in_turn: false,
-        };
+        });
         task.offer_recall();
         if let Some(epoch) = epoch {
             task.take_epoch(epoch);
         }
         let has_plan = task.take_up_plan(slug.as_deref(), opening.forked_plan)?;
         tracing::debug!(has_plan, "the session is open");
-        task.begin(opening.source, opening.forked_from, &setup.additional_dirs, mode)?;
+        task.begin(opening.source, opening.forked_from, &additional_dirs, mode)?;
         task.mend(&damage, opening.forked_from.is_some())?;
         Ok((task, before))
     }

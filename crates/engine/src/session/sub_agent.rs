@@ -1,29 +1,25 @@
 //! A session task that works for another one.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use bytes::Bytes;
 use tiller_config::AgentDefinition;
 use tiller_model::name::Names;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
 use tiller_protocol::effect::{Effect, FileSeen};
 use tiller_protocol::entry::{AgentOpened, Body, CallResult, Level, Notice, Opened, Origin, Outcome};
-use tiller_protocol::id::{AgentId, ChainId, EntryId, SessionId};
+use tiller_protocol::id::{AgentId, EntryId, SessionId};
 use tiller_protocol::state::Spent;
 use tiller_steering::compaction::Standing;
 use tiller_tools::{Recall, Tool, todo_file};
 use tokio::sync::{mpsc, watch};
 
+use super::assembly::Beginning;
 use super::compaction::MakingRoom;
 use super::history::{Audience, History};
-use super::turn::Turn;
 use super::{Fixed, Lead, PromptChoice, Role, Task};
 use crate::archive::Archive;
-use crate::cache_watch::CacheWatch;
-use crate::hook::{Ending, StartSource};
+use crate::hook::StartSource;
 use crate::journal::{Journal, VERSION};
 use crate::services::Services;
 use crate::store::{LogWriter, SessionPaths, StoreError, load};
@@ -141,58 +137,28 @@ impl Template {
             _ => History::default(),
         };
         let fixed = self.fixed_for(&definition, &info.id, &services);
-        let pipeline = Arc::new(fixed.steering.pipeline(&services.env));
         let History { state, conversation, past, room, epoch, drop_thinking, .. } = history;
         let folds = (state, conversation, past, room);
         let archive = Archive::new(log.clone());
         let (_, inbox) = mpsc::channel(1);
         let (_, asides) = mpsc::unbounded_channel();
-        let own = Lead {
-            main_model: model,
-            setting: None,
-            step: (ChainId::default(), 0),
-            seq: 0,
-            log: log.clone(),
-            abandoned: Vec::new(),
-            folded: None,
-            files: Arc::default(),
-        };
-        let (own_lead, lead_now) = watch::channel(own);
+        let (own_lead, lead_now) = watch::channel(Lead::new(model, None, log.clone()));
         let env = services.env.clone();
-        let mut task = Task {
+        let mut task = Task::new(Beginning {
             paths: SessionPaths { log: log.unwrap_or_default(), ..self.paths.clone() },
-            _scratch: None,
+            scratch: None,
             journal: Journal::new(env, self.session, folds, (archive.clone(), writer), self.events.clone())
                 .of_agent(info.id.clone()),
             making_room: MakingRoom::new(fixed.compaction, fixed.recall && definition.allows(Recall::NAME)),
             services: Services { lead: lead_now, archive, ..services },
-            pipeline,
             role: Role::Sub,
             inbox,
-            inbox_open: false,
             asides,
             start_source: StartSource::Startup,
-            ending: Ending::Other,
-            hooks_have_begun: false,
-            closing: true,
-            shut_down: false,
-            queue_held: true,
-            woken_by: HashSet::new(),
-            woken: 0,
             lead: own_lead,
-            epoch: None,
-            head: <(Bytes, Bytes)>::default(),
-            epoch_checked: false,
             drop_thinking,
-            asked_about: HashSet::new(),
-            cache_watch: CacheWatch::default(),
-            known_servers: super::servers::KnownServers::new(),
-            asks: HashMap::new(),
-            writing: None,
-            turn: Turn::default(),
-            in_turn: false,
             fixed,
-        };
+        });
         if let Some(epoch) = epoch {
             task.take_epoch(epoch);
         }
