@@ -14,9 +14,10 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("sandbox", &["protocol", "policy"]),
     ("language", &["protocol", "policy", "sandbox"]),
     ("snapshot", &["protocol"]),
-    ("mcp", &["protocol", "config", "policy", "sandbox", "tools"]),
-    ("model", &["protocol"]),
-    ("tools", &["protocol", "policy", "sandbox"]),
+    ("tls", &["protocol"]),
+    ("mcp", &["protocol", "config", "policy", "sandbox", "tls", "tools"]),
+    ("model", &["protocol", "tls"]),
+    ("tools", &["protocol", "policy", "sandbox", "tls"]),
     ("steering", &["protocol", "config"]),
     (
         "engine",
@@ -47,8 +48,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
     // The network.
     ("rmcp", &["mcp"], &[]),
     ("sse-stream", &["mcp"], &[]),
-    ("reqwest", &["mcp", "model", "tools"], &["testkit", "cli"]),
-    ("rustls", &["mcp", "model", "tools"], &["testkit", "cli"]),
+    ("reqwest", &["tls", "mcp", "model", "tools"], &["testkit", "cli"]),
+    ("rustls", &["tls", "mcp"], &["testkit"]),
     ("axum", &["testkit"], &["tools"]),
     // Keys and signatures.
     ("ring", &["mcp"], &[]),
@@ -60,6 +61,8 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
         &[
             "config",
             "sandbox",
+            "testenv",
+            "tls",
             "language",
             "mcp",
             "snapshot",

@@ -165,7 +165,7 @@ impl Attendant {
     ) -> Result<Result<Running, ClientInitializeError>, Broken> {
         let url = http::address(service.url, self.surroundings.offline).map_err(Broken::Failed)?;
         let headers = http::headers(service.headers).map_err(Broken::Failed)?;
-        let client = http::client().map_err(Broken::Failed)?;
+        let client = http::client(&self.surroundings.env).map_err(Broken::Failed)?;
         let outside = self.surroundings.outside();
         match auth::way(service.url, service.oauth, &self.surroundings.tokens, outside).await? {
             Some(Way { manager, prover }) => {

@@ -17,6 +17,7 @@ mod replayed;
 mod agents;
 mod agents_command;
 mod args;
+mod certificates;
 mod compaction;
 mod compatibility;
 mod config;

@@ -14,6 +14,7 @@ use rmcp::transport::auth::{
 };
 use serde_json::Value;
 use tiller_protocol::env::Env;
+use tiller_tls::Certificates;
 
 use super::neighbours::Neighbours;
 use super::proof::{Prover, is_wanted};
@@ -67,7 +68,6 @@ impl Network {
         besides: Besides,
         env: &Env,
     ) -> Result<Self, SignInError> {
-        crate::http::prepare();
         let proxies = PROXIES.iter().filter_map(|name| env.var(name)).filter_map(|proxy| {
             let url = if proxy.contains("://") {
                 Url::parse(proxy)
@@ -78,10 +78,12 @@ impl Network {
         });
         let idp = idp.and_then(|idp| idp.host_str().map(str::to_owned));
         let neighbours = Neighbours::of(service, proxies.chain(idp));
+        let certificates = Certificates::of(env);
         let build = |redirects: Policy| {
-            let client = Client::builder().timeout(PATIENCE).redirect(redirects);
-            let client = client.dns_resolver(Arc::new(neighbours.clone())).build();
-            client.map_err(|error| SignInError::Service(error.to_string()))
+            let client = tiller_tls::client().timeout(PATIENCE).redirect(redirects);
+            let client = certificates.trusted_by(client.dns_resolver(Arc::new(neighbours.clone())));
+            let client = client.map_err(|error| SignInError::Service(error.to_string()))?;
+            client.build().map_err(|error| SignInError::Service(error.to_string()))
         };
         let (is_bound, prover) = match binding {
             Binding::Never => (false, None),

@@ -10,7 +10,9 @@ use http::{HeaderName, HeaderValue};
 use reqwest::Client;
 use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use tiller_protocol::env::Env;
 use tiller_protocol::host::is_loopback;
+use tiller_tls::Certificates;
 use url::Url;
 
 pub(crate) use bounded::{LARGEST, body};
@@ -68,19 +70,13 @@ pub fn is_reached(url: &str, offline: bool) -> bool {
     address(url, offline).is_ok()
 }
 
-/// Chooses how connections are encrypted, unless that is settled.
-pub(crate) fn prepare() {
-    _ = rustls::crypto::ring::default_provider().install_default();
-}
-
-/// What sends requests. Redirects are not followed: headers with credentials would go along.
+/// What sends requests.
 ///
 /// # Errors
 /// When there is no way to make encrypted connections.
-pub(crate) fn client() -> Result<Client, String> {
-    prepare();
-    let client = Client::builder().connect_timeout(CONNECT).redirect(reqwest::redirect::Policy::none());
-    client.build().map_err(|error| error.to_string())
+pub(crate) fn client(env: &Env) -> Result<Client, String> {
+    let client = Certificates::of(env).trusted_by(tiller_tls::client().connect_timeout(CONNECT));
+    client.map_err(|error| error.to_string())?.build().map_err(|error| error.to_string())
 }
 
 /// What requests carry.

@@ -1,11 +1,11 @@
 //! How to reach the provider, settled once from the environment.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use tiller_protocol::env::Env;
 use tiller_protocol::host::is_loopback;
+use tiller_tls::Certificates;
 use url::Url;
 
 use crate::error::ModelError;
@@ -32,10 +32,8 @@ pub struct Config {
     pub proxies: Proxies,
     /// How far requests may go.
     pub reach: Reach,
-    /// Certificates to trust instead of the system's. `SSL_CERT_FILE`.
-    pub only_certificates: Option<PathBuf>,
-    /// Certificates to trust besides. `NODE_EXTRA_CA_CERTS`.
-    pub extra_certificates: Option<PathBuf>,
+    /// Certificates to trust. `SSL_CERT_FILE`, `NODE_EXTRA_CA_CERTS`.
+    pub certificates: Certificates,
     /// A stream that is silent for so long is given up. `TILLER_STREAM_IDLE_TIMEOUT_MS`, 90 s.
     pub idle_timeout: Duration,
     /// An answer that is not streamed must be there after so long. `TILLER_REQUEST_TIMEOUT_MS`, 10 min.
@@ -134,8 +132,7 @@ impl Config {
             headers: headers(env.var("ANTHROPIC_CUSTOM_HEADERS").unwrap_or_default())?,
             proxies: Proxies::from_env(env),
             reach: Reach::Anywhere,
-            only_certificates: env.var("SSL_CERT_FILE").map(PathBuf::from),
-            extra_certificates: env.var("NODE_EXTRA_CA_CERTS").map(PathBuf::from),
+            certificates: Certificates::of(env),
             idle_timeout: millis(env, "TILLER_STREAM_IDLE_TIMEOUT_MS", Duration::from_secs(90))?,
             request_timeout: millis(env, "TILLER_REQUEST_TIMEOUT_MS", Duration::from_secs(600))?,
             retry: RetryPolicy {

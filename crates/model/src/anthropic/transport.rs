@@ -1,13 +1,12 @@
 //! HTTP: one client, made when it is first needed, whose connections are kept between requests.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, RequestBuilder, Response};
+use reqwest::{Client, ClientBuilder, NoProxy, Proxy, RequestBuilder, Response};
 use tiller_protocol::env::Env;
 use tokio::sync::OnceCell;
 
@@ -20,7 +19,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEP_CONNECTION: Duration = Duration::from_secs(300);
 const LARGEST_ERROR: usize = 1024 * 1024;
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
-const USER_AGENT: &str = concat!("tiller/", env!("CARGO_PKG_VERSION"));
 
 /// Sends requests and sorts out failures.
 pub(crate) struct Transport {
@@ -141,43 +139,19 @@ async fn build(config: Config) -> Result<Client, ModelError> {
         return finish(&config, builder().tls_certs_only([]));
     }
     let built = tokio::task::spawn_blocking(move || {
-        let trusting = with_certificates(&config, builder())?;
+        let trusting = config.certificates.trusted_by(builder());
+        let trusting = trusting.map_err(|error| ModelError::Setup(error.to_string()))?;
         finish(&config, trusting)
     });
     built.await.map_err(|error| ModelError::Setup(format!("the TLS setup failed: {error}")))?
 }
 
 fn builder() -> ClientBuilder {
-    // Fails only if a provider was installed before, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(USER_AGENT)
+    tiller_tls::client()
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(KEEP_CONNECTION)
         .tcp_nodelay(true)
-        // The API does not redirect, and a credential must not follow if something in between does.
-        .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
-}
-
-fn with_certificates(config: &Config, mut builder: ClientBuilder) -> Result<ClientBuilder, ModelError> {
-    if let Some(path) = &config.only_certificates {
-        builder = builder.tls_certs_only(certificates(path, "SSL_CERT_FILE")?);
-    }
-    if let Some(path) = &config.extra_certificates {
-        builder = builder.tls_certs_merge(certificates(path, "NODE_EXTRA_CA_CERTS")?);
-    }
-    Ok(builder)
-}
-
-fn certificates(path: &Path, variable: &str) -> Result<Vec<Certificate>, ModelError> {
-    let wrong = |detail: String| {
-        ModelError::Setup(format!(
-            "{variable} does not name a file of PEM certificates: {detail}; correct or unset it"
-        ))
-    };
-    let pem = fs_err::read(path).map_err(|error| wrong(error.to_string()))?;
-    Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))
 }
 
 fn finish(config: &Config, mut builder: ClientBuilder) -> Result<Client, ModelError> {

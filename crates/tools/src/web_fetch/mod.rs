@@ -7,12 +7,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tiller_policy::Access;
+use tiller_protocol::env::Env;
+use tiller_tls::Certificates;
 
 use self::get::{Found, Page, address, get, is_loopback};
 use crate::cx::{ToolCx, View};
@@ -81,8 +82,8 @@ impl WebFetch {
     async fn fetch(&self, input: &WebFetchInput, cx: &ToolCx) -> Result<Done, String> {
         let url = address(&input.url)?;
         let client = match is_loopback(&url) {
-            true => self.inside.get_or_init(inside),
-            false => self.outside.get_or_init(outside),
+            true => self.inside.get_or_init(|| inside(&cx.env)),
+            false => self.outside.get_or_init(|| outside(&cx.env)),
         };
         match get(client.as_ref().map_err(String::clone)?, url, &cx.permit).await? {
             Found::Page(page) => digest(page, &input.prompt, cx).await,
@@ -98,24 +99,18 @@ impl WebFetch {
     }
 }
 
-fn outside() -> Result<Client, String> {
-    finish(builder())
+fn outside(env: &Env) -> Result<Client, String> {
+    finish(tiller_tls::client(), env)
 }
 
 /// What is meant for this machine is not shown to a proxy, nor is the name looked up.
-fn inside() -> Result<Client, String> {
-    finish(builder().no_proxy().dns_resolver(Arc::new(Loopback)))
+fn inside(env: &Env) -> Result<Client, String> {
+    finish(tiller_tls::client().no_proxy().dns_resolver(Arc::new(Loopback)), env)
 }
 
-fn builder() -> ClientBuilder {
-    // An error means that a provider is installed already.
-    _ = rustls::crypto::ring::default_provider().install_default();
-    let agent = concat!("tiller/", env!("CARGO_PKG_VERSION"));
-    Client::builder().redirect(Policy::none()).user_agent(agent)
-}
-
-fn finish(builder: ClientBuilder) -> Result<Client, String> {
-    builder.build().map_err(|error| format!("No connection can be made: {error}"))
+fn finish(builder: ClientBuilder, env: &Env) -> Result<Client, String> {
+    let trusting = Certificates::of(env).trusted_by(builder).map_err(|error| error.to_string())?;
+    trusting.build().map_err(|error| format!("No connection can be made: {error}"))
 }
 
 /// Every name is this machine.
