@@ -51,14 +51,81 @@ enum Conduct {
 const REACHING: &[&str] =
     &["ARGC", "ARGV", "ENVIRON", "FUNCTAB", "PROCINFO", "SYMTAB", "close", "fflush", "getline"];
 
-/// After these words and signs, `/` begins a pattern; after any others it divides.
-const BEFORE_PATTERN: &[&str] = &["case", "do", "else", "in", "print", "printf", "return"];
+/// After these words, which every `awk` has, `/` begins a pattern.
+const BEFORE_PATTERN: &[&str] = &["do", "else", "print", "printf", "return"];
+
+/// Words that are names to some kinds of `awk` and have a meaning to others, or need not have brackets behind them: nobody
+/// can tell whether `/` begins a pattern there or divides. After any other name it divides.
+const OPEN: &[&str] = &[
+    "BEGIN",
+    "BEGINFILE",
+    "END",
+    "ENDFILE",
+    "and",
+    "asort",
+    "asorti",
+    "atan2",
+    "bindtextdomain",
+    "break",
+    "case",
+    "close",
+    "compl",
+    "continue",
+    "cos",
+    "dcgettext",
+    "dcngettext",
+    "default",
+    "delete",
+    "exit",
+    "exp",
+    "fflush",
+    "for",
+    "func",
+    "function",
+    "gensub",
+    "getline",
+    "gsub",
+    "if",
+    "in",
+    "index",
+    "int",
+    "isarray",
+    "length",
+    "log",
+    "lshift",
+    "match",
+    "mkbool",
+    "mktime",
+    "next",
+    "nextfile",
+    "or",
+    "patsplit",
+    "rand",
+    "rshift",
+    "sin",
+    "split",
+    "sprintf",
+    "sqrt",
+    "srand",
+    "strftime",
+    "strtonum",
+    "sub",
+    "substr",
+    "switch",
+    "system",
+    "systime",
+    "tolower",
+    "toupper",
+    "typeof",
+    "while",
+    "xor",
+];
 
 /// Goes through a program piece by piece. Texts and patterns are only looked at for where they end.
 fn conduct(program: &str) -> Conduct {
     let mut found = Conduct::Harmless;
     let mut scan =
-        Scan { rest: program, before: Before::Nothing, prints: false, questions: Vec::new(), asks: false };
+        Scan { rest: program, before: Before::Nothing, prints: false, open: Vec::new(), next: Before::Value };
     while !scan.rest.is_empty() {
         match scan.piece() {
             Some(piece) => found = found.max(piece),
@@ -73,10 +140,10 @@ struct Scan<'a> {
     before: Before,
     /// Whether a statement began that prints, so that `>` may name a file.
     prints: bool,
-    /// Whether the brackets that are open belong to an `if` or a loop.
-    questions: Vec<bool>,
-    /// Whether the next bracket does.
-    asks: bool,
+    /// What the brackets that are open are for what follows them.
+    open: Vec<Before>,
+    /// What the next ones will be.
+    next: Before,
 }
 
 /// What stands before the next piece.
@@ -95,16 +162,28 @@ impl<'a> Scan<'a> {
     fn piece(&mut self) -> Option<Conduct> {
         let first = self.rest.chars().next()?;
         match first {
-            ' ' | '\t' | '\n' => self.take(1),
+            ' ' | '\t' => self.take(1),
+            '\n' => {
+                self.take(1);
+                // It may end the statement, so that a pattern can follow.
+                self.before = if self.before == Before::Nothing { Before::Nothing } else { Before::Either };
+            }
             '\\' => self.take(self.rest.starts_with("\\\n").then_some(2)?),
-            '#' => self.take(self.rest.find('\n').unwrap_or(self.rest.len())),
+            '#' => {
+                let length = self.rest.find('\n').unwrap_or(self.rest.len());
+                (!self.rest[..length].ends_with('\\')).then_some(())?;
+                self.take(length);
+            }
             '"' => {
                 self.rest = after_text(self.rest.get(1..)?)?;
                 self.before = Before::Value;
             }
             '/' => match self.before {
                 Before::Nothing => {
-                    self.rest = after_pattern(self.rest.get(1..)?)?;
+                    let rest = after_pattern(self.rest.get(1..)?)?;
+                    let pattern = &self.rest[..self.rest.len() - rest.len()];
+                    (!reads_like_code(pattern)).then_some(())?;
+                    self.rest = rest;
                     self.before = Before::Value;
                 }
                 Before::Value => self.sign(1),
@@ -112,8 +191,7 @@ impl<'a> Scan<'a> {
             },
             'a'..='z' | 'A'..='Z' | '_' => return Some(self.name()),
             '0'..='9' | '.' => {
-                let number = |c: char| c.is_ascii_alphanumeric() || c == '.';
-                self.take(self.rest.find(|c| !number(c)).unwrap_or(self.rest.len()));
+                self.rest = after_number(self.rest)?;
                 self.before = Before::Value;
             }
             _ => return self.other(first),
@@ -136,11 +214,15 @@ impl<'a> Scan<'a> {
         let name = &self.rest[..length];
         self.take(length);
         self.prints |= matches!(name, "print" | "printf");
-        self.asks = matches!(name, "if" | "for" | "while" | "switch");
+        // Behind a question stands a statement, behind other brackets the rest of an expression.
+        self.next = match name {
+            "if" | "for" | "while" => Before::Nothing,
+            "switch" => Before::Either,
+            _ => Before::Value,
+        };
         self.before = match name {
             _ if BEFORE_PATTERN.contains(&name) => Before::Nothing,
-            // Without brackets it is a value, and with a pattern behind it a call.
-            "length" | "getline" | "next" | "nextfile" | "exit" | "break" | "continue" => Before::Either,
+            _ if OPEN.contains(&name) => Before::Either,
             _ => Before::Value,
         };
         match name {
@@ -165,13 +247,11 @@ impl<'a> Scan<'a> {
             }
             '(' => {
                 self.sign(1);
-                self.questions.push(std::mem::take(&mut self.asks));
+                self.open.push(std::mem::replace(&mut self.next, Before::Value));
             }
-            // Behind a question stands a statement, behind other brackets the rest of an expression.
             ')' => {
-                self.sign(1);
-                let is_question = self.questions.pop()?;
-                self.before = if is_question { Before::Nothing } else { Before::Value };
+                self.take(1);
+                self.before = self.open.pop()?;
             }
             ']' => {
                 self.sign(1);
@@ -188,6 +268,33 @@ impl<'a> Scan<'a> {
         }
         Some(Conduct::Harmless)
     }
+}
+
+/// What follows a number. A name right behind it is one of its own to `awk`, but `None` here: what is a number of base 16
+/// to some is none to others.
+fn after_number(text: &str) -> Option<&str> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(text);
+    let part = text[whole..].strip_prefix('.').map_or(0, |part| digits(part) + 1);
+    if whole + part.saturating_sub(1) == 0 {
+        return None;
+    }
+    let rest = &text[whole + part..];
+    let power = rest.strip_prefix(['e', 'E']).map(|power| power.strip_prefix(['+', '-']).unwrap_or(power));
+    let rest = power.filter(|power| digits(power) > 0).map_or(rest, |power| &power[digits(power)..]);
+    (!rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).then_some(rest)
+}
+
+/// Whether a pattern would run or read something if it was none after all.
+fn reads_like_code(pattern: &str) -> bool {
+    let is_followed = |what: &str, by: char| {
+        pattern.match_indices(what).any(|(at, _)| pattern[at + what.len()..].trim_start().starts_with(by))
+    };
+    pattern.contains("getline")
+        || is_followed("system", '(')
+        || is_followed("|", '"')
+        || is_followed("\"", '|')
+        || is_followed(">", '"')
 }
 
 /// What follows a text whose first quote is gone.
@@ -215,10 +322,19 @@ fn after_pattern(text: &str) -> Option<&str> {
                 chars.next().filter(|escaped| *escaped != '\n')?;
                 chars.as_str()
             }
-            '[' => after_bracket(chars.as_str(), '/')?,
+            '[' => after_set(chars.as_str())?,
             _ => chars.as_str(),
         };
     }
+}
+
+/// What follows a set of characters, of which the bracket is gone. One that holds a bracket which begins no class ends
+/// elsewhere to some.
+fn after_set(text: &str) -> Option<&str> {
+    let rest = after_bracket(text, '/')?;
+    let set = &text[..text.len() - rest.len()];
+    let mut brackets = set.match_indices('[').map(|(at, _)| &set[at + 1..]);
+    brackets.all(|behind| behind.starts_with(':')).then_some(rest)
 }
 
 #[cfg(test)]
@@ -260,6 +376,63 @@ mod tests {
             ("{print (a + b) / 2 \" | \"}", Conduct::Harmless),
         ] {
             assert_eq!(conduct(program), expected, "{program}");
+        }
+    }
+
+    // RULE-01
+    #[test]
+    fn a_number_ends_where_awk_ends_it() {
+        for program in
+            ["{x = 1.5e-3 / .5 + 1. - 10e2}", "{print 1.2.3}", "{print $1/2, NF*.5}", "NR==1{print 1}"]
+        {
+            assert_eq!(conduct(program), Conduct::Harmless, "{program}");
+        }
+        for program in [
+            "{x = 1system(\"x\")}",
+            "{print $1system(\"x\")}",
+            "{x = 1e5system(\"x\")}",
+            "{x = 1e+5system(\"x\")}",
+            "{x = 1e+system(\"x\")}",
+            "{x = .5system(\"x\")}",
+            "{x = 1.system(\"x\")}",
+            "{x = 0x1system(\"x\")}",
+            "{x = 1_system(\"x\")}",
+            "{1getline < \"/etc/passwd\"}",
+            "{x = .system(\"x\")}",
+            "{x = 1.2.3system(\"x\")}",
+        ] {
+            assert_eq!(conduct(program), Conduct::Runs, "{program}");
+        }
+    }
+
+    // RULE-01
+    #[test]
+    fn what_is_a_pattern_to_some_kinds_of_awk_only_is_none() {
+        for program in [
+            "/a/ {print}\n/b/ {print}",
+            "BEGIN {x = 1}\n\n# it's said\n/\"b\"/ {print}",
+            "{if (/a/)\n/b/\nelse print}",
+            "{print length(x) / 2, int(x) / 2}",
+        ] {
+            assert_eq!(conduct(program), Conduct::Harmless, "{program}");
+        }
+        for program in [
+            "BEGIN{x = case / system(\"x\") / 1}",
+            "function switch(a){return a} BEGIN{x = switch(1) / system(\"x\") / 1}",
+            "BEGIN{switch(1) {case /a\"/: system(\"x\")}}",
+            "1\n/\"/ {system(\"x\")} #\"",
+            "f(x)\n/\"/ {system(\"x\")} #\"",
+            "{print \"a\"\n/\"/; system(\"x\") #\"\n}",
+            "BEGIN{if (0) delete /\"/; system(\"x\") #\"\n}",
+            "{print default / system(\"x\") / 1}",
+            "{print rand /\"/; system(\"x\") #\"\n}",
+            "/[[x]/ \"/; {system(\" #\" )}",
+            "/ + system(\"x\") + /",
+            "/ | \"sh\" /",
+            "# x \\\n1",
+            "{print x in /\"/; system(\"x\") #\"\n}",
+        ] {
+            assert_eq!(conduct(program), Conduct::Runs, "{program}");
         }
     }
 }
