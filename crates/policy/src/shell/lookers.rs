@@ -127,7 +127,7 @@ const LOOKERS: &[Looker] = &[
     any("paste", Paths),
     any("pgrep", Text),
     any("pidof", Text),
-    except("printf", &["-v"], Text),
+    any("printf", Text),
     any("ps", Text),
     any("pstree", Text),
     any("pwd", NoOperands),

@@ -14,6 +14,7 @@ mod jq;
 mod listers;
 mod lookers;
 mod options;
+mod printf;
 mod ps;
 mod read_only;
 mod runners;

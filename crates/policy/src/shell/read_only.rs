@@ -3,7 +3,7 @@
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::{
-    Assignment, Command, Kind, Word, awk, condition, find, git, is_sink, jq, lookers, ps, search,
+    Assignment, Command, Kind, Word, awk, condition, find, git, is_sink, jq, lookers, printf, ps, search,
     second_file, sed,
 };
 
@@ -37,6 +37,7 @@ fn looks(words: &[Word]) -> bool {
         "awk" | "gawk" | "mawk" => awk::looks(rest),
         "find" | "gfind" => find::looks(rest),
         "jq" => jq::looks(rest),
+        "printf" => printf::looks(rest),
         "ps" => ps::looks(rest),
         "grep" | "egrep" | "fgrep" | "rg" | "fd" => search::looks(name, rest),
         // What is no name in a list of names is shown in a complaint.

@@ -1,7 +1,7 @@
 //! Known programs that run what some of their words say.
 
 use super::lookers::{is_known_program, is_option};
-use super::{Word, awk, git, sed};
+use super::{Word, awk, git, printf, sed};
 
 /// Whether the words of a program can be commands that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,7 @@ pub(crate) fn runs(name: &str, rest: &[Word]) -> Runs {
         "awk" | "gawk" | "mawk" if awk::may_run(rest) => return Runs::Unseen,
         "awk" | "gawk" | "mawk" => false,
         "sed" | "gsed" => sed::may_run(rest),
+        "printf" if printf::may_run(rest) => true,
         // Builtins that look into subscripts.
         "[" | "test" | "read" | "wait" => rest.iter().any(|word| word.text.contains('[')),
         "cargo" => {
