@@ -49,7 +49,7 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
 }
 
 /// What a script would change that is never changed in silence: what decides what is allowed or run later. Git tends its
-/// own files, and must be able to where nothing else is asked; but it moves files wherever it is told to.
+/// own files, and must be able to where nothing else is asked; but it moves and writes files wherever it is told to.
 pub(crate) fn guarded_change(
     tool: &str,
     script: &Script,
@@ -57,14 +57,21 @@ pub(crate) fn guarded_change(
     cx: &Context,
 ) -> Option<Reason> {
     let judge = Judge::new(tool, script, analysis, cx);
-    let commands = analysis.commands.iter().filter(|command| !is_git(command) || is_mv(command));
-    let touches = commands.flat_map(shell::touches).filter(|touch| touch.deed == Deed::Write);
+    let mut touches: Vec<Touch> = analysis.commands.iter().flat_map(shell::changes).collect();
+    // What is found and then changed lies below what some other command looks at.
+    if touches.iter().any(|touch| touch.word.form == Form::Found) {
+        touches.extend(analysis.commands.iter().flat_map(shell::touches));
+    }
+    if analysis.opaque.is_some() {
+        touches.extend(shell::named_in(&script.command, &Some(vec![script.cwd.clone()])));
+    }
     let asked = |redirect: &&Redirect| {
         let part = judge.redirect(redirect);
         part.verdict == Behavior::Ask && matches!(part.reason, Reason::Guarded { .. })
     };
     let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes).filter(asked);
-    let path = touches.chain(redirects.map(shell::redirect_touch)).find_map(|touch| judge.steered(&touch))?;
+    touches.extend(redirects.map(shell::redirect_touch));
+    let path = touches.iter().find_map(|touch| judge.steered(touch))?;
     Some(Reason::Guarded { path })
 }
 
@@ -510,11 +517,6 @@ fn is_simple_change(command: &Command) -> bool {
         Some(_) => false,
     };
     plain && rest.iter().all(understood)
-}
-
-fn is_git(command: &Command) -> bool {
-    let program = command.words().first().and_then(program_name);
-    program.is_some_and(|program| program.rsplit('/').next() == Some("git"))
 }
 
 fn is_mv(command: &Command) -> bool {

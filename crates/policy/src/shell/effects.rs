@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
-use super::{Command, Dirs, Form, Kind, Redirect, Word, awk, find, git, jq, search};
+use super::{Command, Dirs, Form, Kind, Redirect, Word, awk, find, git, jq, search, writers};
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,13 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
     let Some(name) = program_name(program) else { return mentions(rest, &command.dirs) };
     let name = name.rsplit('/').next().unwrap_or(name);
+    let mut all = touched(name, rest, command);
+    let written = writers::written(name, rest).into_iter();
+    all.extend(written.map(|word| Touch { deed: Deed::Write, word, dirs: command.dirs.clone() }));
+    all
+}
+
+fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
     let touch = |deed: Deed, word: &Word| Touch { deed, word: word.clone(), dirs: command.dirs.clone() };
     let all = |deed: Deed| operands(rest).map(|word| touch(deed, &word)).collect::<Vec<_>>();
     match name {
@@ -60,7 +67,9 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
         }
         "find" | "gfind" => {
             let listed = find::list_of_places(rest).map(|word| touch(Deed::Read, word));
-            find::places(rest).iter().map(|word| touch(Deed::Look, word)).chain(listed).collect()
+            let written = find::written(rest).into_iter().map(|word| touch(Deed::Write, word));
+            let places = find::places(rest);
+            places.iter().map(|word| touch(Deed::Look, word)).chain(listed).chain(written).collect()
         }
         // What is given another name first could be anything.
         "git" if git::runs(rest) == Runs::Unseen => mentions(rest, &command.dirs),
@@ -117,7 +126,7 @@ pub(crate) fn redirect_touch(redirect: &Redirect) -> Touch {
     Touch { deed, word: redirect.target.clone(), dirs: redirect.dirs.clone() }
 }
 
-fn mentions(words: &[Word], dirs: &Dirs) -> Vec<Touch> {
+pub(crate) fn mentions(words: &[Word], dirs: &Dirs) -> Vec<Touch> {
     let named =
         operands(words).filter(|word| !word.text.is_empty() && !word.text.contains(char::is_whitespace));
     named.map(|word| Touch { deed: Deed::Mention, word, dirs: dirs.clone() }).collect()
@@ -176,7 +185,8 @@ fn data_copy(rest: &[Word]) -> Vec<(Deed, Word)> {
             "of" => Deed::Write,
             _ => return None,
         };
-        Some((deed, Word { text: value.to_owned(), ..word.clone() }))
+        // A shell expands it there as well.
+        Some((deed, Word { text: value.to_owned(), tilde: value.starts_with('~'), ..word.clone() }))
     });
     named.collect()
 }
@@ -192,6 +202,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let mut found = Vec::new();
     let Some((subcommand, rest)) = git::subcommand(rest) else { return found };
     found.extend(git::named_files(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
+    found.extend(git::written_by(subcommand, rest).into_iter().map(|word| (Deed::Write, word)));
     let deed = match subcommand {
         "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
         "grep" => {

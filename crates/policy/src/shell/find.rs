@@ -144,6 +144,12 @@ fn is_comparison(text: &str) -> bool {
     text.strip_prefix("-newer").is_some_and(|kinds| kinds.len() == 2)
 }
 
+/// The files that what is found is written to.
+pub(crate) fn written(rest: &[Word]) -> Vec<&Word> {
+    const WRITE: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
+    rest.windows(2).filter(|pair| WRITE.contains(&pair[0].text.as_str())).map(|pair| &pair[1]).collect()
+}
+
 /// The file that holds the names of places.
 pub(crate) fn list_of_places(rest: &[Word]) -> Option<&Word> {
     rest.iter().skip_while(|word| word.text != "-files0-from").nth(1)

@@ -2,7 +2,8 @@
 
 use super::lookers::is_option;
 use super::runners::Runs;
-use super::{Dirs, Word};
+use super::writers::values;
+use super::{Dirs, Word, effects};
 
 /// Subcommands that only look, whatever their operands.
 const LOOKERS: &[&str] = &[
@@ -110,6 +111,34 @@ pub(crate) fn named_files(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         Some(if value.is_empty() { next() } else { attached })
     });
     named.collect()
+}
+
+/// The files that a call is told to write, whatever options stand before the subcommand.
+pub(crate) fn written(words: &[Word]) -> Vec<Word> {
+    let found = possible_subcommands(words);
+    found.iter().flat_map(|(subcommand, rest)| written_by(&subcommand.text, rest)).collect()
+}
+
+/// The files that a subcommand is told to write, beside those that it tends anyway.
+pub(crate) fn written_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
+    let first = rest.first().map(|word| word.text.as_str());
+    let operands = || effects::operands(rest);
+    match (subcommand, first) {
+        ("config", _) if !shows_settings(rest) => values(rest, &["-f", "--file"]),
+        ("config", _) => Vec::new(),
+        ("archive" | "format-patch", _) => values(rest, &["-o", "--output", "--output-directory"]),
+        ("clone", _) => operands().skip(1).chain(values(rest, &["--separate-git-dir"])).collect(),
+        ("bundle", Some("create")) | ("worktree", Some("add")) => operands().skip(1).collect(),
+        _ => values(rest, &["--output"]),
+    }
+}
+
+/// Whether `git config` is asked for settings.
+fn shows_settings(rest: &[Word]) -> bool {
+    const SHOWS: &[&str] = &["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l"];
+    let mut options = rest.iter().take_while(|word| word.text != "--");
+    matches!(rest.first().and_then(Word::known), Some("get" | "list"))
+        || options.any(|word| word.known().is_some_and(|word| SHOWS.contains(&word)))
 }
 
 /// What follows in the word of an option that names a file.

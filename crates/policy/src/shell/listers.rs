@@ -31,6 +31,11 @@ const INTERPRETERS: &[&str] = &[
     "tclsh",
 ];
 
+/// Whether a program runs the file that it is given.
+pub(crate) fn is_interpreter(name: &str) -> bool {
+    INTERPRETERS.contains(&name)
+}
+
 /// The files that `make` looks for by itself.
 const MAKEFILES: &[&str] = &["GNUmakefile", "Makefile", "makefile"];
 

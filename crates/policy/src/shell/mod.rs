@@ -5,6 +5,7 @@
 
 mod awk;
 mod braces;
+mod changes;
 mod condition;
 mod effects;
 mod expansion;
@@ -27,11 +28,13 @@ mod tree;
 mod variables;
 mod word;
 mod wrapper;
+mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) use braces::alternatives;
+pub(crate) use changes::{changes, named_in};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use listers::{found_names, lists_links, run_files};

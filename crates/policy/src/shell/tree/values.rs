@@ -56,7 +56,8 @@ impl Walker<'_> {
         // What is computed is a number.
         let computed = values.iter_mut().filter(|value| !value.is_literal() && is_computed(&value.text));
         computed.for_each(|value| *value = Word::literal("0"));
-        let plain = values.iter().all(|value| value.form <= Form::Pattern && !value.tilde);
+        // Behind a colon it stands for a directory as well.
+        let plain = values.iter().all(|value| value.form <= Form::Pattern && !value.text.contains(":~"));
         let known = self.out.variables.entry(name.to_owned()).or_insert_with(|| Some(Vec::new()));
         match known {
             Some(before) if plain => before.extend(values),

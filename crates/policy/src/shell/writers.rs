@@ -1,0 +1,105 @@
+//! Programs that write files which their words name, beside those that do nothing else.
+
+use super::lookers::is_option;
+use super::{Word, effects, second_file};
+
+/// How such a program is called.
+struct Writer {
+    names: &'static [&'static str],
+    /// Options whose value is written.
+    options: &'static [&'static str],
+    operands: Written,
+}
+
+/// Which words that are no options are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    None,
+    All,
+    Last,
+    /// All but the first.
+    Further,
+}
+
+const fn writer(
+    names: &'static [&'static str],
+    options: &'static [&'static str],
+    operands: Written,
+) -> Writer {
+    Writer { names, options, operands }
+}
+
+const WRITERS: &[Writer] = &[
+    writer(&["base64", "sort", "shuf"], &["-o", "--output"], Written::None),
+    writer(&["diff"], &["--output"], Written::None),
+    writer(&["tree"], &["-o"], Written::None),
+    writer(&["split", "csplit"], &[], Written::Further),
+    writer(
+        &["curl"],
+        &["-o", "-c", "-D", "--output", "--output-dir", "--cookie-jar", "--dump-header"],
+        Written::None,
+    ),
+    writer(
+        &["wget"],
+        &["-O", "-P", "-a", "-o", "--output-document", "--directory-prefix", "--output-file"],
+        Written::None,
+    ),
+    writer(&["rsync", "scp"], &[], Written::Last),
+    writer(&["patch"], &["-o", "-d", "--output", "--directory"], Written::All),
+    writer(&["tar", "bsdtar"], &["-C", "--directory"], Written::None),
+    writer(&["unzip"], &["-d"], Written::None),
+    writer(
+        &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"],
+        &["-o", "--output"],
+        Written::All,
+    ),
+    writer(&["ed", "ex", "vi", "vim", "nvim", "nano", "emacs"], &[], Written::All),
+];
+
+/// The words that name files which a call writes. `name`: without its directory; `rest`: the words after it.
+pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
+    let operands = |kept: Written| -> Vec<Word> {
+        let operands: Vec<Word> = effects::operands(rest).collect();
+        let first = match kept {
+            Written::None => operands.len(),
+            Written::All => 0,
+            Written::Last => operands.len().saturating_sub(1),
+            Written::Further => 1.min(operands.len()),
+        };
+        operands[first..].to_vec()
+    };
+    match name {
+        "uniq" | "xxd" if !second_file::is_spared(name, rest) => operands(Written::Further),
+        // Its options `-p`, `-i` and `-e` stand in clusters.
+        "perl" | "ruby" if rest.iter().any(|word| is_option(&word.text, "-i")) => operands(Written::All),
+        _ => {
+            let Some(writer) = WRITERS.iter().find(|writer| writer.names.contains(&name)) else {
+                return Vec::new();
+            };
+            let mut all = values(rest, writer.options);
+            all.extend(operands(writer.operands));
+            all
+        }
+    }
+}
+
+/// The values of options: behind a letter or `=`, or in the next word.
+pub(crate) fn values(rest: &[Word], options: &[&str]) -> Vec<Word> {
+    let mut found = Vec::new();
+    for (at, word) in rest.iter().enumerate().take_while(|(_, word)| word.known() != Some("--")) {
+        for option in options.iter().filter(|option| is_option(&word.text, option)) {
+            let attached = match option.strip_prefix("--") {
+                Some(_) => word.text.split_once('=').map(|(_, value)| value),
+                None => option
+                    .strip_prefix('-')
+                    .and_then(|letter| word.text.split_once(letter))
+                    .map(|(_, value)| value),
+            };
+            match attached.filter(|value| !value.is_empty()) {
+                Some(value) => found.push(Word { text: value.to_owned(), lead: true, ..word.clone() }),
+                None => found.extend(rest.get(at + 1).cloned()),
+            }
+        }
+    }
+    found
+}
