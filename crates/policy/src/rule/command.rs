@@ -236,17 +236,25 @@ fn among_words(wanted: &Wanted, name: Option<&str>, words: &[Word]) -> Match {
     let later = (1..words.len()).map(|at| wanted.touches(&words[at..])).max().unwrap_or(Match::No);
     let marks = |c: char| c.is_whitespace() || "=\"'`$(![".contains(c);
     let texts = || words.iter().map(|word| word.text.as_str());
-    // The value of an option may follow its letter at once.
-    let marked = texts().filter(|text| text.contains(marks)).flat_map(|text| [Some(text), attached(text)]);
-    if marked.flatten().any(|text| hides(wanted, text)) {
+    let marked = texts().filter(|text| text.contains(marks));
+    let marked = marked.flat_map(|text| std::iter::once(text).chain(ends_of_cluster(text)));
+    if marked.into_iter().any(|text| hides(wanted, text)) {
         return Match::Yes;
     }
-    let fits = |text: &str| wanted.matches_plain(&[text]);
-    if name.is_some_and(is_known_program) && texts().flat_map(ends_of_cluster).any(fits) {
-        return Match::Yes;
-    }
-    let perhaps = texts().filter_map(attached).any(fits) || is_scattered(wanted, &words[1..]);
-    later.max(if perhaps { Match::Perhaps } else { Match::No })
+    // What begins in the word of an option may go on in the next ones.
+    let all: Vec<&str> = texts().collect();
+    let attached = (1..all.len()).any(|at| {
+        let behind = &all[at + 1..];
+        let fits = |end| wanted.matches_plain(&[end]) || wanted.matches_plain(&[&[end], behind].concat());
+        letters_of_cluster(all[at]) > LONGEST_CLUSTER || ends_of_cluster(all[at]).any(fits)
+    });
+    let found = match attached {
+        true if name.is_some_and(is_known_program) => Match::Yes,
+        true => Match::Perhaps,
+        false if is_scattered(wanted, &words[1..]) => Match::Perhaps,
+        false => Match::No,
+    };
+    later.max(found)
 }
 
 /// Whether all words of a command are there, though others stand between them.
@@ -266,16 +274,20 @@ fn renames(wanted: &Wanted, name: Option<&str>, words: &[Word]) -> bool {
     moves && !bare.is_empty() && words.iter().any(named)
 }
 
-/// What may be the value at the end of a cluster of short options.
+/// How many letters a cluster of options may have before nobody looks for its end.
+const LONGEST_CLUSTER: usize = 64;
+
+/// What may be the value at the end of a cluster of short options: it follows the last letter at once.
 fn ends_of_cluster(text: &str) -> impl Iterator<Item = &str> {
-    let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
-    letters.char_indices().skip(1).map(|(at, _)| &letters[at..])
+    let cluster = text.strip_prefix('-').unwrap_or_default();
+    let last = letters_of_cluster(text).min(LONGEST_CLUSTER);
+    (1..=last).filter_map(|at| cluster.get(at..)).filter(|end| !end.is_empty())
 }
 
-/// What follows the letter of a short option.
-fn attached(text: &str) -> Option<&str> {
-    let value = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
-    value.char_indices().nth(1).map(|(at, _)| &value[at..])
+/// How many letters of a word may be short options.
+fn letters_of_cluster(text: &str) -> usize {
+    let cluster = text.strip_prefix('-').unwrap_or_default();
+    cluster.bytes().take_while(u8::is_ascii_alphanumeric).count()
 }
 
 /// Whether a text holds the command, be it with quotes and escapes inside of its words, `%` among them in addresses of git.
