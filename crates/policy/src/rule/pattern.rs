@@ -54,7 +54,10 @@ impl Pattern {
         let content = rule.plain_content()?;
         let parts = bases(content, rule, cx, reading)
             .into_iter()
-            .filter_map(|(base, relative)| Anchored::new(base, relative, is_bare_name(content)))
+            .filter_map(|(base, relative)| {
+                let (base, relative) = without_turns(base, relative)?;
+                Anchored::new(base, &relative, is_bare_name(content))
+            })
             .collect::<Vec<_>>();
         (!parts.is_empty()).then(|| Self { written: rule.to_string(), parts })
     }
@@ -104,6 +107,9 @@ impl Pattern {
 
 /// What is wrong with a pattern, if it is none.
 pub(crate) fn check(content: &str) -> Result<(), String> {
+    if without_turns(PathBuf::new(), content).is_none() {
+        return Err("nothing leads up from what a pattern stands for".to_owned());
+    }
     let glob = GlobBuilder::new(content).literal_separator(true).build();
     glob.map(drop).map_err(|error| error.kind().to_string())
 }
@@ -139,7 +145,29 @@ fn bases<'a>(content: &'a str, rule: &Rule, cx: &Context, reading: Reading) -> V
 
 /// Whether a pattern says nothing of where.
 fn is_bare_name(content: &str) -> bool {
-    !content.trim_end_matches('/').contains('/')
+    let name = content.trim_end_matches('/');
+    !name.contains('/') && name != ".." && name != "."
+}
+
+/// A pattern in which nothing is entered that is left again, with where it starts then. `None` if that cannot be told: what a
+/// pattern stands for may lie anywhere.
+fn without_turns(mut base: PathBuf, relative: &str) -> Option<(PathBuf, String)> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in relative.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match (part, parts.last()) {
+            ("..", None) => drop(base.pop()),
+            ("..", Some(last)) if last.contains(SPECIAL) => return None,
+            ("..", Some(_)) => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    if !parts.is_empty() {
+        return Some((base, parts.join("/")));
+    }
+    // It is the start itself.
+    let name = base.file_name().map(|name| globset::escape(&name.to_string_lossy()));
+    base.pop();
+    Some((base, name.unwrap_or_else(|| "**".to_owned())))
 }
 
 impl Anchored {
@@ -291,6 +319,33 @@ mod tests {
             ("Read(a/*/b/**)", "/w/a/x", false),
         ] {
             assert_eq!(pattern(rule).hides(Path::new(path)), hidden, "{rule} {path}");
+        }
+    }
+
+    // RULE-05
+    #[test]
+    fn what_is_entered_and_left_again_does_not_count() {
+        for (rule, path, fits) in [
+            ("Read(../p3/.env)", "/p3/.env", true),
+            ("Read(./../p3/.env)", "/p3/.env", true),
+            ("Read(../../x)", "/x", true),
+            ("Read(sub/../.env)", "/w/.env", true),
+            ("Read(sub/../.env)", "/w/sub/.env", false),
+            ("Read(~/../p3/.env)", "/home/p3/.env", true),
+            ("Read(//a/b/../../c/**)", "/c/d", true),
+            ("Read(/../k)", "/k", true),
+            ("Read(a/./b//c)", "/w/a/b/c", true),
+            ("Read(../w/*.pem)", "/w/x.pem", true),
+            ("Read(a/..)", "/w/x", true),
+            ("Read(..)", "/other/x", true),
+            ("Read(~/..)", "/home/x", true),
+            ("Read(~/..)", "/w/x", false),
+        ] {
+            assert_eq!(pattern(rule).fits(Path::new(path)), fits, "{rule} {path}");
+        }
+        for rule in ["Read(*/../x)", "Read(a/**/../b)", "Edit(~/[a]/..)", "Read({a/../b,c})"] {
+            let error = rule.parse::<Rule>().unwrap_err().to_string();
+            assert!(error.contains("leads up"), "{rule}: {error}");
         }
     }
 }
