@@ -2,7 +2,7 @@
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
-use super::{Command, Dirs, Form, Kind, Redirect, Word, awk, find, git, jq, search, writers};
+use super::{Command, Dirs, Form, Kind, Redirect, Word, awk, expansion, find, git, jq, search, writers};
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct Touch {
 /// The files a command's words name.
 pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     if command.kind != Kind::Run {
-        return Vec::new();
+        return listed_by_values(command);
     }
     let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
     let Some(name) = program_name(program) else { return mentions(rest, &command.dirs) };
@@ -102,10 +102,31 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
     }
 }
 
-/// Whether a word is a pattern for names outside of where the command runs.
+/// Whether a word is a pattern for names outside of where the command runs, or may be one.
 fn lists_elsewhere(word: &Word) -> bool {
     let leads_out = word.tilde || word.text.starts_with('/') || word.text.contains("../");
-    word.form == Form::Pattern && leads_out
+    match word.form {
+        Form::Pattern => leads_out,
+        Form::Dynamic => word.splits && expansion::without(&word.text).contains(['*', '?', '[']),
+        Form::Literal | Form::Found => false,
+    }
+}
+
+/// The places that patterns among the values of variables stand for. Where such a variable is put in without quotes, the
+/// shell lists what they fit, be they quoted here or not.
+fn listed_by_values(command: &Command) -> Vec<Touch> {
+    let touch = |word| Touch { deed: Deed::Look, word, dirs: command.dirs.clone() };
+    let values = command.assignments.iter().flat_map(|assignment| pieces(&assignment.value));
+    values.filter(lists_elsewhere).map(touch).collect()
+}
+
+/// The words that a value comes apart into.
+fn pieces(value: &Word) -> Vec<Word> {
+    if !value.is_literal() {
+        return vec![value.clone()];
+    }
+    let pieces = value.text.split_whitespace().filter(|piece| piece.contains(['*', '?', '[']));
+    pieces.map(|piece| Word { text: piece.to_owned(), form: Form::Pattern, ..value.clone() }).collect()
 }
 
 /// A path in which nothing is entered that is left again.

@@ -45,3 +45,20 @@ fn after_parameter(inner: &str) -> Option<&str> {
 pub(crate) fn is_plain_subscript(index: &str) -> bool {
     index == "@" || index == "*" || index.parse::<i32>().is_ok()
 }
+
+/// A text without what the shell puts in.
+pub(crate) fn without(text: &str) -> String {
+    let mut plain = String::new();
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            '(' | '{' if depth > 0 || before == '$' => depth += 1,
+            ')' | '}' if depth > 0 => depth -= 1,
+            _ if depth == 0 => plain.push(c),
+            _ => {}
+        }
+        before = c;
+    }
+    plain
+}

@@ -214,10 +214,11 @@ impl<'a> Walker<'a> {
             let name = self.text(variable).to_owned();
             let bound =
                 if values.is_empty() { vec![Word::put_in("$@", Form::Dynamic, true)] } else { values };
+            let assign = |value: &Word| Assignment { name: name.clone(), value: value.clone() };
+            let assignments = bound.iter().map(assign).collect();
             self.bind(&name, bound);
-            let assignment = Assignment { name, value: Word::literal("") };
             let text = self.text(node).lines().next().unwrap_or_default().to_owned();
-            self.push(text, Kind::Assign, Vec::new(), vec![assignment]);
+            self.push(text, Kind::Assign, Vec::new(), assignments);
         }
         if let Some(body) = node.child_by_field_name("body") {
             self.repeated(body, |inner| inner.statement(body));

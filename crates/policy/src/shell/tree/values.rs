@@ -41,7 +41,24 @@ impl Walker<'_> {
         if self.text(node).contains("+=") {
             value.form = Form::Dynamic;
         }
+        if let Some(array) = node.child_by_field_name("value").filter(|value| value.kind() == "array") {
+            self.elements(array, &name);
+        }
         Some(Assignment { name, value })
+    }
+
+    /// What the elements of an array stand for is to be judged like the values of any other variable.
+    fn elements(&mut self, array: Node<'_>, name: &str) {
+        let mut cursor = array.walk();
+        for element in array.named_children(&mut cursor).filter(|element| element.kind() != "comment") {
+            match Reader::read(self.source, element) {
+                Some(value) => {
+                    let assignment = Assignment { name: name.to_owned(), value };
+                    self.push(self.text(element).to_owned(), Kind::Assign, Vec::new(), vec![assignment]);
+                }
+                None => self.opaque("a word is not understood"),
+            }
+        }
     }
 
     /// Some builtins look into the values of variables and run what they find there.
