@@ -2,7 +2,9 @@
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
-use super::{Command, Dirs, Form, Kind, Redirect, Word, awk, expansion, find, git, jq, search, writers};
+use super::{
+    Command, Dirs, Form, Kind, Redirect, Word, awk, date, expansion, find, git, jq, search, writers,
+};
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,10 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         }
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
             search::touches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
+        }
+        "date" => {
+            let listed = rest.iter().filter(|word| lists_elsewhere(word));
+            listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect()
         }
         "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
         "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),

@@ -66,7 +66,7 @@ const LOOKERS: &[Looker] = &[
     any("comm", Paths),
     any("continue", Text),
     any("cut", Paths),
-    only("date", &["-u", "-R", "-I", "-d", "--utc", "--date", "--iso-8601", "--rfc-3339"], Text),
+    any("date", Text),
     any("df", Places),
     except("diff", &["-r", "--output", "--recursive"], Paths),
     any("dirname", Text),
@@ -175,9 +175,11 @@ const LOOKERS: &[Looker] = &[
 
 /// Programs that tell their version or how they are used when that is all they are asked.
 const VERSIONED: &[&str] = &[
-    "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "g++", "gcc", "gh", "git", "go",
-    "gradle", "java", "javac", "kubectl", "make", "mvn", "node", "npm", "npx", "perl", "php", "pip", "pip3",
-    "pnpm", "python", "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv", "yarn", "zsh",
+    "awk", "curl", "env", "gawk", "mawk", "nice", "nohup", "rsync", "sed", "stdbuf", "tar", "timeout",
+    "wget", "xargs", "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "g++", "gcc",
+    "gh", "git", "go", "gradle", "java", "javac", "kubectl", "make", "mvn", "node", "npm", "npx", "perl",
+    "php", "pip", "pip3", "pnpm", "python", "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv",
+    "yarn", "zsh",
 ];
 
 /// Programs with their own kind of command line, known not to run the words they are given.

@@ -7,6 +7,7 @@ mod awk;
 mod braces;
 mod changes;
 mod condition;
+mod date;
 mod effects;
 mod expansion;
 mod find;

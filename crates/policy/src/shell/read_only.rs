@@ -3,8 +3,8 @@
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::{
-    Assignment, Command, Kind, Word, awk, condition, find, git, is_sink, jq, lookers, printf, ps, search,
-    second_file, sed,
+    Assignment, Command, Kind, Word, awk, condition, date, find, git, is_sink, jq, lookers, printf, ps,
+    search, second_file, sed,
 };
 
 /// Whether a command only looks, wherever its paths lead.
@@ -38,6 +38,7 @@ fn looks(words: &[Word]) -> bool {
         "find" | "gfind" => find::looks(rest),
         "jq" => jq::looks(rest),
         "printf" => printf::looks(rest),
+        "date" => date::looks(rest),
         "ps" => ps::looks(rest),
         "grep" | "egrep" | "fgrep" | "rg" | "fd" => search::looks(name, rest),
         // What is no name in a list of names is shown in a complaint.
@@ -81,9 +82,8 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
         if !is_option(word) {
             // What the shell puts in could be one of the options that do harm.
             let sneaks = !word.lead || word.splits;
-            let odd_date = name == "date" && !word.text.starts_with('+');
             let is_text = operands == Operands::Text && operand_seen;
-            if (sneaks && !is_text) || odd_date || operands == Operands::None {
+            if (sneaks && !is_text) || operands == Operands::None {
                 return false;
             }
             operand_seen = true;
@@ -91,9 +91,6 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
         }
         if !word.is_literal() && !word.text.contains('=') || !options.permit(&word.text) {
             return false;
-        }
-        if name == "date" && matches!(word.text.as_str(), "-d" | "--date") {
-            words.next();
         }
     }
     true

@@ -82,10 +82,15 @@ impl Walker<'_> {
                 self.compute(name);
             }
         }
-        let is_computable = |side: &str| is_number(side) || variable(side.trim_matches('"')).is_some();
+        let counts = |at: Option<usize>| {
+            at.and_then(|at| pieces.get(at)).is_some_and(|side| {
+                let text = self.text(*side);
+                is_number(text) || variable(text.trim_matches('"')).is_some() || self.is_count(*side)
+            })
+        };
         pieces.iter().enumerate().all(|(at, node)| match node.kind() {
             "test_operator" | "word" if COMPUTES.contains(&self.text(*node)) => {
-                computed(at).all(|side| side.is_some_and(is_computable))
+                counts(at.checked_sub(1)) && counts(Some(at + 1))
             }
             "test_operator" | "word" if matches!(self.text(*node), "-v" | "-R") => {
                 text(Some(at + 1)).is_some_and(condition::is_name)

@@ -1,6 +1,7 @@
 //! From the syntax tree to a list of commands.
 
 mod conditions;
+mod loops;
 mod names;
 mod plain;
 mod redirects;
@@ -110,6 +111,7 @@ impl<'a> Walker<'a> {
             | "if_statement" | "negated_command" => self.sequence(node),
             "while_statement" => self.repeated(node, |inner| inner.sequence(node)),
             "for_statement" => self.for_statement(node),
+            "c_style_for_statement" => self.counting_loop(node),
             "case_statement" | "case_item" => self.case(node),
             "function_definition" => self.function(node),
             "variable_assignment" | "variable_assignments" => self.assignments(node),
