@@ -217,6 +217,46 @@ async fn what_is_denied_cannot_be_mentioned() {
     assert!(notices[0].starts_with("@secret/key.txt was not attached: "), "{notices:?}");
 }
 
+// STEER-25 STEER-63 EDIT-03: of a file that was read, what has changed is told, however long it is; it is known then.
+#[tokio::test]
+async fn what_has_changed_of_a_long_file_that_was_read_is_told() {
+    let lab = Lab::new();
+    let text = |last: &str| (1..=400).map(|n| format!("this is line {n}\n")).collect::<String>() + last;
+    for (name, text) in [("long.txt", text("the end\n")), ("beside.txt", text("the end\n"))] {
+        write(&lab, name, &text);
+    }
+    let [path, beside] = ["long.txt", "beside.txt"].map(|name| lab.project().join(name));
+    let edit = json!({"file_path": path, "old_string": "another end", "new_string": "the last word"});
+    lab.server.replies([
+        read("r", &path).tool_with_id("s", "Read", json!({"file_path": beside})),
+        Reply::new().tool_with_id("p", "Probe", json!({"wait": "changed"})),
+        Reply::new().tool_with_id("e", "Edit", edit),
+        Reply::text("done"),
+        Reply::text("again"),
+    ]);
+    let mut watch = lab.begin(with_files(&lab), "go").await;
+    watch.until_started("p").await;
+    write(&lab, "long.txt", &text("another end\n"));
+    lab.gates.open("changed");
+    watch.until_turn_ends().await;
+    assert_eq!(kinds(&watch), ["edited_text_file"]);
+    let texts = told(&lab, 2);
+    let change = texts.last().unwrap();
+    assert!(change.contains("   400→this is line 400\n   401→another end"), "{change}");
+    assert!(!change.contains("line 300") && !change.contains("not at hand"), "{change}");
+    assert!(!watch.result("e").is_error, "{}", watch.result("e").text());
+
+    // The same is known of the other one when the session goes on in another process.
+    watch.close().await;
+    write(&lab, "beside.txt", &text("another end\n"));
+    let resumed = Setup { start: Start::Resume(watch.session.id), ..with_files(&lab) };
+    lab.turn(resumed, "and now?").await;
+    let texts = told(&lab, 4);
+    let change = texts.last().unwrap();
+    assert!(change.contains("   401→another end") && !change.contains("line 300"), "{change}");
+    lab.server.assert_clean();
+}
+
 // STEER-25 STEER-63 EDIT-03
 #[tokio::test]
 async fn a_change_from_outside_is_told_once_and_then_known() {
@@ -241,7 +281,11 @@ async fn a_change_from_outside_is_told_once_and_then_known() {
     watch.until_turn_ends().await;
     assert_eq!(kinds(&watch), ["edited_text_file"]);
     let texts = told(&lab, 2);
-    assert_eq!(mentions(&texts, "     2→2"), 1, "{texts:?}");
+    assert_eq!(
+        mentions(&texts, "What has changed, as it is now, with line numbers:\n     1→one\n     2→2"),
+        1,
+        "{texts:?}"
+    );
     assert_eq!(mentions(&told(&lab, 4), "     2→2"), 1);
     let edited = watch.result("e");
     assert!(!edited.is_error, "{edited:?}");

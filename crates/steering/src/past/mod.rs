@@ -19,6 +19,7 @@ use crate::source::Approval;
 use answer::Answer;
 use approval::Approved;
 pub(crate) use texts::Texts;
+use texts::Unidentified;
 
 /// The conversation so far.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,8 @@ pub struct Past {
     pictures: BTreeMap<PathBuf, PathBuf>,
     tasks: BTreeMap<String, TaskPast>,
     texts: Texts,
+    /// What calls of this answer have read. Which content that was is said when all of them have their results.
+    unidentified: Unidentified,
 }
 
 /// What was told of one kind.
@@ -88,7 +91,10 @@ impl Past {
             Body::Orphaned(orphaned) => self.answer.orphan(&orphaned.ids),
             Body::Result(result) => self.result(result),
             Body::Attachment(attachment) => self.attached(attachment),
-            Body::Effect(effect) => self.effect(effect),
+            Body::Effect(effect) => {
+                self.effect(effect);
+                self.identify(effect);
+            }
             Body::Compacted(_) => self.fold(),
             _ => {}
         }
@@ -101,6 +107,7 @@ impl Past {
         self.settled = self.turns();
         self.calls_since_prompt += self.answer.calls();
         self.answer = Answer::default();
+        self.unidentified = Unidentified::default();
     }
 
     fn todo_written_now(&self) -> Option<u32> {
@@ -121,16 +128,32 @@ impl Past {
             self.tasks.entry(task.to_owned()).or_default().known_to_have_ended = true;
         }
         self.approved.result(result);
-        if result.tool == "Read" && !result.is_error && result.effects.is_empty() {
-            self.look_at(result.detail["file"]["filePath"].as_str());
+        if result.tool == "Read" && !result.is_error {
+            self.read(&result.detail);
         }
         for effect in &result.effects {
             self.effect(effect);
-            if let Effect::FileSeen(seen) = effect
-                && let Some(text) = text_of(&result.detail).filter(|_| seen.lines.is_none())
-            {
+            if let (Effect::FileSeen(seen), Some(text)) = (effect, written_text(&result.detail)) {
                 self.texts.insert(&seen.path, &seen.fingerprint, text);
             }
+        }
+    }
+
+    fn read(&mut self, detail: &Value) {
+        let Some(path) = detail["file"]["filePath"].as_str() else { return };
+        match detail["type"].as_str() {
+            Some("text") => self.unidentified.push(path, whole_text(&detail["file"])),
+            Some("image" | "pdf") => self.look_at(Some(path)),
+            _ => {}
+        }
+    }
+
+    /// It is said which content of a file was read.
+    fn identify(&mut self, effect: &Effect) {
+        if let Effect::FileSeen(seen) = effect
+            && let Some(text) = self.unidentified.take(&seen.path)
+        {
+            self.texts.insert(&seen.path, &seen.fingerprint, &text);
         }
     }
 
@@ -188,6 +211,7 @@ impl Past {
         self.instructions.clear();
         self.pictures.clear();
         self.texts = Texts::default();
+        self.unidentified = Unidentified::default();
         let lost = OUT_OF_SIGHT.into_iter().filter(|kind| self.told.remove(*kind).is_some());
         self.lost.extend(lost.map(str::to_owned));
         self.plan = PlanPast::default();
@@ -319,9 +343,17 @@ fn ended_task(result: &CallResult) -> Option<&str> {
     }
 }
 
-/// The whole text of a file in the structured output of a tool that read or wrote it.
-fn text_of(detail: &Value) -> Option<&str> {
-    detail["file"]["content"].as_str().or_else(|| detail["content"].as_str())
+/// The text of a file that was read as a whole.
+fn whole_text(file: &Value) -> Option<&str> {
+    let number = |field: &str| file[field].as_u64();
+    let is_whole = number("startLine") == Some(1) && number("numLines") == number("totalLines");
+    file["content"].as_str().filter(|_| is_whole)
+}
+
+/// The text of a file that was written, as reading would show it: without the end of its last line.
+fn written_text(detail: &Value) -> Option<&str> {
+    let text = detail["content"].as_str()?;
+    Some(text.strip_suffix('\n').unwrap_or(text))
 }
 
 #[cfg(test)]

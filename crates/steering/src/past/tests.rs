@@ -212,34 +212,33 @@ fn a_task_that_begins_anew_can_end_anew() {
     assert_eq!(story.past.last_command(), 12);
 }
 
+fn seen(path: &str, content: &str) -> Effect {
+    let (path, fingerprint) = (path.into(), Fingerprint(content.to_owned()));
+    Effect::FileSeen(FileSeen { path, fingerprint, mtime_ms: 0, lines: None })
+}
+
+/// What `Read` says of a file with this many lines.
+fn lines_of(path: &str, text: &str, total: usize) -> Value {
+    let file = json!({
+        "filePath": path, "content": text, "startLine": 1, "numLines": text.lines().count(), "totalLines": total,
+    });
+    json!({"type": "text", "file": file})
+}
+
 #[test]
 fn texts_of_files_are_those_that_the_model_saw_completely() {
-    let seen = |path: &str, lines| {
-        Effect::FileSeen(FileSeen {
-            path: path.into(),
-            fingerprint: Fingerprint("f".to_owned()),
-            mtime_ms: 0,
-            lines,
-        })
-    };
-    let result = |detail: Value, effect: Effect| {
-        Body::Result(CallResult {
-            call: CallId::from("t"),
-            tool: "Read".to_owned(),
-            content: Vec::new(),
-            is_error: false,
-            cause: Cause::Call,
-            detail,
-            effects: vec![effect],
-        })
-    };
-    let part = Some(tiller_protocol::effect::LineRange { first: 1, last: 2 }.into());
-    let mut story = Story::default();
-    story.push(result(json!({"type": "text", "file": {"content": "read"}}), seen("/read", None)));
-    story.push(result(json!({"type": "update", "content": "written"}), seen("/written", None)));
-    story.push(result(json!({"type": "text", "file": {"content": "a part"}}), seen("/part", part)));
+    let mut story = Story::default().calls("Write");
+    story.push(Body::Result(CallResult {
+        call: CallId::from("t"),
+        tool: "Write".to_owned(),
+        content: Vec::new(),
+        is_error: false,
+        cause: Cause::Call,
+        detail: json!({"type": "update", "content": "written\n"}),
+        effects: vec![seen("/written", "f")],
+    }));
     story.push(Body::Attachment(Attachment {
-        effects: vec![seen("/mentioned", None)],
+        effects: vec![seen("/mentioned", "f")],
         ..Attachment::new(
             json!({"type": "file", "content": {"type": "text", "text": "mentioned"}}),
             "",
@@ -247,11 +246,32 @@ fn texts_of_files_are_those_that_the_model_saw_completely() {
             Vec::new(),
         )
     }));
-    let text = |path: &str| story.past.text(Path::new(path), &Fingerprint("f".to_owned()));
-    assert_eq!(text("/read").as_deref(), Some("read"));
-    assert_eq!(text("/written").as_deref(), Some("written"));
-    assert_eq!(text("/mentioned").as_deref(), Some("mentioned"));
-    assert_eq!(text("/part"), None);
+    // Reads run side by side: which content each has seen is told when all of them have their results.
+    let story = story
+        .calls("Read")
+        .result("Read", lines_of("/read", "read", 1))
+        .result("Read", lines_of("/twice", "one", 1))
+        .result("Read", lines_of("/part", "a part", 2))
+        .result("Read", lines_of("/twice", "two", 1))
+        .effect(seen("/read", "f"))
+        .effect(seen("/twice", "1"))
+        .effect(seen("/part", "f"))
+        .effect(seen("/twice", "2"));
+    let text = |path: &str, content: &str| story.past.text(Path::new(path), &Fingerprint(content.to_owned()));
+    assert_eq!(text("/read", "f").as_deref(), Some("read"));
+    assert_eq!(text("/twice", "2").as_deref(), Some("two"));
+    assert_eq!(text("/written", "f").as_deref(), Some("written"));
+    assert_eq!(text("/mentioned", "f").as_deref(), Some("mentioned"));
+    assert_eq!(text("/part", "f"), None, "what was shown before still counts, but this is not all of it");
+    assert_eq!(story.past.pictures().count(), 0);
+}
+
+#[test]
+fn what_was_read_in_vain_is_not_taken_for_what_is_seen_later() {
+    let read = |story: Story, text: &str| story.calls("Read").result("Read", lines_of("/a", text, 1));
+    let story = read(read(Story::default(), "lost"), "kept").effect(seen("/a", "f"));
+    let text = story.past.text(Path::new("/a"), &Fingerprint("f".to_owned()));
+    assert_eq!(text.as_deref(), Some("kept"));
 }
 
 #[test]

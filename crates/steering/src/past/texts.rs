@@ -40,6 +40,23 @@ impl Texts {
     }
 }
 
+/// Texts that were read, until it is said which content of their files that was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unidentified(Vec<(PathBuf, Option<Arc<str>>)>);
+
+impl Unidentified {
+    /// A file was read; without its text, if that was only a part.
+    pub(super) fn push(&mut self, path: &str, text: Option<&str>) {
+        self.0.push((path.into(), text.map(Into::into)));
+    }
+
+    /// The text that was read first of those of a file.
+    pub(super) fn take(&mut self, path: &Path) -> Option<Arc<str>> {
+        let first = self.0.iter().position(|(read, _)| read == path)?;
+        self.0.remove(first).1
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -135,10 +135,10 @@ impl Story {
         }));
         for id in &ids {
             let text = "some line\n".repeat(450);
-            let path = format!("/p/{id}");
-            let (fingerprint, detail) =
-                (Fingerprint(id.clone()), json!({"file": {"filePath": path, "content": text}}));
-            let seen = FileSeen { path: path.into(), fingerprint, mtime_ms: 1, lines: None };
+            let file = json!({
+                "filePath": format!("/p/{id}"), "content": text, "startLine": 1, "numLines": 450, "totalLines": 450,
+            });
+            let detail = json!({"type": "text", "file": file});
             self.push(Body::Result(CallResult {
                 call: CallId(id.clone()),
                 tool: "Read".to_owned(),
@@ -146,8 +146,13 @@ impl Story {
                 is_error: false,
                 cause: Cause::Call,
                 detail,
-                effects: vec![Effect::FileSeen(seen)],
+                effects: Vec::new(),
             }));
+        }
+        for id in &ids {
+            let (path, fingerprint) = (format!("/p/{id}").into(), Fingerprint(id.clone()));
+            let seen = FileSeen { path, fingerprint, mtime_ms: 1, lines: None };
+            self.push(Body::Effect(Effect::FileSeen(seen)));
         }
         self.end = Some(first);
     }
