@@ -294,6 +294,22 @@ async fn a_change_from_outside_is_told_once_and_then_known() {
     lab.server.assert_clean();
 }
 
+// STEER-25: what reading does not show is no list of changes without an entry.
+#[tokio::test]
+async fn other_line_endings_are_told_as_what_they_are() {
+    let lab = Lab::new();
+    write(&lab, "ends.txt", "one\ntwo\n");
+    write(&lab, "open.txt", "one\ntwo");
+    lab.server.replies([Reply::text("1"), Reply::text("2")]);
+    let mut watch = lab.turn(with_files(&lab), "@ends.txt @open.txt").await;
+    write(&lab, "ends.txt", "one\r\ntwo\r\n");
+    write(&lab, "open.txt", "one\ntwo\n");
+    submit(&mut watch, "again").await;
+    let texts = told(&lab, 1);
+    assert_eq!(mentions(&texts, "What has changed are line endings"), 2, "{texts:?}");
+    assert_eq!(mentions(&texts, "with line numbers:"), 0, "{texts:?}");
+}
+
 // STEER-25 SESS-04
 #[tokio::test]
 async fn a_change_between_two_runs_is_told_when_the_session_goes_on() {

@@ -11,6 +11,10 @@ const CONTEXT: usize = 3;
 /// A comparison that takes longer becomes coarser.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// What is told of a change of which no line shows anything: of such a file, this is all that there is to know.
+const INVISIBLE: &str = "No line that reading it shows is different. What has changed are line endings, the newline at \
+    its end, or what is never shown, such as the end of a very long line.";
+
 /// What is told of a change.
 #[derive(Debug)]
 pub(super) struct Excerpt {
@@ -23,8 +27,12 @@ pub(super) struct Excerpt {
 pub(super) fn of_change(old: &str, new: &str) -> Excerpt {
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let diff = TextDiff::configure().timeout(PATIENCE).diff_slices(&old_lines, &new_lines);
+    let groups = diff.grouped_ops(CONTEXT);
+    if groups.is_empty() {
+        return Excerpt { text: INVISIBLE.to_owned(), complete: true };
+    }
     let mut snippet = Snippet::new("What has changed, as it is now, with line numbers:");
-    for (at, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+    for (at, group) in groups.iter().enumerate() {
         if at > 0 {
             snippet.push("[…]");
         }
@@ -107,6 +115,14 @@ mod tests {
     fn line_endings_and_a_final_newline_make_no_difference_of_their_own() {
         let changed = of_change("a\r\nb", "a\nB");
         assert!(changed.complete && changed.text.ends_with("     1→a\n     2→B"), "{changed:?}");
+    }
+
+    // STEER-25
+    #[test]
+    fn a_change_that_no_line_shows_is_called_one() {
+        let told = of_change("a\r\nb", "a\nb");
+        assert!(told.complete && told.text.contains("line endings"), "{told:?}");
+        assert!(!told.text.contains('→'), "{told:?}");
     }
 
     // STEER-25
