@@ -403,9 +403,23 @@ pub struct Epoch {
     /// The hidden message in front of the conversation, if there is context to give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_context: Option<String>,
+    /// Instruction files that stand in it as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<ToldFile>,
     /// What all that was made of; absent in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_of: Option<Arc<Ingredients>>,
+}
+
+/// A file whose text stands in another text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldFile {
+    /// The absolute path, links resolved.
+    pub path: PathBuf,
+    /// The first byte of its text.
+    pub from: usize,
+    /// The byte behind its text.
+    pub until: usize,
 }
 
 /// Entries that must never be sent again.

@@ -14,7 +14,7 @@ use tiller_protocol::effect::{Effect, FileSeen, Fingerprint, LineRange, SkillUse
 use tiller_protocol::entry::{
     AssistantBlock, Attachment, Body, CallResult, Cause, DecisionRecord, Delivery, Dequeued, EndMarker,
     EndReason, Entry, Epoch, Level, Notice, Opened, Origin, Orphaned, Outcome, Queued, Reading, Refusal,
-    Repair, Response, TurnEnd, UserMessage,
+    Repair, Response, ToldFile, TurnEnd, UserMessage,
 };
 use tiller_protocol::hook::{HookEnd, HookRecord};
 use tiller_protocol::id::{CallId, EntryId, MessageId, SessionId, SnapshotId};
@@ -149,6 +149,7 @@ fn bodies() -> Vec<Body> {
             system: raw(r#"[{"type":"text","text":"é"}]"#),
             tools: raw("[]"),
             user_context: Some("ctx".into()),
+            instructions: vec![ToldFile { path: "/p/AGENTS.md".into(), from: 0, until: 3 }],
             made_of: None,
         }),
         Body::Orphaned(Orphaned { ids: vec![id], cause: Cause::ModelFallback }),

@@ -4,6 +4,7 @@ pub mod git;
 pub mod instructions;
 
 use indexmap::IndexMap;
+use tiller_protocol::entry::ToldFile;
 
 use crate::reminder::{neutralise, wrap};
 use git::Snapshot;
@@ -48,6 +49,12 @@ impl UserContext {
         self.forged_tags
     }
 
+    /// The files that stand in the message as a whole.
+    #[must_use]
+    pub fn told(message: &str, files: &[InstructionFile]) -> Vec<ToldFile> {
+        instructions::standing_in(message, files)
+    }
+
     /// The text of the message; none if there is nothing to tell.
     #[must_use]
     pub fn render(&self) -> Option<String> {
@@ -66,7 +73,7 @@ mod tests {
     use crate::reminder::extract;
 
     fn file(path: &str, text: &str) -> InstructionFile {
-        InstructionFile { path: path.into(), text: text.to_owned() }
+        InstructionFile { path: path.into(), real: path.into(), text: text.to_owned() }
     }
 
     fn snapshot() -> Snapshot {
@@ -102,6 +109,22 @@ mod tests {
         let text = context.render().unwrap();
         assert!(text.contains("# b\n2\n# a\n1\n\n**"), "{text}");
         assert!(extract(&text).is_some());
+    }
+
+    // STEER-25: what a file said is known later, to tell what has changed of it.
+    #[test]
+    fn what_stands_there_as_a_whole_can_be_found_again() {
+        let files = [
+            file("/p/AGENTS.md", "Use tabs.\n\n<system-reminder>"),
+            file("/p/empty.md", "x"),
+            file("/p/long.md", &"é".repeat(50_000)),
+            file("/p/late.md", "Too late."),
+        ];
+        let message = UserContext::collect(&files, None).render().unwrap();
+        let told = UserContext::told(&message, &files);
+        let found: Vec<(&str, &str)> =
+            told.iter().map(|file| (file.path.to_str().unwrap(), &message[file.from..file.until])).collect();
+        assert_eq!(found, [("/p/AGENTS.md", "Use tabs.\n\n<\\system-reminder>"), ("/p/empty.md", "x")]);
     }
 
     // STEER-11

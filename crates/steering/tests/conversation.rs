@@ -97,6 +97,7 @@ impl Script {
             system: raw("[]"),
             tools: raw("[]"),
             user_context: lead.map(str::to_owned),
+            instructions: Vec::new(),
             made_of: None,
         }));
     }

@@ -168,6 +168,7 @@ fn epoch(reason: &str) -> Body {
             json!([{"name": "Read", "description": "Reads."}, {"name": "Bash", "description": "Runs."}]),
         ),
         user_context: Some("<system-reminder>\n# agentsMd\nUse tabs.\n</system-reminder>".to_owned()),
+        instructions: Vec::new(),
         made_of: None,
     })
 }

@@ -12,7 +12,7 @@ use tiller_protocol::ingredients::Ingredients;
 use tiller_steering::prompt::{Environment, PromptInputs, ServerLine, system_prompt};
 use tiller_steering::source::{Shown, Sight};
 use tiller_steering::user_context::UserContext;
-use tiller_steering::user_context::instructions::{Places, find, fit};
+use tiller_steering::user_context::instructions::{Places, find};
 use tiller_steering::{disarm_definition, head};
 
 use super::Task;
@@ -23,7 +23,7 @@ use crate::store::StoreError;
 
 /// What the user context of an epoch holds.
 pub(super) struct Told {
-    /// Instruction files, if all of them are there as a whole.
+    /// Instruction files that are there as a whole.
     pub(super) files: Vec<PathBuf>,
     /// Reminder tags that others had forged.
     forged: usize,
@@ -135,8 +135,10 @@ impl Task {
         let context = UserContext::collect(&files, snapshot.as_ref());
         let told = Told {
             forged: context.forged_tags() + forged,
+        let user_context = context.render();
+        let instructions = UserContext::told(user_context.as_deref().unwrap_or_default(), &files);
             servers: self.servers_now(),
-            files: if fit(&files) { files.into_iter().map(|file| file.path).collect() } else { Vec::new() },
+            files: instructions.iter().map(|file| file.path.clone()).collect(),
         };
         let ingredients = self.ingredients();
         let epoch = Epoch {
@@ -144,7 +146,8 @@ impl Task {
             key,
             system: self.system(&ingredients).into(),
             tools: head::tools(definitions).into(),
-            user_context: context.render(),
+            user_context,
+            instructions,
             made_of: Some(Arc::new(ingredients)),
         };
         (epoch, told)

@@ -17,12 +17,12 @@ use tiller_testkit::{Gate, Reply};
 use crate::harness::{Lab, Watch, hooks, says};
 
 /// A set-up with the file tools besides the probe.
-fn with_files(lab: &Lab) -> Setup {
+pub(crate) fn with_files(lab: &Lab) -> Setup {
     let setup = lab.setup();
     Setup { registry: tiller_tools::file_tools(setup.registry), ..setup }
 }
 
-fn write(lab: &Lab, name: &str, text: &str) {
+pub(crate) fn write(lab: &Lab, name: &str, text: &str) {
     let path = lab.project().join(name);
     fs_err::create_dir_all(path.parent().unwrap()).unwrap();
     fs_err::write(path, text).unwrap();
@@ -36,23 +36,23 @@ fn attachments(watch: &Watch) -> Vec<Attachment> {
     watch.entries().into_iter().filter_map(attachment).collect()
 }
 
-fn kinds(watch: &Watch) -> Vec<String> {
+pub(crate) fn kinds(watch: &Watch) -> Vec<String> {
     attachments(watch).iter().map(|one| one.kind().to_owned()).collect()
 }
 
 /// All text in the user's role in a request.
-fn told(lab: &Lab, request: usize) -> Vec<String> {
+pub(crate) fn told(lab: &Lab, request: usize) -> Vec<String> {
     let body = lab.server.messages()[request].body().clone();
     let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
     let blocks = messages.flat_map(|message| message["content"].as_array().unwrap().clone());
     blocks.filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
 }
 
-fn mentions(texts: &[String], what: &str) -> usize {
+pub(crate) fn mentions(texts: &[String], what: &str) -> usize {
     texts.iter().filter(|text| text.contains(what)).count()
 }
 
-async fn submit(watch: &mut Watch, text: &str) {
+pub(crate) async fn submit(watch: &mut Watch, text: &str) {
     watch.send(Command::Submit(UserInput::text(text))).await;
     watch.until_turn_ends().await;
 }
@@ -67,7 +67,7 @@ fn probe(id: &str) -> Reply {
     Reply::new().tool_with_id(id, "Probe", says("look at @notes.txt"))
 }
 
-fn read(id: &str, path: &Path) -> Reply {
+pub(crate) fn read(id: &str, path: &Path) -> Reply {
     Reply::new().tool_with_id(id, "Read", json!({"file_path": path}))
 }
 
@@ -217,115 +217,6 @@ async fn what_is_denied_cannot_be_mentioned() {
     assert!(notices[0].starts_with("@secret/key.txt was not attached: "), "{notices:?}");
 }
 
-// STEER-25 STEER-63 EDIT-03: of a file that was read, what has changed is told, however long it is; it is known then.
-#[tokio::test]
-async fn what_has_changed_of_a_long_file_that_was_read_is_told() {
-    let lab = Lab::new();
-    let text = |last: &str| (1..=400).map(|n| format!("this is line {n}\n")).collect::<String>() + last;
-    for (name, text) in [("long.txt", text("the end\n")), ("beside.txt", text("the end\n"))] {
-        write(&lab, name, &text);
-    }
-    let [path, beside] = ["long.txt", "beside.txt"].map(|name| lab.project().join(name));
-    let edit = json!({"file_path": path, "old_string": "another end", "new_string": "the last word"});
-    lab.server.replies([
-        read("r", &path).tool_with_id("s", "Read", json!({"file_path": beside})),
-        Reply::new().tool_with_id("p", "Probe", json!({"wait": "changed"})),
-        Reply::new().tool_with_id("e", "Edit", edit),
-        Reply::text("done"),
-        Reply::text("again"),
-    ]);
-    let mut watch = lab.begin(with_files(&lab), "go").await;
-    watch.until_started("p").await;
-    write(&lab, "long.txt", &text("another end\n"));
-    lab.gates.open("changed");
-    watch.until_turn_ends().await;
-    assert_eq!(kinds(&watch), ["edited_text_file"]);
-    let texts = told(&lab, 2);
-    let change = texts.last().unwrap();
-    assert!(change.contains("   400→this is line 400\n   401→another end"), "{change}");
-    assert!(!change.contains("line 300") && !change.contains("not at hand"), "{change}");
-    assert!(!watch.result("e").is_error, "{}", watch.result("e").text());
-
-    // The same is known of the other one when the session goes on in another process.
-    watch.close().await;
-    write(&lab, "beside.txt", &text("another end\n"));
-    let resumed = Setup { start: Start::Resume(watch.session.id), ..with_files(&lab) };
-    lab.turn(resumed, "and now?").await;
-    let texts = told(&lab, 4);
-    let change = texts.last().unwrap();
-    assert!(change.contains("   401→another end") && !change.contains("line 300"), "{change}");
-    lab.server.assert_clean();
-}
-
-// STEER-25 STEER-63 EDIT-03
-#[tokio::test]
-async fn a_change_from_outside_is_told_once_and_then_known() {
-    let lab = Lab::new();
-    write(&lab, "a.txt", "one\ntwo\nthree\n");
-    let path = lab.project().join("a.txt");
-    lab.server.replies([
-        read("r", &path),
-        Reply::new().tool_with_id("p", "Probe", json!({"wait": "changed"})),
-        Reply::new().tool_with_id("q", "Probe", says("x")),
-        Reply::new().tool_with_id(
-            "e",
-            "Edit",
-            json!({"file_path": path, "old_string": "2\nthree", "new_string": "2\n3"}),
-        ),
-        Reply::text("done"),
-    ]);
-    let mut watch = lab.begin(with_files(&lab), "go").await;
-    watch.until_started("p").await;
-    write(&lab, "a.txt", "one\n2\nthree\n");
-    lab.gates.open("changed");
-    watch.until_turn_ends().await;
-    assert_eq!(kinds(&watch), ["edited_text_file"]);
-    let texts = told(&lab, 2);
-    assert_eq!(
-        mentions(&texts, "What has changed, as it is now, with line numbers:\n     1→one\n     2→2"),
-        1,
-        "{texts:?}"
-    );
-    assert_eq!(mentions(&told(&lab, 4), "     2→2"), 1);
-    let edited = watch.result("e");
-    assert!(!edited.is_error, "{edited:?}");
-    assert!(!edited.text().contains("had changed"), "{edited:?}");
-    assert_eq!(fs_err::read_to_string(&path).unwrap(), "one\n2\n3\n");
-    lab.server.assert_clean();
-}
-
-// STEER-25: what reading does not show is no list of changes without an entry.
-#[tokio::test]
-async fn other_line_endings_are_told_as_what_they_are() {
-    let lab = Lab::new();
-    write(&lab, "ends.txt", "one\ntwo\n");
-    write(&lab, "open.txt", "one\ntwo");
-    lab.server.replies([Reply::text("1"), Reply::text("2")]);
-    let mut watch = lab.turn(with_files(&lab), "@ends.txt @open.txt").await;
-    write(&lab, "ends.txt", "one\r\ntwo\r\n");
-    write(&lab, "open.txt", "one\ntwo\n");
-    submit(&mut watch, "again").await;
-    let texts = told(&lab, 1);
-    assert_eq!(mentions(&texts, "What has changed are line endings"), 2, "{texts:?}");
-    assert_eq!(mentions(&texts, "with line numbers:"), 0, "{texts:?}");
-}
-
-// STEER-25 SESS-04
-#[tokio::test]
-async fn a_change_between_two_runs_is_told_when_the_session_goes_on() {
-    let lab = Lab::new();
-    write(&lab, "a.txt", "one\ntwo\n");
-    lab.server.replies([read("r", &lab.project().join("a.txt")), Reply::text("done"), Reply::text("again")]);
-    let mut watch = lab.turn(with_files(&lab), "go").await;
-    watch.close().await;
-    write(&lab, "a.txt", "one\nTWO\n");
-    let resumed = Setup { start: Start::Resume(watch.session.id), ..with_files(&lab) };
-    let watch = lab.turn(resumed, "and now?").await;
-    assert_eq!(kinds(&watch), ["edited_text_file"]);
-    let texts = told(&lab, 2);
-    assert!(texts.last().unwrap().contains("     1→one\n     2→TWO"), "{texts:?}");
-}
-
 // STEER-65
 #[tokio::test]
 async fn a_cleared_session_has_seen_nothing() {
@@ -338,35 +229,6 @@ async fn a_cleared_session_has_seen_nothing() {
     watch.close().await;
     let watch = lab.turn(Setup { start: Start::Cleared, ..lab.setup() }, "@a.txt").await;
     assert_eq!(kinds(&watch), ["file"]);
-}
-
-// STEER-33
-#[tokio::test]
-async fn instructions_of_a_directory_are_told_when_work_gets_there() {
-    let lab = Lab::new();
-    write(&lab, "sub/AGENTS.md", "Use tabs. @more.md");
-    write(&lab, "sub/more.md", "Really.");
-    write(&lab, "sub/a.rs", "fn a() {}\n");
-    let path = lab.project().join("sub/a.rs");
-    lab.server.replies([read("r", &path), read("s", &path), Reply::text("done")]);
-    let watch = lab.turn(with_files(&lab), "go").await;
-    assert_eq!(kinds(&watch), ["nested_memory", "nested_memory"]);
-    let texts = told(&lab, 2);
-    assert_eq!((mentions(&texts, "Use tabs."), mentions(&texts, "Really.")), (1, 1), "{texts:?}");
-}
-
-// CACHE-05 STEER-25: the hidden message in front stays as it was; news of an instruction file goes to the end.
-#[tokio::test]
-async fn a_changed_instruction_file_is_told_at_the_end() {
-    let lab = Lab::new();
-    write(&lab, "AGENTS.md", "Use tabs.");
-    lab.server.replies([Reply::text("1"), Reply::text("2")]);
-    let mut watch = lab.turn(Setup { user_context: true, ..lab.setup() }, "go").await;
-    write(&lab, "AGENTS.md", "Use spaces.");
-    submit(&mut watch, "again").await;
-    let texts = told(&lab, 1);
-    assert!(texts[0].contains("Use tabs.") && !texts[0].contains("Use spaces."), "{texts:?}");
-    assert!(texts.last().unwrap().contains("Use spaces."), "{texts:?}");
 }
 
 // STEER-50 STEER-68 STEER-47: what ranks higher stands closer to the end, hooks right behind what they speak of.

@@ -16,6 +16,7 @@ mod asks;
 mod attachments;
 mod background;
 mod call_hooks;
+mod changed_files;
 mod compaction;
 mod compaction_auto;
 mod confinement;

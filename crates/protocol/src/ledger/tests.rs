@@ -48,6 +48,7 @@ impl Log {
             system: raw(json!([{"type": "text", "text": "0123456789"}])),
             tools: raw(json!([])),
             user_context: context.map(str::to_owned),
+            instructions: Vec::new(),
             made_of: None,
         }))
         .1

@@ -145,6 +145,7 @@ impl Story {
             system: nothing.clone(),
             tools: nothing,
             user_context: None,
+            instructions: Vec::new(),
             made_of: None,
         }))
     }

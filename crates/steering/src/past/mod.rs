@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use tiller_protocol::effect::{Effect, Fingerprint};
-use tiller_protocol::entry::{Attachment, Body, CallResult, Entry};
+use tiller_protocol::effect::{Effect, FileSeen, Fingerprint};
+use tiller_protocol::entry::{Attachment, Body, CallResult, Entry, Epoch, ToldFile};
 
 use crate::source::Approval;
 use answer::Answer;
@@ -35,7 +35,10 @@ pub struct Past {
     calls_since_prompt: u32,
     plan: PlanPast,
     approved: Approved,
+    /// Instruction files that were told.
     instructions: BTreeSet<PathBuf>,
+    /// Those of them that nobody has looked at besides.
+    only_told: BTreeSet<PathBuf>,
     /// Images and documents that were looked at, one of each directory: they cannot be edited, so that state does not
     /// know them.
     pictures: BTreeMap<PathBuf, PathBuf>,
@@ -95,6 +98,7 @@ impl Past {
                 self.effect(effect);
                 self.identify(effect);
             }
+            Body::Epoch(epoch) => self.begin(epoch),
             Body::Compacted(_) => self.fold(),
             _ => {}
         }
@@ -133,16 +137,18 @@ impl Past {
         }
         for effect in &result.effects {
             self.effect(effect);
-            if let (Effect::FileSeen(seen), Some(text)) = (effect, written_text(&result.detail)) {
-                self.texts.insert(&seen.path, &seen.fingerprint, text);
+            if let Effect::FileSeen(seen) = effect {
+                self.only_told.remove(&seen.path);
+                self.learn(seen, written_text(&result.detail));
             }
         }
     }
 
     fn read(&mut self, detail: &Value) {
         let Some(path) = detail["file"]["filePath"].as_str() else { return };
+        self.only_told.remove(Path::new(path));
         match detail["type"].as_str() {
-            Some("text") => self.unidentified.push(path, whole_text(&detail["file"])),
+            Some("text") => self.unidentified.push(Path::new(path), whole_text(&detail["file"])),
             Some("image" | "pdf") => self.look_at(Some(path)),
             _ => {}
         }
@@ -150,10 +156,30 @@ impl Past {
 
     /// It is said which content of a file was read.
     fn identify(&mut self, effect: &Effect) {
-        if let Effect::FileSeen(seen) = effect
-            && let Some(text) = self.unidentified.take(&seen.path)
-        {
-            self.texts.insert(&seen.path, &seen.fingerprint, &text);
+        if let Effect::FileSeen(seen) = effect {
+            let text = self.unidentified.take(&seen.path);
+            self.learn(seen, text.as_deref());
+        }
+    }
+
+    fn learn(&mut self, seen: &FileSeen, text: Option<&str>) {
+        if let Some(text) = text {
+            self.texts.insert(&seen.path, &seen.fingerprint, text);
+        }
+    }
+
+    /// Instruction files stand in front of the conversation. Which content of them that is follows.
+    fn begin(&mut self, epoch: &Epoch) {
+        let context = epoch.user_context.as_deref().unwrap_or_default();
+        for ToldFile { path, from, until } in &epoch.instructions {
+            self.unidentified.push(path, context.get(*from..*until));
+            self.tell_instructions(path);
+        }
+    }
+
+    fn tell_instructions(&mut self, path: &Path) {
+        if self.instructions.insert(path.to_owned()) {
+            self.only_told.insert(path.to_owned());
         }
     }
 
@@ -182,7 +208,7 @@ impl Past {
             "plan_mode_exit" => self.plan = PlanPast::default(),
             "verify_plan_reminder" => self.approved.reminded(),
             "file" if attachment.effects.is_empty() => self.look_at(field("filename")),
-            "nested_memory" => self.instructions.extend(field("path").map(PathBuf::from)),
+            "nested_memory" => self.tell_instructions(Path::new(field("path").unwrap_or_default())),
             "task_status" => {
                 let task = self.tasks.entry(field("taskId").unwrap_or_default().to_owned()).or_default();
                 task.status = field("status").map(str::to_owned);
@@ -194,10 +220,17 @@ impl Past {
             _ => {}
         }
         for effect in &attachment.effects {
-            if let (Effect::FileSeen(seen), Some(text)) = (effect, content["content"]["text"].as_str())
-                && seen.lines.is_none()
-            {
-                self.texts.insert(&seen.path, &seen.fingerprint, text);
+            let Effect::FileSeen(seen) = effect else { continue };
+            match kind {
+                "file" => {
+                    self.only_told.remove(&seen.path);
+                    self.learn(seen, content["content"]["text"].as_str().filter(|_| seen.lines.is_none()));
+                }
+                "nested_memory" => {
+                    self.tell_instructions(&seen.path);
+                    self.learn(seen, field("content"));
+                }
+                _ => {}
             }
         }
         self.lost.remove(kind);
@@ -209,6 +242,7 @@ impl Past {
     /// The conversation was folded: what the model no longer sees may be told anew, what is a matter of counting goes on.
     fn fold(&mut self) {
         self.instructions.clear();
+        self.only_told.clear();
         self.pictures.clear();
         self.texts = Texts::default();
         self.unidentified = Unidentified::default();
@@ -277,10 +311,15 @@ impl Past {
         self.approved.standing(self.turns())
     }
 
-    /// Whether an instruction file of a directory further down was told.
+    /// Whether an instruction file was told.
     #[must_use]
     pub fn has_told_instructions(&self, path: &Path) -> bool {
         self.instructions.contains(path)
+    }
+
+    /// Whether a file is known because it holds instructions, and for nothing else.
+    pub(crate) fn knows_as_instructions(&self, path: &Path) -> bool {
+        self.only_told.contains(path)
     }
 
     /// Images and documents that were looked at, one of each directory.

@@ -1,6 +1,5 @@
 use serde_json::json;
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::effect::FileSeen;
 use tiller_protocol::entry::{AssistantBlock, Cause, Origin, Orphaned, Response, UserMessage};
 use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::usage::{StopReason, Usage};

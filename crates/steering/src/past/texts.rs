@@ -46,7 +46,7 @@ pub(super) struct Unidentified(Vec<(PathBuf, Option<Arc<str>>)>);
 
 impl Unidentified {
     /// A file was read; without its text, if that was only a part.
-    pub(super) fn push(&mut self, path: &str, text: Option<&str>) {
+    pub(super) fn push(&mut self, path: &Path, text: Option<&str>) {
         self.0.push((path.into(), text.map(Into::into)));
     }
 

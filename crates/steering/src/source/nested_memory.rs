@@ -27,13 +27,12 @@ impl Source for NestedMemories {
                 () = cx.budget.cancelled() => break,
             };
             for file in found {
-                let is_new = !cx.facts.past.has_told_instructions(&file.path)
-                    && !told.iter().any(|other| other.path == file.path);
-                if is_new {
+                let is_told = [&file.path, &file.real]
+                    .into_iter()
+                    .any(|path| cx.facts.past.has_told_instructions(path));
+                if !is_told && !told.iter().any(|other| other.real == file.real) {
                     let why = format!("a file below {} was looked at", dir.display());
-                    // Known from now on, so that a change of it is told.
-                    let seen = cx.sight.show(&file.path, None).await.ok().and_then(|shown| shown.seen);
-                    let effects = seen.map(Effect::FileSeen).into_iter().collect();
+                    let effects = known_from_now_on(cx, &file).await;
                     attachments.push(Attachment { effects, ..attach(&told_of(&file), Self::LABEL, why) });
                     told.push(file);
                 }
@@ -41,6 +40,15 @@ impl Source for NestedMemories {
         }
         Ok(attachments.into())
     }
+}
+
+/// A change of a file that is told as a whole is told, too.
+async fn known_from_now_on(cx: &Cx<'_>, file: &InstructionFile) -> Vec<Effect> {
+    if file.text.chars().count() > LIMIT {
+        return Vec::new();
+    }
+    let seen = cx.sight.show(&file.path, None).await.ok().and_then(|shown| shown.seen);
+    seen.map(Effect::FileSeen).into_iter().collect()
 }
 
 fn told_of(file: &InstructionFile) -> NestedMemory {
@@ -53,7 +61,8 @@ fn told_of(file: &InstructionFile) -> NestedMemory {
     NestedMemory { path: file.path.clone(), content }
 }
 
-/// The directories below the start of the session in which files were seen, outer ones first.
+/// The directories below the start of the session in which files were seen, outer ones first. Instructions lead nowhere by
+/// themselves.
 fn reached(cx: &Cx<'_>) -> BTreeSet<PathBuf> {
     let start = cx.facts.start_dir.as_path();
     let below = |path: &Path| -> Vec<PathBuf> {
@@ -61,6 +70,7 @@ fn reached(cx: &Cx<'_>) -> BTreeSet<PathBuf> {
         dirs.map(Path::to_owned).collect()
     };
     let seen = cx.files.own().map(|seen| seen.path.as_path());
+    let seen = seen.filter(|path| !cx.facts.past.knows_as_instructions(path));
     let paths = seen.chain(cx.facts.past.pictures()).filter(|path| path.starts_with(start));
     paths.flat_map(below).collect()
 }
@@ -69,8 +79,9 @@ fn reached(cx: &Cx<'_>) -> BTreeSet<PathBuf> {
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::json;
-    use tiller_protocol::entry::{Body, CallResult, Cause};
+    use serde_json::value::RawValue;
+    use serde_json::{Value, json};
+    use tiller_protocol::entry::{Body, CallResult, Cause, Epoch, ToldFile};
 
     use super::super::trial::{Trial, observe, remember};
     use super::*;
@@ -111,19 +122,55 @@ mod tests {
 
     // STEER-33
     #[tokio::test]
-    async fn pictures_and_documents_lead_there_too() {
-        let mut trial = trial();
+    async fn instructions_that_stand_in_front_are_not_told_again_and_lead_nowhere() {
+        let at = |path: &str, from| ToldFile { path: path.into(), from, until: from + 1 };
+        let raw = || RawValue::from_string("[]".to_owned()).unwrap().into();
+        let epoch = Epoch {
+            reason: String::new(),
+            key: String::new(),
+            system: raw(),
+            tools: raw(),
+            user_context: Some("Ax".to_owned()),
+            instructions: vec![at("/p/a/AGENTS.md", 0), at("/p/other/notes.md", 1)],
+            made_of: None,
+        };
+        let mut trial =
+            trial().file("/p/other/notes.md", "x").seen("/p/a/AGENTS.md").seen("/p/other/notes.md");
         let mut past = Past::default();
-        let result = CallResult {
+        remember(&mut past, Body::Epoch(epoch));
+        trial.facts.past = Arc::new(past.clone());
+        assert_eq!(observe(&NestedMemories, &trial.facts, &trial).await, Observation::nothing());
+
+        // Whoever looks there himself gets there.
+        remember(
+            &mut past,
+            Body::Result(read(json!({"type": "text", "file": {"filePath": "/p/other/notes.md"}}))),
+        );
+        trial.facts.past = Arc::new(past);
+        let trial = trial.seen("/p/a/b/code.rs");
+        let observation = observe(&NestedMemories, &trial.facts, &trial).await;
+        assert_eq!(told(&observation.attachments), ["/p/a/b/AGENTS.md", "/p/other/AGENTS.md"]);
+    }
+
+    fn read(detail: Value) -> CallResult {
+        CallResult {
             call: "c".into(),
             tool: "Read".to_owned(),
             content: Vec::new(),
             is_error: false,
             cause: Cause::Call,
-            detail: json!({"type": "image", "file": {"filePath": "/p/a/b/plan.png"}}),
+            detail,
             effects: Vec::new(),
-        };
-        remember(&mut past, Body::Result(result));
+        }
+    }
+
+    // STEER-33
+    #[tokio::test]
+    async fn pictures_and_documents_lead_there_too() {
+        let mut trial = trial();
+        let mut past = Past::default();
+        let image = json!({"type": "image", "file": {"filePath": "/p/a/b/plan.png"}});
+        remember(&mut past, Body::Result(read(image)));
         trial.facts.past = Arc::new(past);
         let observation = observe(&NestedMemories, &trial.facts, &trial).await;
         assert_eq!(told(&observation.attachments), ["/p/a/AGENTS.md", "/p/a/b/AGENTS.md"]);
@@ -143,5 +190,6 @@ mod tests {
         let content = observation.attachments[0].attachment["content"].as_str().unwrap();
         assert_eq!(content.matches('é').count(), LIMIT);
         assert!(content.ends_with("characters.)"), "{content}");
+        assert!(observation.attachments[0].effects.is_empty(), "it was not seen as a whole");
     }
 }

@@ -177,7 +177,9 @@ impl Sight for Trial {
     fn instructions<'a>(&'a self, dir: &'a Path) -> BoxFuture<'a, Vec<InstructionFile>> {
         let path = dir.join("AGENTS.md");
         let found = match self.files.get(&path) {
-            Some(Content::Text(text, _)) => vec![InstructionFile { path, text: text.clone() }],
+            Some(Content::Text(text, _)) => {
+                vec![InstructionFile { real: path.clone(), path, text: text.clone() }]
+            }
             _ => Vec::new(),
         };
         ready(found).boxed()

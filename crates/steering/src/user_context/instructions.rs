@@ -7,7 +7,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tiller_protocol::entry::ToldFile;
+
 use super::git;
+use crate::reminder::neutralise;
 use import::Importer;
 
 /// How many characters of instruction files are told in all.
@@ -32,6 +35,8 @@ const NAMES: [[&str; 2]; 4] = [
 pub struct InstructionFile {
     /// Where it stands.
     pub path: PathBuf,
+    /// The same, links resolved.
+    pub real: PathBuf,
     /// What it says; a file far beyond the limit is not read to its end.
     pub text: String,
 }
@@ -136,8 +141,8 @@ impl<'a> Collected<'a> {
         }
         match read_text(&path) {
             Ok(text) if text.trim().is_empty() => None,
-            Ok(text) if self.seen.insert(real) => {
-                Some(InstructionFile { text: text.trim().to_owned(), path })
+            Ok(text) if self.seen.insert(real.clone()) => {
+                Some(InstructionFile { text: text.trim().to_owned(), path, real })
             }
             Ok(_) => None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -159,12 +164,6 @@ fn read_text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether files are told without a cut.
-#[must_use]
-pub fn fit(files: &[InstructionFile]) -> bool {
-    files.iter().map(|file| file.text.chars().count()).sum::<usize>() <= LIMIT
-}
-
 /// The files as one text, each under its path, cut at the limit.
 pub(super) fn render(files: &[InstructionFile]) -> Option<String> {
     if files.is_empty() {
@@ -181,7 +180,7 @@ pub(super) fn render(files: &[InstructionFile]) -> Option<String> {
             incomplete.push(file.path.display().to_string());
         }
         if !kept.is_empty() {
-            sections.push(format!("From {}:\n{kept}", file.path.display()));
+            sections.push(format!("{}{kept}", heading(file)));
         }
     }
     if !incomplete.is_empty() {
@@ -191,6 +190,27 @@ pub(super) fn render(files: &[InstructionFile]) -> Option<String> {
         ));
     }
     Some(sections.join("\n\n"))
+}
+
+fn heading(file: &InstructionFile) -> String {
+    format!("From {}:\n", file.path.display())
+}
+
+/// The files that stand in a message as a whole, in which those of them that were rendered stand in this order.
+pub(super) fn standing_in(message: &str, files: &[InstructionFile]) -> Vec<ToldFile> {
+    let mut told = Vec::new();
+    let mut from = 0;
+    for file in files {
+        let heading = neutralise(&heading(file)).text.into_owned();
+        let text = neutralise(&file.text).text.into_owned();
+        // What is cut ends somewhere else than with a blank line behind it.
+        if let Some(at) = message[from..].find(&format!("{heading}{text}\n")) {
+            let start = from + at + heading.len();
+            from = start + text.len();
+            told.push(ToldFile { path: file.real.clone(), from: start, until: from });
+        }
+    }
+    told
 }
 
 /// At most this many characters from the beginning.

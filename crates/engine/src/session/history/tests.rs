@@ -176,6 +176,7 @@ impl Story {
             system: raw("[]").into(),
             tools: raw("[]").into(),
             user_context: None,
+            instructions: Vec::new(),
             key: String::new(),
             made_of: None,
         }));

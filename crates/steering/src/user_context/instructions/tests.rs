@@ -109,7 +109,7 @@ fn what_cannot_be_read_is_left_out() {
 }
 
 fn file(path: &str, text: &str) -> InstructionFile {
-    InstructionFile { path: path.into(), text: text.to_owned() }
+    InstructionFile { path: path.into(), real: path.into(), text: text.to_owned() }
 }
 
 #[test]
