@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tiller_model::name::wire_id;
 use tiller_protocol::effect::Effect;
@@ -14,6 +15,7 @@ use tiller_steering::source::{Shown, Sight};
 use tiller_steering::user_context::UserContext;
 use tiller_steering::user_context::instructions::{Places, find};
 use tiller_steering::{disarm_definition, head};
+use tiller_tools::Registry;
 
 use super::Task;
 use super::servers::KnownServers;
@@ -70,7 +72,8 @@ impl Task {
     /// end of the conversation, whose beginning stays as it is.
     async fn note(&mut self, told: Told) -> Result<(), StoreError> {
         if told.forged > 0 {
-            let what = "made reminder tags harmless that somebody had put into the user context or into the tools of a server";
+            let what = "made reminder tags harmless that somebody had put into the user context or into the \
+                        descriptions of tools, agents or skills";
             let what = what.to_owned();
             self.append(Body::Repaired(Repair { what, forged: told.forged, ..Repair::default() }))?;
         }
@@ -118,10 +121,9 @@ impl Task {
         let snapshot = if self.fixed.user_context { git::snapshot(&cwd).await } else { None };
         self.journal.git_branch = snapshot.as_ref().and_then(|snapshot| snapshot.branch.clone());
         let registry = &self.services.registry;
-        let own = registry.specs().into_iter().map(|spec| spec.definition);
-        let mut offered = registry.offered();
-        let forged: usize = offered.iter_mut().map(disarm_definition).sum();
-        let definitions = own.chain(offered).collect();
+        let mut definitions = own_definitions(registry);
+        definitions.extend(registry.offered());
+        let forged: usize = definitions.iter_mut().map(disarm_definition).sum();
         let policy = self.services.policy.now();
         let files = match self.fixed.user_context {
             true => find(Places {
@@ -133,10 +135,10 @@ impl Task {
             false => Vec::new(),
         };
         let context = UserContext::collect(&files, snapshot.as_ref());
-        let told = Told {
-            forged: context.forged_tags() + forged,
         let user_context = context.render();
         let instructions = UserContext::told(user_context.as_deref().unwrap_or_default(), &files);
+        let told = Told {
+            forged: context.forged_tags() + forged,
             servers: self.servers_now(),
             files: instructions.iter().map(|file| file.path.clone()).collect(),
         };
@@ -185,9 +187,15 @@ impl Task {
         for part in self.prompt(stable, &self.stable_server_lines()) {
             hasher.update(part.as_bytes());
         }
-        for spec in self.services.registry.specs() {
-            hasher.update(spec.definition.to_string().as_bytes());
+        for mut definition in own_definitions(&self.services.registry) {
+            disarm_definition(&mut definition);
+            hasher.update(definition.to_string().as_bytes());
         }
         hasher.finalize().to_hex()[..16].to_owned()
     }
+}
+
+/// The definitions of Tiller's own tools. What they say of agents and skills comes from files of others.
+pub(super) fn own_definitions(registry: &Registry) -> Vec<Value> {
+    registry.specs().into_iter().map(|spec| spec.definition).collect()
 }

@@ -14,6 +14,7 @@ use tiller_protocol::entry::{Body, Entry, Epoch, Opened, Origin};
 use tiller_protocol::ingredients::Ingredients;
 use tiller_protocol::mode::Mode;
 use tiller_steering::compaction::Standing;
+use tiller_steering::disarm_definition;
 use tiller_steering::pipeline::Sampled;
 use tiller_steering::source::{Facts, Listing, Shown, Sight, Unseen};
 use tiller_steering::user_context::instructions::InstructionFile;
@@ -21,6 +22,7 @@ use tiller_tools::{Registry, SkillLine, StructuredOutput, Tool, plan_file};
 use tokio::sync::mpsc;
 
 use super::compaction::{Timing, compare_folds};
+use super::epoch::own_definitions;
 use super::history::{Audience, History};
 use super::ingredients::definitions;
 use super::turn::End;
@@ -186,14 +188,15 @@ impl Task {
         let text = |system: &Value| system[0]["text"].as_str().unwrap_or_default().to_owned();
         tape.compare_part("system", &text(&recorded), &text(&now));
         let recorded = on_offer(epoch);
-        for spec in self.services.registry.specs() {
-            let before = recorded.iter().find(|tool| tool["name"] == spec.definition["name"]);
-            let name = spec.definition["name"].as_str().unwrap_or_default();
+        for mut definition in own_definitions(&self.services.registry) {
+            disarm_definition(&mut definition);
+            let before = recorded.iter().find(|tool| tool["name"] == definition["name"]);
+            let name = definition["name"].as_str().unwrap_or_default();
             let before = before.map(|tool| without_breakpoint(tool.clone())).unwrap_or_default();
             tape.compare_part(
                 &format!("tools: {name}"),
                 &before.to_string(),
-                &without_breakpoint(spec.definition.clone()).to_string(),
+                &without_breakpoint(definition.clone()).to_string(),
             );
         }
     }
