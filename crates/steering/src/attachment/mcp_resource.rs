@@ -37,6 +37,6 @@ impl Kind for McpResource {
         } else {
             fill(TEXT, &[names[0], names[1], names[2], ("content", &text)])
         };
-        others.into_iter().fold(Rendered::reminder(&said), |rendered, block| rendered.with(block.clone()))
+        others.into_iter().fold(Rendered::reminder(&said), |rendered, block| rendered.with(block))
     }
 }

@@ -26,7 +26,7 @@ impl Kind for QueuedCommand {
     fn render(&self) -> Rendered {
         self.prompt.iter().fold(Rendered::default(), |rendered, block| match block.as_text() {
             Some(text) => rendered.and(Rendered::reminder(&fill(TEXT, &[("text", &text)]))),
-            None => rendered.with(block.clone()),
+            None => rendered.with(block),
         })
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use tiller_protocol::block::RawBlock;
 
 use super::text::{Filled, fill};
+use crate::disarm::disarm;
 use crate::reminder::wrap;
 
 const CALLED: &str = include_str!("called.md");
@@ -35,7 +36,7 @@ impl Rendered {
                 Some(text) => {
                     rendered.and(Self::reminder(&fill(ANSWERED, &[("tool", tool), ("result", &text)])))
                 }
-                None => rendered.with(block.clone()),
+                None => rendered.with(block),
             };
         }
         rendered
@@ -48,9 +49,11 @@ impl Rendered {
         self
     }
 
-    /// A block that is no text, as it is.
-    pub(super) fn with(mut self, block: RawBlock) -> Self {
+    /// A block that is no text; what of it is text is made harmless.
+    pub(super) fn with(mut self, block: &RawBlock) -> Self {
+        let (block, forged) = disarm(block);
         self.blocks.push(block);
+        self.forged += forged;
         self
     }
 }
