@@ -54,6 +54,31 @@ fn a_prompt_folds_a_resumed_session_and_another_takes_it_back() {
     world.server.assert_clean();
 }
 
+// CACHE-01 CACHE-06: a session that was folded goes on in another process with what it offered before.
+#[test]
+fn going_on_with_a_folded_session_is_no_new_beginning() {
+    let world = remembered();
+    let mut live = world.talk(&["--resume", ID]);
+    live.say("/compact");
+    live.turn();
+    world.server.reply(Reply::new().thinking("Seven, was it?").and_text("7"));
+    live.say("which number?");
+    live.turn();
+    live.finish();
+    let epochs = |world: &World| inspected(world)["epochs"].as_array().unwrap().len();
+    let before = epochs(&world);
+    world.server.reply(Reply::text("Still 7."));
+    world.run(&["-p", "sure?", "--resume", ID]).ok();
+    assert_eq!(epochs(&world), before);
+    let requests = world.server.messages();
+    let [folded, resumed] = &requests[requests.len() - 2..] else { panic!("two requests") };
+    assert_eq!(folded.body()["tools"], resumed.body()["tools"]);
+    assert_eq!(resumed.body()["tools"].as_array().unwrap().last().unwrap()["name"], "Recall");
+    let messages = |request: &tiller_testkit::Captured| request.body()["messages"].to_string();
+    assert!(messages(resumed).contains(r#""type":"thinking""#), "{}", messages(resumed));
+    world.server.assert_clean();
+}
+
 // SESS-13
 #[test]
 fn a_host_folds_a_session_and_is_told() {

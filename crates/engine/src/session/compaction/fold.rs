@@ -16,6 +16,7 @@ use tiller_tools::{plan_file, todo_file};
 use super::super::{Role, Task};
 use super::summary::{Source, Summary};
 use super::survey::Survey;
+use super::undo::with_recall;
 use super::wording::{SHARE, Timing};
 use super::{Folding, Unfolded, summary_message};
 use crate::hook::{Occasion, StartSource};
@@ -168,7 +169,7 @@ impl Task {
         self.offer_skills();
         let tools = self.services.registry.clone();
         if self.making_room.recall && self.journal.state.folded.is_none() {
-            self.services.registry = tools.clone().with(tiller_tools::Recall);
+            self.services.registry = with_recall(tools.clone());
         }
         let key = self.epoch_key();
         let built = self.build_epoch("compaction", key).await;

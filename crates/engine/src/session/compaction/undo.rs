@@ -3,7 +3,7 @@
 use tiller_protocol::compaction::Folded;
 use tiller_protocol::entry::{Body, EndReason, Level, Outcome};
 use tiller_protocol::rewind::{ConversationBack, Rewound, Stretch};
-use tiller_tools::{Recall, Tool};
+use tiller_tools::{Recall, Registry, Tool};
 
 use super::super::Task;
 use crate::store::StoreError;
@@ -64,12 +64,16 @@ impl Task {
     /// Lets the model look up what was folded, as soon as something is. Says whether that changed.
     pub(in crate::session) fn offer_recall(&mut self) -> bool {
         let wanted = self.making_room.recall && self.journal.state.folded.is_some();
-        if wanted == self.services.registry.names().contains(&Recall::NAME) {
-            return false;
-        }
+        let is_offered = self.services.registry.names().contains(&Recall::NAME);
         let tools = std::mem::take(&mut self.services.registry);
         self.services.registry =
-            if wanted { tools.with(Recall) } else { tools.filtered(|name| name != Recall::NAME) };
-        true
+            if wanted { with_recall(tools) } else { tools.filtered(|name| name != Recall::NAME) };
+        wanted != is_offered
     }
+}
+
+/// Tools among which is the one for what was folded. It comes last wherever it was, so that a session that goes on offers
+/// what it offered before.
+pub(super) fn with_recall(tools: Registry) -> Registry {
+    tools.filtered(|name| name != Recall::NAME).with(Recall)
 }
