@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tiller_mcp::reading;
-use tiller_policy::{Access, Context, Decision, Permit, Request, approve};
+use tiller_policy::{Access, Context, Decision, Permit, Request, approve, decide};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::{Effect, LineRange};
 use tiller_protocol::id::{CallId, SessionId};
@@ -47,8 +47,21 @@ pub(crate) fn may_read(policy: &Context, path: &Path) -> bool {
 }
 
 fn permit(policy: &Context, path: &Path) -> Result<Permit, Unseen> {
+    permitted(&reading_of(policy, path), policy)
+}
+
+fn reading_of(policy: &Context, path: &Path) -> Request {
     let access = vec![Access::Read(policy.place(path))];
-    permitted(&Request { tool: READ.to_owned(), access, read_only: true }, policy)
+    Request { tool: READ.to_owned(), access, read_only: true }
+}
+
+/// Whether nobody has to be asked. A file that others have written asks nobody, and is no yes of the user's.
+fn free(request: &Request, policy: &Context) -> Result<(), Unseen> {
+    match decide(request, policy) {
+        Decision::Allow(..) => Ok(()),
+        Decision::Deny(reason) => Err(Unseen::Denied(reason.explain())),
+        Decision::Ask(reason) => Err(Unseen::Unasked(reason.explain())),
+    }
 }
 
 fn permitted(request: &Request, policy: &Context) -> Result<Permit, Unseen> {
@@ -141,6 +154,20 @@ impl FileSight {
 impl Sight for FileSight {
     fn show<'a>(&'a self, path: &'a Path, lines: Option<LineRange>) -> BoxFuture<'a, Result<Shown, Unseen>> {
         self.read(path, lines).boxed()
+    }
+
+    fn is_free(&self, path: &Path) -> Result<(), Unseen> {
+        let policy = self.policy();
+        let written = self.absolute(path);
+        // What is not there need not be spoken of.
+        if !resolve_links(&written).exists() {
+            return Err(Unseen::Missing);
+        }
+        free(&reading_of(&policy, &written), &policy)
+    }
+
+    fn is_free_resource(&self, server: &str, uri: &str) -> Result<(), Unseen> {
+        free(&reading(server, uri), &self.policy())
     }
 
     fn list<'a>(&'a self, path: &'a Path, at_most: usize) -> BoxFuture<'a, Result<Listing, Unseen>> {

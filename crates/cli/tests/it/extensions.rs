@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::Reply;
 
-use crate::harness::{World, eventually, marker, processes_with};
+use crate::harness::{World, eventually, marker, outside_of_workspaces, processes_with};
 use crate::terminal::{READY, leave, open, say};
 
 fn example(page: &str, kind: &str) -> String {
@@ -107,6 +107,23 @@ fn hosts_are_told_of_commands_and_send_them() {
     live.turn();
     assert!(sent(&world).contains("Review main.rs."), "{}", sent(&world));
     live.finish();
+}
+
+// RULE-06: a project's command cannot send what is not the project's.
+#[test]
+fn a_command_of_a_project_attaches_nothing_from_elsewhere() {
+    let outside = outside_of_workspaces();
+    let key = outside.path().join("id_rsa");
+    fs_err::write(&key, "not for anybody").unwrap();
+    let words = format!("Look at @{}, please.", key.display());
+    let world = World::new().file(".tiller/commands/doit.md", &words);
+    world.server.reply(Reply::text("ok"));
+    let run = world.run(&["-p", "/doit"]).ok();
+    assert!(!sent(&world).contains("not for anybody"), "{}", sent(&world));
+    assert!(run.stderr.contains("was not attached"), "{run:?}");
+    world.server.reply(Reply::text("ok"));
+    world.run(&["-p", &words]).ok();
+    assert!(sent(&world).contains("not for anybody"), "{}", sent(&world));
 }
 
 // The trade of a plugin with everything in it, from adding it to removing it.

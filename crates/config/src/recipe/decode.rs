@@ -83,6 +83,7 @@ impl Decoder<'_> {
             for_model: true,
             for_user: true,
             body: parsed.body.trim().to_owned(),
+            plugin: None,
             origin: self.origin.clone(),
         };
         for (name, value) in parsed.fields.iter().filter(|(_, value)| !value.is_null()) {

@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::extension::folder::{Folder, Layout};
 use crate::extension::named::{Named, add_first, add_over};
 use crate::key::closest;
-use crate::origin::Origin;
+use crate::origin::{Layer, Origin};
 use crate::request::{ProjectTrust, Sources};
 
 /// Instructions in a file.
@@ -42,12 +42,21 @@ pub struct Recipe {
     pub for_user: bool,
     /// The instructions.
     pub body: String,
+    /// The plugin that brings it.
+    #[serde(skip)]
+    pub plugin: Option<String>,
     /// Who defined it, and in which file.
     #[serde(flatten)]
     pub origin: Origin,
 }
 
 impl Recipe {
+    /// Whether the user has written it, rather than whoever made a project or a plugin.
+    #[must_use]
+    pub fn is_of_user(&self) -> bool {
+        self.plugin.is_none() && self.origin.layer != Layer::Project
+    }
+
     /// Whether it is a skill.
     #[must_use]
     pub fn is_skill(&self) -> bool {
@@ -104,7 +113,8 @@ impl Recipes {
             let recipe =
                 file.decode(COMMAND, &mut self.problems, |decoder, parsed| decoder.command(&name, parsed));
             if let Some(recipe) = recipe {
-                add_first(&mut found, recipe, &mut self.problems);
+                let plugin = folder.plugin.as_ref().map(|plugin| plugin.name.clone());
+                add_first(&mut found, Recipe { plugin, ..recipe }, &mut self.problems);
             }
         }
         found.into_iter().for_each(|recipe| add_over(&mut self.all, recipe));
@@ -120,7 +130,8 @@ impl Recipes {
                 Some(Recipe { name: folder.qualified(&skill.name), ..skill })
             });
             if let Some(recipe) = recipe {
-                add_first(&mut found, recipe, &mut self.problems);
+                let plugin = folder.plugin.as_ref().map(|plugin| plugin.name.clone());
+                add_first(&mut found, Recipe { plugin, ..recipe }, &mut self.problems);
             }
         }
         found.into_iter().for_each(|recipe| add_over(&mut self.all, recipe));

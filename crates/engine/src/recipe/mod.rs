@@ -8,7 +8,7 @@ use tiller_config::Recipe;
 use tiller_protocol::effect::{RecipeCall, SkillUse};
 use tiller_tools::SkillLine;
 
-pub(crate) use template::{Piece, expand};
+pub(crate) use template::{Piece, expand, given};
 
 /// What the model is told of the skills that it can open.
 #[must_use]

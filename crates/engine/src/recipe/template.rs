@@ -118,6 +118,13 @@ impl Given<'_> {
     }
 }
 
+/// What was given, as a whole and word by word.
+pub(crate) fn given(arguments: &str) -> Vec<String> {
+    let mut given = words(arguments);
+    given.push(arguments.to_owned());
+    given
+}
+
 /// What was given word by word; quotes hold words together.
 fn words(arguments: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
@@ -155,6 +162,7 @@ mod tests {
             for_model: true,
             for_user: true,
             body: body.to_owned(),
+            plugin: None,
             origin: Origin { layer: Layer::User, file: None },
         }
     }

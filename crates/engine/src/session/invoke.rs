@@ -10,6 +10,7 @@ use tiller_protocol::entry::{Body, CallResult, Dequeued, EndMarker, EndReason, L
 use tiller_protocol::id::{CallId, EntryId};
 use tiller_protocol::ledger::Source;
 use tiller_protocol::mcp::PREFIX;
+use tiller_steering::source::Author;
 use tiller_tools::{Bash, Skill, SkillLine, Tool};
 use tokio::time::Instant;
 
@@ -18,7 +19,7 @@ use super::turn::End;
 use super::{Role, Task};
 use crate::executor::{Order, STOP_GRACE, Stop};
 use crate::next::{Abort, aborted};
-use crate::recipe::{Invocation, Piece, call, expand, introduced, skill_lines, used};
+use crate::recipe::{Invocation, Piece, call, expand, given, introduced, skill_lines, used};
 use crate::store::StoreError;
 
 /// Why what a prompt calls for is told.
@@ -83,12 +84,13 @@ impl Task {
         Ok((Outcome::Error { message: problem, status: None }, Some(marker)))
     }
 
-    /// Puts a recipe before the model; returns the text in which mentions are looked for, or the end of the turn.
+    /// Puts a recipe before the model; returns the text in which mentions are looked for and whose it is, or the end of the
+    /// turn.
     pub(super) async fn follow_recipe(
         &mut self,
         recipe: &Recipe,
         arguments: &str,
-    ) -> Result<Result<String, End>, StoreError> {
+    ) -> Result<Result<(String, Author), End>, StoreError> {
         self.grant(&recipe.allowed_tools, &recipe.disallowed_tools);
         self.turn.model = recipe.model.as_deref().map(|model| self.fixed.names.resolve(model));
         let filled = self.fill(recipe, arguments).await?;
@@ -105,7 +107,11 @@ impl Task {
         if recipe.is_skill() {
             self.append(Body::Effect(Effect::SkillUsed(used(recipe, told))))?;
         }
-        Ok(Ok(filled.own_words))
+        let author = match recipe.is_of_user() {
+            true => Author::User,
+            false => Author::File { given: given(arguments) },
+        };
+        Ok(Ok((filled.own_words, author)))
     }
 
     async fn fill(&mut self, recipe: &Recipe, arguments: &str) -> Result<Filled, StoreError> {

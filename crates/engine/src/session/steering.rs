@@ -14,7 +14,7 @@ use tiller_protocol::mcp::McpState;
 use tiller_protocol::mode::Mode;
 use tiller_steering::pipeline::{Pipeline, Sampled};
 use tiller_steering::source::{
-    Facts, Prompt, Providers, Queued, Spending, Style, Surroundings, Tokens, sources,
+    Author, Facts, Prompt, Providers, Queued, Spending, Style, Surroundings, Tokens, sources,
 };
 use tiller_tools::View;
 
@@ -98,7 +98,12 @@ impl Task {
     }
 
     /// Attaches what belongs to a prompt of the user, or to what else a turn begins with.
-    pub(super) async fn attach_to_prompt(&mut self, text: String, origin: Origin) -> Result<(), StoreError> {
+    pub(super) async fn attach_to_prompt(
+        &mut self,
+        text: String,
+        author: Author,
+        origin: Origin,
+    ) -> Result<(), StoreError> {
         self.tell_of_servers()?;
         if matches!(self.role, Role::Sub) || origin == Origin::Harness {
             let sampled = self.sample_sources(None, Vec::new()).await?;
@@ -108,7 +113,7 @@ impl Task {
         let editor =
             editors.and_then(|editors| editors.looks(&self.services.policy.now(), &self.services.secrets));
         let text = if origin == Origin::Composed { String::new() } else { text };
-        let prompt = Prompt { text, editor };
+        let prompt = Prompt { text, author, editor };
         let sampled = self.sample_sources(Some(prompt), Vec::new()).await?;
         self.take_in(sampled, Contexts::new())
     }

@@ -12,6 +12,7 @@ use tiller_protocol::entry::{
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{ChainId, EntryId};
 use tiller_protocol::ledger::Source;
+use tiller_steering::source::Author;
 use tiller_tools::{StructuredOutput, Tool};
 use tokio_util::sync::CancellationToken;
 
@@ -180,6 +181,7 @@ impl Task {
         }
         let is_blank = content.iter().all(RawBlock::is_blank_text);
         let mut text = content.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n");
+        let mut author = Author::User;
         self.turn.prompt.clone_from(&text);
         let added = (origin == Origin::Harness).then(task_ended);
         self.append_as(id, Body::User(UserMessage { content, origin, added }))?;
@@ -189,7 +191,7 @@ impl Task {
         }
         match called {
             Called::Recipe(recipe, arguments) => match self.follow_recipe(&recipe, &arguments).await? {
-                Ok(own_words) => text = own_words,
+                Ok(own_words) => (text, author) = own_words,
                 Err(end) => return Ok(end),
             },
             Called::Words { name, content } => {
@@ -199,7 +201,7 @@ impl Task {
             Called::Nothing | Called::Prompt(..) | Called::Unknown(_) => {}
         }
         self.take_recorded_words()?;
-        self.attach_to_prompt(text, origin).await?;
+        self.attach_to_prompt(text, author, origin).await?;
         self.steps().await
     }
 

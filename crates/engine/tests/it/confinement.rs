@@ -18,7 +18,7 @@ use crate::harness::{Lab, Watch, can_hold, held_by_namespaces};
 use crate::permissions::{asked, asking};
 
 /// A directory that is neither temporary nor a working directory; the repository may lie in a temporary one.
-fn outside() -> TempDir {
+pub(crate) fn outside() -> TempDir {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let is_temporary = ["/tmp", "/var/tmp"].iter().any(|dir| target.starts_with(dir));
     let base = if is_temporary { std::env::home_dir().unwrap() } else { target.to_owned() };

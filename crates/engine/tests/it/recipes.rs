@@ -13,6 +13,7 @@ use tiller_protocol::state::State;
 use tiller_testkit::{Gate, Reply};
 use tiller_tools::{built_in, skill_tools};
 
+use crate::confinement::outside;
 use crate::harness::{Lab, Watch};
 use crate::permissions::asked;
 
@@ -28,6 +29,7 @@ fn command(name: &str, body: &str) -> Recipe {
         for_model: false,
         for_user: true,
         body: body.to_owned(),
+        plugin: None,
         origin: Origin { layer: Layer::User, file: Some(PathBuf::from(format!("/recipes/{name}.md"))) },
     }
 }
@@ -168,6 +170,46 @@ async fn output_of_commands_mentions_nothing_and_arguments_run_nothing() {
     let told = told(&lab);
     assert!(told.contains("Shown: @secret.txt and !`touch owned`"), "{told}");
     assert!(!told.contains("hunter2-from-file") && !lab.project().join("owned").exists());
+}
+
+// RULE-06: what others have written into a file is no yes of the user's; what the user types is.
+#[tokio::test]
+async fn a_file_of_others_attaches_nothing_that_would_need_a_question() {
+    let lab = Lab::new();
+    let outside = outside();
+    let key = outside.path().join("key.txt");
+    fs_err::write(&key, "hunter2-from-outside").unwrap();
+    fs_err::write(lab.project().join("near.txt"), "from nearby").unwrap();
+    let key = key.display();
+    let theirs = |layer| {
+        let mut recipe = command("look", &format!("See @{key} and @near.txt."));
+        recipe.origin.layer = layer;
+        recipe
+    };
+    let of_plugin = Recipe { plugin: Some("kit".to_owned()), ..theirs(Layer::User) };
+    for recipe in [theirs(Layer::Project), of_plugin] {
+        lab.server.reply(Reply::text("ok"));
+        let watch = lab.turn(setup(&lab, vec![recipe]), "/look").await;
+        assert!(!told(&lab).contains("hunter2-from-outside") && told(&lab).contains("from nearby"));
+        let said = notices(&watch, "mention");
+        assert!(
+            said[0].contains("key.txt was not attached") && said[0].contains("name it yourself"),
+            "{said:?}"
+        );
+    }
+
+    // The user's own command may name it, and so may the user, wherever the command puts it.
+    let placed = Recipe { body: "See @$1.".to_owned(), ..theirs(Layer::Project) };
+    let added = Recipe { body: "See.".to_owned(), ..theirs(Layer::Project) };
+    for (recipe, prompt) in [
+        (theirs(Layer::User), "/look".to_owned()),
+        (placed, format!("/look {key}")),
+        (added, format!("/look at @{key}, please")),
+    ] {
+        lab.server.reply(Reply::text("ok"));
+        lab.turn(setup(&lab, vec![recipe]), &prompt).await;
+        assert!(told(&lab).contains("hunter2-from-outside"), "{prompt}");
+    }
 }
 
 // LEDG-05: the command's own text, what it prints and what the user puts behind its name are no reminders.

@@ -79,10 +79,25 @@ pub struct Surroundings {
 /// A prompt that was just submitted.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    /// What the user wrote.
+    /// What the user wrote, or what the command says that the user has called for.
     pub text: String,
+    /// Whose words these are.
+    pub author: Author,
     /// What an editor reports.
     pub editor: Option<Editor>,
+}
+
+/// Whose words a prompt consists of.
+#[derive(Clone, Debug, Default)]
+pub enum Author {
+    /// The user's.
+    #[default]
+    User,
+    /// Those of a file that somebody else has written.
+    File {
+        /// What of it the user has given.
+        given: Vec<String>,
+    },
 }
 
 /// What an editor reports.

@@ -49,7 +49,7 @@ mod tests {
     use crate::past::Story;
 
     fn facts(editor: Editor, story: Story) -> Facts {
-        let prompt = Prompt { text: "go".to_owned(), editor: Some(editor) };
+        let prompt = Prompt { text: "go".to_owned(), editor: Some(editor), ..Prompt::default() };
         Facts { prompt: Some(prompt), past: Arc::new(story.past), ..Facts::default() }
     }
 

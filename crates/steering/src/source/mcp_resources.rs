@@ -1,7 +1,7 @@
 //! `mcp_resources`: resources of connected servers that the user names with `@server:uri`.
 
 use super::mention::mentions;
-use super::{Cx, Group, Observation, Resource, Source, SourceError, Unseen};
+use super::{Cx, Group, Observation, Prompt, Resource, Source, SourceError, Unseen};
 use crate::attachment::{McpResource, attach};
 
 pub(super) struct McpResources;
@@ -16,7 +16,7 @@ impl Source for McpResources {
         let mut observation = Observation::nothing();
         for mention in mentions(&prompt.text) {
             for reading in mention.readings() {
-                if look(cx, reading, &mut observation).await {
+                if look(cx, prompt, reading, &mut observation).await {
                     break;
                 }
             }
@@ -26,7 +26,7 @@ impl Source for McpResources {
 }
 
 /// Looks at one reading of a mention. Says whether there was something.
-async fn look(cx: &Cx<'_>, reading: &str, observation: &mut Observation) -> bool {
+async fn look(cx: &Cx<'_>, prompt: &Prompt, reading: &str, observation: &mut Observation) -> bool {
     let Some((server, uri)) = reading.split_once(':').filter(|(_, uri)| !uri.is_empty()) else {
         return false;
     };
@@ -35,7 +35,7 @@ async fn look(cx: &Cx<'_>, reading: &str, observation: &mut Observation) -> bool
     }
     let looked = tokio::select! {
         biased;
-        resource = cx.sight.resource(server, uri) => resource,
+        resource = fetch(cx, prompt, reading, (server, uri)) => resource,
         () = cx.budget.cancelled() => Err(Unseen::Unreadable("it took too long".to_owned())),
     };
     match looked {
@@ -48,6 +48,19 @@ async fn look(cx: &Cx<'_>, reading: &str, observation: &mut Observation) -> bool
         Err(unseen) => observation.notices.push(format!("@{reading} was not attached: {unseen}")),
     }
     true
+}
+
+/// Fetches what is mentioned, as far as whoever mentions it may have it fetched.
+async fn fetch(
+    cx: &Cx<'_>,
+    prompt: &Prompt,
+    reading: &str,
+    (server, uri): (&str, &str),
+) -> Result<Resource, Unseen> {
+    if !prompt.is_named_by_user(reading) {
+        cx.sight.is_free_resource(server, uri)?;
+    }
+    cx.sight.resource(server, uri).await
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use tiller_protocol::effect::LineRange;
 
+use super::{Author, Prompt};
+
 /// Mentions looked at in one prompt.
 const MOST: usize = 50;
 
@@ -23,6 +25,19 @@ impl Mention {
         let trimmed =
             whole.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"', '`', '*']);
         if self.quoted || trimmed == whole || trimmed.is_empty() { vec![whole] } else { vec![whole, trimmed] }
+    }
+}
+
+impl Prompt {
+    /// Whether the user has named what a mention may mean. Whatever else is mentioned comes from a file of somebody else,
+    /// and is looked at only if that needs no question.
+    pub(super) fn is_named_by_user(&self, reading: &str) -> bool {
+        let Author::File { given } = &self.author else { return true };
+        let named = [reading, with_lines(reading).0];
+        let is_it = |word: &str| named.contains(&word) || named.contains(&with_lines(word).0);
+        given.iter().any(|given| {
+            is_it(given) || mentions(given).iter().any(|mention| mention.readings().into_iter().any(is_it))
+        })
     }
 }
 

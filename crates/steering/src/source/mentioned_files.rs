@@ -7,7 +7,7 @@ use tiller_protocol::entry::Attachment;
 use tiller_protocol::state::Files;
 
 use super::mention::{mentions, with_lines};
-use super::{Cx, Group, Listing, Observation, Shown, Source, SourceError, Unseen};
+use super::{Cx, Group, Listing, Observation, Prompt, Shown, Source, SourceError, Unseen};
 use crate::attachment::{CompactFileReference, Directory, File, FileContent, attach};
 
 /// Entries of a directory that are listed.
@@ -31,7 +31,7 @@ impl Source for MentionedFiles {
                 break;
             }
             for reading in mention.readings() {
-                if gathered.look(cx, reading).await {
+                if gathered.look(cx, prompt, reading).await {
                     break;
                 }
             }
@@ -50,12 +50,12 @@ struct Gathered {
 
 impl Gathered {
     /// Looks at one reading of a mention. Says whether there was something.
-    async fn look(&mut self, cx: &Cx<'_>, reading: &str) -> bool {
+    async fn look(&mut self, cx: &Cx<'_>, prompt: &Prompt, reading: &str) -> bool {
         let (path, lines) = with_lines(reading);
         let why = format!("the prompt mentions @{reading}");
         let looked = tokio::select! {
             biased;
-            shown = cx.sight.show(Path::new(path), lines) => shown,
+            shown = show(cx, prompt, reading) => shown,
             () = cx.budget.cancelled() => Err(Unseen::Unreadable("it took too long".to_owned())),
         };
         match looked {
@@ -113,6 +113,15 @@ impl Gathered {
     fn push(&mut self, attachment: Attachment) {
         self.observation.attachments.push(attachment);
     }
+}
+
+/// Shows what is mentioned, as far as whoever mentions it may have it shown.
+async fn show(cx: &Cx<'_>, prompt: &Prompt, reading: &str) -> Result<Shown, Unseen> {
+    let (path, lines) = with_lines(reading);
+    if !prompt.is_named_by_user(reading) {
+        cx.sight.is_free(Path::new(path))?;
+    }
+    cx.sight.show(Path::new(path), lines).await
 }
 
 /// Whether the model has seen at least this of the same content.

@@ -40,7 +40,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use diagnostics::DiagnosticsProvider;
 pub use facts::{
-    Approval, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Surroundings, Task, Tokens,
+    Approval, Author, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Surroundings, Task,
+    Tokens,
 };
 pub use output_style::{StyleError, all as all_styles, find as find_style};
 pub use plan_mode::plan_after_compaction;

@@ -16,6 +16,16 @@ pub trait Sight: Send + Sync {
     /// A file, or lines of it, as the tool `Read` shows it. A relative path starts where the session was started.
     fn show<'a>(&'a self, path: &'a Path, lines: Option<LineRange>) -> BoxFuture<'a, Result<Shown, Unseen>>;
 
+    /// Whether the model could look at a file or directory without a question to the user.
+    fn is_free(&self, _path: &Path) -> Result<(), Unseen> {
+        Ok(())
+    }
+
+    /// The same for a resource of a server.
+    fn is_free_resource(&self, _server: &str, _uri: &str) -> Result<(), Unseen> {
+        Ok(())
+    }
+
     /// The names in a directory, sorted, with a slash behind those of directories; this many at most.
     fn list<'a>(&'a self, path: &'a Path, at_most: usize) -> BoxFuture<'a, Result<Listing, Unseen>>;
 
@@ -99,6 +109,11 @@ pub enum Unseen {
     /// It may not be read.
     #[error("reading it is not allowed: {0}")]
     Denied(String),
+    /// It may be read only if the user says so, and it is not the user who names it.
+    #[error(
+        "not you, but the command's file names it, and reading it would need your permission: {0}; name it yourself to attach it"
+    )]
+    Unasked(String),
     /// It is too large to be shown at once.
     #[error("it is too large")]
     TooLarge(PathBuf),

@@ -99,7 +99,7 @@ impl Trial {
     }
 
     pub(crate) fn prompted(&self, text: &str) -> Facts {
-        Facts { prompt: Some(Prompt { text: text.to_owned(), editor: None }), ..self.facts.clone() }
+        Facts { prompt: Some(Prompt { text: text.to_owned(), ..Prompt::default() }), ..self.facts.clone() }
     }
 
     fn look(&self, path: &Path, lines: Option<LineRange>) -> Result<Shown, Unseen> {

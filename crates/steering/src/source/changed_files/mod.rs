@@ -67,7 +67,7 @@ impl ChangedFiles {
             }
             // What is no text any more has to be read anew before it is changed.
             Ok(_) | Err(Unseen::Missing | Unseen::Directory) => observation.effects.push(forgotten(known)),
-            Err(Unseen::Denied(_) | Unseen::Unreadable(_)) => {}
+            Err(Unseen::Denied(_) | Unseen::Unasked(_) | Unseen::Unreadable(_)) => {}
         }
     }
 
