@@ -1,5 +1,6 @@
 //! What the settings say about steering.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tiller_config::{OutputStyle, Resolved, Sourced};
@@ -23,7 +24,7 @@ pub(crate) fn choice(args: &Args, settings: &Resolved, styles: &[OutputStyle]) -
     SteeringChoice {
         mute,
         style: style(settings, styles),
-        ultra_memory: settings.ultra_memory_file.value.clone(),
+        ultra_memory: ultra_memory(settings),
         session_memory: settings.session_memory.value,
         suggestions: settings.prompt_suggestions.value,
         languages: languages(settings),
@@ -31,6 +32,22 @@ pub(crate) fn choice(args: &Args, settings: &Resolved, styles: &[OutputStyle]) -
         editors: !args.print || args.input_format == InputFormat::StreamJson,
         ..SteeringChoice::default()
     }
+}
+
+/// The file whose text is repeated. Whoever may write it later keeps the setting.
+fn ultra_memory(settings: &Resolved) -> Option<PathBuf> {
+    let Sourced { value, origin } = &settings.ultra_memory_file;
+    let file = value.clone()?;
+    let problem = match fs_err::metadata(&file) {
+        // Whoever opens a pipe waits.
+        Ok(metadata) if !metadata.is_file() => Some(format!("{} is not a file", file.display())),
+        Ok(_) => fs_err::File::open(&file).err().map(|error| error.to_string()),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(problem) = problem {
+        complain(&format!("warning: {origin}: ultraMemoryFile: {problem}; nothing is repeated to the model"));
+    }
+    Some(file)
 }
 
 fn languages(settings: &Resolved) -> LanguageChoice {

@@ -85,6 +85,14 @@ fn a_text_can_be_repeated() {
     world.server.reply(Reply::text("ok"));
     world.run(&["-p", "hello"]).ok();
     assert!(told(&world).contains("Never touch legacy/."));
+    for (file, problem) in [("nowhere.md", "No such file"), ("notes", "is not a file")] {
+        let world = World::new()
+            .file(".tiller/settings.json", &format!(r#"{{"ultraMemoryFile": "{file}"}}"#))
+            .file("notes/always.md", "Never touch legacy/.");
+        world.server.reply(Reply::text("ok"));
+        let run = world.run(&["-p", "hello"]).ok();
+        assert!(run.stderr.contains("ultraMemoryFile: ") && run.stderr.contains(problem), "{}", run.stderr);
+    }
 }
 
 // STEER-32
