@@ -74,9 +74,11 @@ pub(super) struct Facts {
 pub(super) struct Totals {
     pub(super) turns: u64,
     pub(super) steps: u64,
-    /// Requests of the conversation, also those whose answer became void.
+    /// All requests, also those whose answer became void and those beside the conversation.
     pub(super) requests: u64,
     pub(super) void_requests: u64,
+    /// Those beside the conversation: of sub-agents, tools and hooks.
+    pub(super) side_requests: u64,
     pub(super) calls: u64,
     pub(super) failed_calls: u64,
     pub(super) denied_calls: u64,

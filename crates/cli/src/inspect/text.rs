@@ -176,6 +176,7 @@ fn content(report: &Report) -> String {
         (totals.failed_calls, "failed call", "failed calls"),
         (totals.denied_calls, "denied call", "denied calls"),
         (totals.void_requests, "void answer", "void answers"),
+        (totals.side_requests, "request beside the conversation", "requests beside the conversation"),
         (totals.hooks, "hook", "hooks"),
         (totals.notices, "notice", "notices"),
         (totals.repairs, "repair", "repairs"),

@@ -48,6 +48,8 @@ pub(super) fn of(report: &Report) -> Totals {
     for step in report.turns.iter().flat_map(|turn| &turn.steps) {
         totals.step(step);
     }
+    totals.side_requests = report.side_requests.len() as u64;
+    totals.requests += totals.side_requests;
     for request in &report.side_requests {
         totals.spend(&request.model, request.tokens, request.cost_usd);
         totals.model_ms += to_f64(request.duration_ms);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use tiller_testkit::{Gate, Reply};
+use tiller_testkit::{Gate, Matcher, Reply};
 
 use crate::harness::{Run, World, blocks_of, stream_args};
 use crate::inspect_session::{ID, recorded};
@@ -124,6 +124,29 @@ fn totals_are_those_of_the_run() {
     });
     assert_eq!(totals["tokens"], tokens);
     assert_eq!((&totals["steps"], &totals["calls"], &totals["turns"]), (&json!(2), &json!(1), &json!(1)));
+}
+
+// What sub-agents asked is counted where it is summed up.
+#[test]
+fn requests_are_counted_as_far_as_they_are_summed_up() {
+    let world = World::new();
+    world
+        .server
+        .conversation(Matcher::last_user_contains("Count the functions."))
+        .reply(Reply::text("Three."));
+    let task = json!({
+        "description": "count functions", "prompt": "Count the functions.", "subagent_type": "Explore",
+    });
+    world.server.replies([Reply::new().tool("Task", task), Reply::text("done")]);
+    world.run(&["-p", "how many?", "--session-id", ID]).ok();
+    let totals = document(&world, ID)["totals"].take();
+    let by_model =
+        totals["models"].as_array().unwrap().iter().map(|model| model["requests"].as_u64().unwrap());
+    assert_eq!(by_model.sum::<u64>(), 3, "{totals:#}");
+    assert_eq!((&totals["requests"], &totals["sideRequests"]), (&json!(3), &json!(1)), "{totals:#}");
+    assert!(world.run(&["inspect", ID]).ok().stdout.contains("1 request beside the conversation"));
+    world.run(&["inspect", ID, "--html", "page.html"]).ok();
+    assert!(world.read("page.html").contains("3 requests in all, 1 beside the conversation"));
 }
 
 // LEDG-02: the recording has a bit of everything, and all of it is told.

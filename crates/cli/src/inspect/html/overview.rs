@@ -58,22 +58,25 @@ fn fact(html: &mut Html, name: &str, value: &str) {
     });
 }
 
+/// How many requests the sums are about.
+fn requests(totals: &Totals) -> String {
+    let mut parts = vec![counted(totals.requests, "request", "requests")];
+    let more = [(totals.void_requests, "void"), (totals.side_requests, "beside the conversation")];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    parts.extend(more.map(|(count, which)| format!("{} {which}", grouped(count))));
+    if parts.len() > 1 {
+        parts[0].push_str(" in all");
+    }
+    parts.join(", ")
+}
+
 pub(super) fn tiles(html: &mut Html, report: &Report) {
     let Totals { tokens, .. } = report.totals;
     let totals = &report.totals;
     let next = &report.next_request;
     html.element("section", &[("class", &"tiles"), ("id", &"summary"), ("aria-label", &"Totals")], |html| {
         tile(html, "Turns", |html| html.number("/totals/turns", totals.turns), "");
-        let steps = if totals.void_requests > 0 {
-            format!(
-                "{} in all, {} void",
-                counted(totals.requests, "request", "requests"),
-                grouped(totals.void_requests)
-            )
-        } else {
-            counted(totals.requests, "request", "requests")
-        };
-        tile(html, "Steps", |html| html.number("/totals/steps", totals.steps), &steps);
+        tile(html, "Steps", |html| html.number("/totals/steps", totals.steps), &requests(totals));
         let calls = format!(
             "{} failed, {} of them denied",
             grouped(totals.failed_calls),
