@@ -100,6 +100,7 @@ fn attach(run: &HookRun) -> Result<Option<Attachment>, String> {
     if message.is_none() && context.is_empty() {
         return Ok(None);
     }
-    let from = Speaker { event: run.event, hook_name: &run.hook_name, source: &run.source, call: None };
+    let from =
+        Speaker { event: run.event, hook_name: &run.hook_name, source: &run.source, call: None, about: None };
     Ok(Some(from.async_response(message.as_deref(), &context)))
 }

@@ -5,7 +5,11 @@ use serde_json::{Map, Value, json};
 use tiller_config::HookEvent;
 use tiller_protocol::id::CallId;
 
+use super::attachment::short;
 use super::occasion::{Agent, Moment, Occasion};
+
+/// Fields of a call's input that tell it from others of the same tool.
+const TELLING: [&str; 7] = ["command", "file_path", "notebook_path", "pattern", "path", "url", "query"];
 
 /// Something that happens, as JSON.
 #[derive(Clone, Debug)]
@@ -60,6 +64,18 @@ impl Case {
         input.extend(object(occasion.fields()));
         let is_mcp = matches!(occasion, Occasion::PostToolUse { is_mcp: true, .. });
         Self { event, input, call: occasion.call().cloned(), is_mcp }
+    }
+
+    /// The call it is about, as whoever made it knows it again: the tool, and what tells one call of it from another.
+    pub(super) fn call_in_words(&self) -> Option<String> {
+        self.call.as_ref()?;
+        let (tool, input) = (self.input.get("tool_name")?.as_str()?, self.input.get("tool_input")?);
+        let field = |name: &&str| input.get(*name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let mut fields = input.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
+        Some(match TELLING.iter().find_map(field).or_else(|| fields.next()) {
+            Some(argument) => format!("{tool} (`{}`)", short(argument)),
+            None => tool.to_owned(),
+        })
     }
 
     /// What matchers are compared with.

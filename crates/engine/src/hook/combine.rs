@@ -39,7 +39,9 @@ impl Outcome {
     }
 
     fn add(&mut self, said: Said, run: &HookRun, case: &Case) {
+        let about = case.call_in_words();
         let from = Speaker {
+            about: about.as_deref(),
             event: run.event,
             hook_name: &run.hook_name,
             source: &run.source,

@@ -255,6 +255,27 @@ async fn what_a_hook_says_about_a_result_stands_right_behind_it() {
     assert_eq!(kinds(&watch).last().unwrap(), "attachment hook_additional_context");
 }
 
+// STEER-68: results of calls that ran side by side come first on the wire; what is said of each names it.
+#[tokio::test]
+async fn what_a_hook_says_about_one_of_several_calls_names_it() {
+    let lab = Lab::new();
+    let says_so = prints(&json!({"hookSpecificOutput": {"hookEventName": "PostToolUse",
+        "additionalContext": "mind it"}}));
+    let safe = |text: &str| json!({"say": text, "safe": true, "read_only": true});
+    lab.server.replies([
+        Reply::new().tool_with_id("a", "Probe", safe("first")).tool_with_id("b", "Probe", safe("second")),
+        Reply::text("done"),
+    ]);
+    lab.turn(asking(&lab, json!({"PostToolUse": says_so})), "go").await;
+    let blocks = last_message(&lab);
+    for (block, call) in blocks[2..].iter().zip(["Probe (`first`)", "Probe (`second`)"]) {
+        let told = block["text"].as_str().unwrap();
+        assert!(told.contains(&format!("here for the call of {call}, adds for your information")), "{told}");
+    }
+    assert_eq!(blocks.len(), 4);
+    lab.server.assert_clean();
+}
+
 // HOOK-15, LOOP-31
 #[tokio::test]
 async fn a_hook_ends_the_turn_after_all_results() {
