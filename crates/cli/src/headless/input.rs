@@ -44,10 +44,60 @@ impl Lines {
 }
 
 fn parse(line: &str, number: usize) -> Line {
-    match serde_json::from_str(line) {
+    let parsed = serde_json::from_str(line).or_else(|error| match with_whole_characters(line) {
+        Some(mended) => serde_json::from_str(&mended),
+        None => Err(error),
+    });
+    match parsed {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err(format!("line {number} of standard input is not a JSON object")),
         Err(error) => Err(format!("line {number} of standard input is not JSON: {error}")),
+    }
+}
+
+/// The line with a sign in the place of each half of a character; none if there are no halves. Hosts whose texts may hold
+/// them, as in Python and JavaScript, write them down as they are: `"\ud83d"`.
+fn with_whole_characters(line: &str) -> Option<String> {
+    let mut mended = String::with_capacity(line.len());
+    let (mut rest, mut found) = (line, false);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        mended.push_str(before);
+        let pair = half(escape).zip(escape.get(ESCAPE..).and_then(half));
+        let taken = match (half(escape), pair) {
+            (_, Some((Half::First, Half::Second))) => 2 * ESCAPE,
+            (Some(_), _) => {
+                mended.push_str("\\ufffd");
+                (rest, found) = (&escape[ESCAPE..], true);
+                continue;
+            }
+            // Another escape, whose second character may be a backslash, too.
+            (None, _) => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        mended.push_str(&escape[..taken]);
+        rest = &escape[taken..];
+    }
+    mended.push_str(rest);
+    found.then_some(mended)
+}
+
+/// Bytes of an escape such as `\u00e9`.
+const ESCAPE: usize = 6;
+
+/// Half of a character beyond the first 65536.
+#[derive(Clone, Copy)]
+enum Half {
+    First,
+    Second,
+}
+
+/// The half that an escape at the beginning of the text stands for.
+fn half(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..ESCAPE - 2)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..0xdc00 => Some(Half::First),
+        0xdc00..0xe000 => Some(Half::Second),
+        _ => None,
     }
 }
 

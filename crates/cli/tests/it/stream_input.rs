@@ -120,6 +120,22 @@ fn the_last_result_decides_the_exit_code() {
     world.server.assert_clean();
 }
 
+// HEAD-03: what Python and JavaScript make of half a character costs that character and no more.
+#[test]
+fn half_a_character_does_not_end_the_run() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    let halves = r#"a \ud83d b \ude00\ud83d\ud83d\ude00 \\ud83d \n é"#;
+    let message = format!(r#"{{"type":"user","message":{{"role":"user","content":"{halves}"}}}}"#);
+    let args = ["--input-format", "stream-json", "--output-format", "stream-json"];
+    let run = world.run_with_stdin(&args, &format!("{message}\n")).ok();
+    assert_eq!(run.frames().last().unwrap()["result"], "ok");
+    let sent = blocks_of(world.server.messages()[0].body(), "text");
+    let heard = "a \u{fffd} b \u{fffd}\u{fffd}\u{1f600} \\ud83d \n é";
+    assert!(sent.iter().any(|block| block["text"] == heard), "{sent:#?}");
+    world.server.assert_clean();
+}
+
 // HEAD-03
 #[test]
 fn a_line_that_is_not_json_ends_the_run() {
