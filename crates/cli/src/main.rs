@@ -39,7 +39,7 @@ use clap::error::ErrorKind;
 
 use args::{Args, InputFormat, OutputFormat, Parsed};
 use exit::Exit;
-use headless::{SessionFacts, Terms};
+use headless::{Asked, Piped, SessionFacts, Terms};
 use setup::Parts;
 use tiller_engine::Session;
 use tiller_protocol::env::Env;
@@ -114,10 +114,13 @@ async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
     if streaming && args.output_format != OutputFormat::StreamJson {
         anyhow::bail!("--input-format stream-json needs --output-format stream-json");
     }
-    let prompt = if streaming { args.prompt.clone() } else { Some(whole_prompt(&args).await?) };
-    match open(&args, &env) {
-        Ok((session, facts, terms)) => {
-            let job = headless::Job::new(&args, prompt, env.flag("CLAUDE_CODE_SDK_READS_SESSION_STATE"));
+    let begun = match asked(&args, streaming).await {
+        Ok(asked) => open(&args, &env).map(|opened| (asked, opened)),
+        Err(error) => Err(error),
+    };
+    match begun {
+        Ok((asked, (session, facts, terms))) => {
+            let job = headless::Job::new(&args, asked, env.flag("CLAUDE_CODE_SDK_READS_SESSION_STATE"));
             headless::run(job, session, facts, terms).await
         }
         Err(error) => {
@@ -132,15 +135,19 @@ fn open(args: &Args, env: &Env) -> anyhow::Result<(Session, SessionFacts, Terms)
     Ok((Session::start(setup)?, facts, terms))
 }
 
-/// The prompt from the command line and from standard input.
-async fn whole_prompt(args: &Args) -> anyhow::Result<String> {
-    let piped = headless::piped_text(args.prompt.is_some()).await?;
-    match (args.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()), piped) {
-        (Some(prompt), None) => Ok(prompt.to_owned()),
-        (None, Some(piped)) => Ok(piped),
-        (Some(prompt), Some(piped)) => Ok(format!("{prompt}\n\n{piped}")),
-        (None, None) => anyhow::bail!("there is no prompt; give one after -p or on standard input"),
+/// The prompt from the command line and from standard input, where messages come from when they are streamed.
+async fn asked(args: &Args, streaming: bool) -> anyhow::Result<Asked> {
+    if streaming {
+        return Ok(Asked { prompt: args.prompt.clone(), warning: None });
     }
+    let Piped { text, warning } = headless::piped_text(args.prompt.is_some()).await?;
+    let prompt = match (args.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()), text) {
+        (Some(prompt), None) => prompt.to_owned(),
+        (None, Some(piped)) => piped,
+        (Some(prompt), Some(piped)) => format!("{prompt}\n\n{piped}"),
+        (None, None) => anyhow::bail!("there is no prompt; give one after -p or on standard input"),
+    };
+    Ok(Asked { prompt: Some(prompt), warning })
 }
 
 /// One worker besides the main thread, which prints: a session waits far more than it computes, and with a second worker

@@ -242,6 +242,9 @@ impl Frames {
             Some(error) if ending.subtype == "success" => frame["result"] = error.into(),
             Some(error) => frame["errors"] = json!([error]),
         }
+        if !tally.warnings.is_empty() {
+            frame["warnings"] = json!(tally.warnings);
+        }
         if let Some(structured) = &tally.turn.structured {
             frame["structured_output"] = structured.clone();
         }

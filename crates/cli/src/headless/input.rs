@@ -9,10 +9,18 @@ use tiller_protocol::block::RawBlock;
 use tiller_tools::sendable_block;
 use tokio::sync::mpsc;
 
+use super::pipeline::feeds_standard_input;
+use crate::complain;
+
 /// How long a run that has its prompt waits for somebody to write to its standard input.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 /// Bytes of standard input that can be part of a prompt; a request may have no more than 32 MB.
 const MAX_TEXT: u64 = 10 << 20;
+
+const NOTHING_CAME: &str = "nothing came on standard input within 3 s, so the prompt is taken without it; if there is \
+     nothing to come, </dev/null saves the wait, and what comes late can be put into a file first";
+const IS_FED: &str = "waiting for standard input, to which another command of the pipeline writes";
+const NO_PROMPT_YET: &str = "waiting for the prompt on standard input";
 
 /// One line: a JSON object, or what is wrong with it.
 pub(crate) type Line = Result<Value, String>;
@@ -111,9 +119,19 @@ fn with_sendable_images(mut frame: Value) -> Value {
     frame
 }
 
-/// All of standard input as text; nothing if it is empty, or if a run with a prompt gets nothing for a while.
-pub(crate) async fn text(has_prompt: bool) -> anyhow::Result<Option<String>> {
-    let (first, begun) = tokio::sync::oneshot::channel();
+/// What came on standard input for the prompt.
+#[derive(Debug, Default)]
+pub(crate) struct Piped {
+    /// All of it; nothing if it was empty.
+    pub(crate) text: Option<String>,
+    /// What the user should know about it.
+    pub(crate) warning: Option<String>,
+}
+
+/// All of standard input as text; nothing if a run with a prompt gets nothing for a while, and nobody is known who is about
+/// to say something.
+pub(crate) async fn text(has_prompt: bool) -> anyhow::Result<Piped> {
+    let (first, mut begun) = tokio::sync::oneshot::channel();
     let (whole, read) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
@@ -123,9 +141,12 @@ pub(crate) async fn text(has_prompt: bool) -> anyhow::Result<Option<String>> {
         let result = available.and_then(|_| stdin.take(MAX_TEXT + 1).read_to_end(&mut bytes)).map(|_| bytes);
         let _ = whole.send(result);
     });
-    if has_prompt && tokio::time::timeout(FIRST_BYTE, begun).await.is_err() {
-        tracing::warn!("nothing came on standard input; going on without it");
-        return Ok(None);
+    if tokio::time::timeout(FIRST_BYTE, &mut begun).await.is_err() {
+        if has_prompt && !feeds_standard_input() {
+            complain(NOTHING_CAME);
+            return Ok(Piped { text: None, warning: Some(NOTHING_CAME.to_owned()) });
+        }
+        complain(if has_prompt { IS_FED } else { NO_PROMPT_YET });
     }
     let bytes = read.await?.context("standard input could not be read")?;
     if bytes.len() as u64 > MAX_TEXT {
@@ -135,5 +156,5 @@ pub(crate) async fn text(has_prompt: bool) -> anyhow::Result<Option<String>> {
         );
     }
     let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-    Ok(Some(text).filter(|text| !text.is_empty()))
+    Ok(Piped { text: Some(text).filter(|text| !text.is_empty()), warning: None })
 }

@@ -10,6 +10,7 @@ mod frames;
 mod initialize;
 mod input;
 mod output;
+mod pipeline;
 mod servers;
 mod tally;
 
@@ -24,6 +25,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(crate) use control::Terms;
 pub(crate) use frames::SessionFacts;
+pub(crate) use input::Piped;
 pub(crate) use output::never_started;
 pub(crate) use tally::Halt;
 
@@ -38,6 +40,8 @@ use tally::Tally;
 /// What a headless run was asked to do.
 pub(crate) struct Job {
     pub(crate) prompt: Option<String>,
+    /// What was noticed before the run began, for its result.
+    pub(crate) warning: Option<String>,
     pub(crate) output: OutputFormat,
     pub(crate) input: InputFormat,
     pub(crate) verbose: bool,
@@ -49,9 +53,11 @@ pub(crate) struct Job {
 
 impl Job {
     /// Reads the job from the command line.
-    pub(crate) fn new(args: &Args, prompt: Option<String>, session_states: bool) -> Self {
+    pub(crate) fn new(args: &Args, asked: Asked, session_states: bool) -> Self {
+        let Asked { prompt, warning } = asked;
         Self {
             prompt,
+            warning,
             output: args.output_format,
             input: args.input_format,
             verbose: args.verbose,
@@ -63,6 +69,12 @@ impl Job {
     }
 }
 
+/// What the user asks for.
+pub(crate) struct Asked {
+    pub(crate) prompt: Option<String>,
+    pub(crate) warning: Option<String>,
+}
+
 /// Runs a job to its end.
 pub(crate) async fn run(
     job: Job,
@@ -70,7 +82,8 @@ pub(crate) async fn run(
     facts: SessionFacts,
     terms: Terms,
 ) -> anyhow::Result<Exit> {
-    let tally = Tally::new(session.history.clone());
+    let mut tally = Tally::new(session.history.clone());
+    tally.warnings.extend(job.warning.clone());
     let output = Output::new(&job, facts.into_session(session.id));
     let streaming = job.input == InputFormat::StreamJson;
     let mut run = Run {
@@ -100,9 +113,9 @@ pub(crate) async fn run(
 }
 
 /// Text on standard input, unless it is a terminal or nothing comes.
-pub(crate) async fn piped_text(has_prompt: bool) -> anyhow::Result<Option<String>> {
+pub(crate) async fn piped_text(has_prompt: bool) -> anyhow::Result<Piped> {
     if std::io::stdin().is_terminal() {
-        return Ok(None);
+        return Ok(Piped::default());
     }
     input::text(has_prompt).await
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, Event};
-use tiller_protocol::entry::{Body, DecisionRecord, Entry, Outcome, TurnEnd};
+use tiller_protocol::entry::{Body, DecisionRecord, Entry, Level, Outcome, TurnEnd};
 use tiller_protocol::id::{AgentId, MessageId};
 use tiller_protocol::mcp::{McpServer, McpState};
 use tiller_protocol::state::State;
@@ -26,6 +26,8 @@ pub(crate) struct Tally {
     pub(crate) servers: BTreeMap<String, McpServer>,
     /// Whether the host wants to hear what sub-agents say, and not only what they do.
     pub(crate) forward_text: bool,
+    /// What should be looked at, of this turn and what was before the first one.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What kept the model from what it last tried.
@@ -94,6 +96,7 @@ impl Tally {
             agents: HashMap::new(),
             servers: BTreeMap::new(),
             forward_text: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -123,6 +126,9 @@ impl Tally {
 
     pub(crate) fn begin_turn(&mut self) {
         self.turn = TurnTally::new(self.state.spent.api_ms);
+        if self.turns > 0 {
+            self.warnings.clear();
+        }
         self.turns += 1;
     }
 
@@ -168,6 +174,9 @@ impl Tally {
             }
             Body::Result(result) if result.is_error && ONLY_WITH_USER.contains(&result.tool.as_str()) => {
                 self.turn.halt.get_or_insert(Halt::Unanswered);
+            }
+            Body::Notice(notice) if notice.level != Level::Info => {
+                self.warnings.push(notice.content.clone());
             }
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}

@@ -66,6 +66,7 @@ mod rewind;
 mod sandbox_command;
 mod secrets;
 mod sessions_command;
+mod standard_input;
 mod steering;
 mod stream_input;
 mod structured_output;
