@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 use tiller_config::McpDefinition;
 use tiller_mcp::{
     CallMcpTool, Elicited, ListMcpResources, Patience, PolicyNow, Principal, ReadMcpResource, Sampled,
@@ -20,7 +20,7 @@ use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Level, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::form;
-use tiller_protocol::mcp::{ElicitationAsk, McpServer, Wanted};
+use tiller_protocol::mcp::{ElicitationAsk, McpServer, ServerMessage, Wanted};
 use tiller_protocol::usage::StopReason;
 use tiller_tools::{Registry, ToolSource, Vault};
 use tokio::sync::{mpsc, oneshot};
@@ -215,6 +215,17 @@ impl Principal for Client {
             let _ = asides.send(Aside::Billed(bill));
             let cut_off = answer.stop_reason == StopReason::MaxTokens;
             Ok(Sampled { text: answer.text(), model: answer.model, cut_off })
+        }
+        .boxed()
+    }
+
+    fn relay(&self, server: &str, message: Value) -> BoxFuture<'static, Result<Value, String>> {
+        let answer = self.put(Ask::Server(ServerMessage { server: server.to_owned(), message }));
+        async move {
+            match answer.await {
+                Ok(Answer::Host { answer }) => answer,
+                _ => Err("the host did not answer".to_owned()),
+            }
         }
         .boxed()
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{ProtocolVersion, SubscriptionFilter};
+use serde_json::Value;
 use tiller_config::{McpDefinition, McpReach};
 use tiller_protocol::entry::{Level, Notice};
 use tiller_protocol::mcp::{McpOrder, McpState};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,6 +31,8 @@ pub(crate) struct Attendant {
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) status: watch::Sender<Arc<Status>>,
     pub(crate) orders: mpsc::UnboundedReceiver<McpOrder>,
+    /// What a server that is part of the host says of its own accord.
+    pub(crate) heard: broadcast::Sender<Value>,
     pub(crate) standing: Standing,
     pub(crate) tasks: TaskTracker,
     pub(crate) ended: CancellationToken,
@@ -105,9 +108,10 @@ impl Attendant {
     /// Waits before the next attempt, or for the user, who may want something else. None at the end.
     async fn pause(&mut self, breaks: u32, was_ready: bool) -> Option<Option<McpOrder>> {
         let patience = self.surroundings.patience;
-        let is_program = matches!(self.definition.reach, McpReach::Stdio { .. });
-        // A program that does not even start will not start the next time.
-        let tries_again = breaks <= patience.attempts && (was_ready || !is_program);
+        let is_service = matches!(self.definition.reach, McpReach::Http { .. });
+        // A program that does not even start will not start the next time, and a host that does not know a server does not
+        // get to know it.
+        let tries_again = breaks <= patience.attempts && (was_ready || is_service);
         let wait = patience.pause * 2_u32.saturating_pow(breaks.saturating_sub(1).min(5));
         tokio::select! {
             () = self.ended.cancelled() => None,

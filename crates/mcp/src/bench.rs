@@ -47,6 +47,10 @@ impl Principal for Counting {
         String::new()
     }
 
+    fn relay(&self, _: &str, _: Value) -> BoxFuture<'static, Result<Value, String>> {
+        async { Err("no".to_owned()) }.boxed()
+    }
+
     fn changed(&self, _: McpServer) {}
 
     fn tell(&self, _: Notice) {}

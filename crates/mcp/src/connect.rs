@@ -22,6 +22,7 @@ use url::Url;
 use crate::attendant::Attendant;
 use crate::auth::{Challenge, SignInError, Way};
 use crate::handler::{Board, Changed, Handler};
+use crate::host::HostTransport;
 use crate::http::{HttpClient, HttpError};
 use crate::link::Link;
 use crate::offer::offer;
@@ -98,6 +99,13 @@ impl Attendant {
             McpReach::Http { url, headers, oauth, dialect } => {
                 let service = Service { url, headers, oauth, dialect: *dialect };
                 (self.reach(service, Arc::clone(&handler)).await?, None)
+            }
+            McpReach::Host => {
+                let principal = Arc::clone(&self.surroundings.principal);
+                let transport = HostTransport::new(&self.definition.name, principal, self.heard.subscribe());
+                let handler = Arc::clone(&handler);
+                let running = handler.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
+                (running.map_err(|error| Broken::Failed(plain(&error)))?, None)
             }
         };
         let link = Link { peer: running.peer().clone(), handler, board };

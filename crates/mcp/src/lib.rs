@@ -1,7 +1,7 @@
 //! Servers of the Model Context Protocol: started, spoken to, watched, and ended.
 //!
 //! ```text
-//! Servers ── orders ──▶ attendant (one per server) ── link (a connection) ── stdio or HTTP ── server
+//! Servers ── orders ──▶ attendant (one per server) ── link (a connection) ── stdio, HTTP or host ── server
 //!    ▲                        │                          │
 //!    └── status, offers ◀─────┘     Principal ◀── what the server asks of the user, the model, the session
 //! ```
@@ -20,6 +20,7 @@ mod call;
 mod connect;
 mod content;
 mod handler;
+mod host;
 mod http;
 mod link;
 mod name;

@@ -21,6 +21,10 @@ pub trait Principal: Send + Sync {
     /// The model that a server's question would go to.
     fn sampling_model(&self) -> String;
 
+    /// Has the host hand a message over to a server that is part of it, at once. What comes back is the host's receipt; to
+    /// a request it has the answer in `mcp_response`. The error says why there is none.
+    fn relay(&self, server: &str, message: Value) -> BoxFuture<'static, Result<Value, String>>;
+
     /// Something about a server has changed.
     fn changed(&self, server: McpServer);
 

@@ -1,19 +1,19 @@
 //! The servers of a session.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use futures::future::join_all;
 use rmcp::model::{CallToolRequestParams, GetPromptRequestParams};
 use serde_json::{Map, Value};
-use tiller_config::McpDefinition;
+use tiller_config::{McpDefinition, McpReach};
 use tiller_policy::{Context, Rules};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::env::Env;
 use tiller_protocol::mcp::{McpOrder, McpServer, McpState};
 use tiller_tools::Vault;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -22,6 +22,7 @@ use crate::attendant::Attendant;
 use crate::auth::{Challenge, Outside, Standing, TokenStore};
 use crate::connect::short;
 use crate::content;
+use crate::host::WAITING;
 use crate::http::{HttpError, LARGEST};
 use crate::link::{CallError, Link, Terms};
 use crate::name::plain;
@@ -135,45 +136,79 @@ pub type PolicyNow = Arc<dyn Fn() -> Arc<Context> + Send + Sync>;
 
 /// The servers of a session. They start at once, beside everything else, and end with this.
 pub struct Servers {
-    attended: BTreeMap<String, Attended>,
-    patience: Patience,
+    attended: RwLock<BTreeMap<String, Attended>>,
+    surroundings: Arc<Surroundings>,
     tasks: TaskTracker,
     ended: CancellationToken,
     _ends_with_this: DropGuard,
 }
 
+#[derive(Clone)]
 struct Attended {
     definition: Arc<McpDefinition>,
     status: watch::Receiver<Arc<Status>>,
     orders: mpsc::UnboundedSender<McpOrder>,
+    heard: broadcast::Sender<Value>,
 }
 
 impl Servers {
     /// Starts all of them. Must be called within a runtime; returns at once.
     #[must_use]
     pub fn start(definitions: Vec<McpDefinition>, surroundings: Surroundings) -> Self {
-        let (tasks, ended) = (TaskTracker::new(), CancellationToken::new());
-        let (patience, surroundings) = (surroundings.patience, Arc::new(surroundings));
-        let attended = definitions.into_iter().map(|definition| {
+        let ended = CancellationToken::new();
+        let servers = Self {
+            attended: RwLock::default(),
+            surroundings: Arc::new(surroundings),
+            tasks: TaskTracker::new(),
+            _ends_with_this: ended.clone().drop_guard(),
+            ended,
+        };
+        servers.add(definitions);
+        servers
+    }
+
+    /// Starts further ones; one of the same name gives way. Must be called within a runtime; returns at once.
+    pub fn add(&self, definitions: Vec<McpDefinition>) {
+        for definition in definitions {
             let definition = Arc::new(definition);
             let (orders, ordered) = mpsc::unbounded_channel();
-            let known = Status::default();
-            let (status, status_now) = watch::channel(Arc::new(known));
+            let (status, status_now) = watch::channel(Arc::new(Status::default()));
+            let (heard, _) = broadcast::channel(WAITING);
             let attendant = Attendant {
                 definition: Arc::clone(&definition),
-                surroundings: Arc::clone(&surroundings),
+                surroundings: Arc::clone(&self.surroundings),
                 status,
                 orders: ordered,
+                heard: heard.clone(),
                 standing: Standing::default(),
-                tasks: tasks.clone(),
-                ended: ended.clone(),
+                tasks: self.tasks.clone(),
+                ended: self.ended.clone(),
             };
-            surroundings.principal.changed(attendant.status.borrow().shown(&definition));
-            tasks.spawn(attendant.attend());
-            (definition.name.clone(), Attended { definition, status: status_now, orders })
-        });
-        let attended = attended.collect();
-        Self { attended, patience, tasks, _ends_with_this: ended.clone().drop_guard(), ended }
+            self.surroundings.principal.changed(attendant.status.borrow().shown(&definition));
+            self.tasks.spawn(attendant.attend());
+            let one = Attended { definition: Arc::clone(&definition), status: status_now, orders, heard };
+            let mut attended = self.attended.write().unwrap_or_else(PoisonError::into_inner);
+            attended.insert(definition.name.clone(), one);
+        }
+    }
+
+    fn attended(&self) -> RwLockReadGuard<'_, BTreeMap<String, Attended>> {
+        self.attended.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn one(&self, server: &str) -> Option<Attended> {
+        self.attended().get(server).cloned()
+    }
+
+    /// Hands over what a server that is part of the host says of its own accord. False if there is none of that name.
+    #[must_use]
+    pub fn hear(&self, server: &str, message: Value) -> bool {
+        let Some(one) = self.one(server).filter(|one| one.definition.reach == McpReach::Host) else {
+            return false;
+        };
+        // While it is not connected nobody listens, and nothing is missed: its lists are asked for at the start.
+        let _ = one.heard.send(message);
+        true
     }
 
     /// All of them as they are now, by name.
@@ -188,7 +223,7 @@ impl Servers {
                 always_load: one.definition.always_load,
             }
         };
-        self.attended.iter().map(seen).collect()
+        self.attended().iter().map(seen).collect()
     }
 
     /// The same, without the servers and tools that a rule denies.
@@ -208,14 +243,14 @@ impl Servers {
     /// The same for front ends.
     #[must_use]
     pub fn shown(&self) -> Vec<McpServer> {
-        self.attended.values().map(|one| one.status.borrow().shown(&one.definition)).collect()
+        self.attended().values().map(|one| one.status.borrow().shown(&one.definition)).collect()
     }
 
     /// Waits until each of them is ready or known not to be, at most this long.
     pub async fn settled(&self, at_most: Duration) {
         let deadline = Instant::now() + at_most;
-        let waits = self.attended.values().map(|one| {
-            let mut status = one.status.clone();
+        let known: Vec<_> = self.attended().values().map(|one| one.status.clone()).collect();
+        let waits = known.into_iter().map(|mut status| {
             async move {
                 // One that is late is told of later.
                 let _ = timeout_at(deadline, status.wait_for(|status| status.is_settled())).await;
@@ -227,13 +262,13 @@ impl Servers {
     /// Does what the user wants with a server. False if there is none of that name.
     #[must_use]
     pub fn order(&self, server: &str, order: McpOrder) -> bool {
-        let attended = self.attended.get(server);
+        let attended = self.one(server);
         attended.is_some_and(|one| one.orders.send(order).is_ok())
     }
 
     /// Tells servers that the directories that are worked in have changed.
     pub fn roots_changed(&self) {
-        for link in self.attended.values().filter_map(|one| one.status.borrow().link.clone()) {
+        for link in self.attended().values().filter_map(|one| one.status.borrow().link.clone()) {
             self.tasks.spawn(async move {
                 // One that cannot be told will ask when it needs to know.
                 let _ = link.peer.notify_roots_list_changed().await;
@@ -244,7 +279,7 @@ impl Servers {
     /// The tool of this name, and the server that has it.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<(String, ToolOffer)> {
-        self.attended.iter().find_map(|(server, one)| {
+        self.attended().iter().find_map(|(server, one)| {
             let status = one.status.borrow();
             let tool = status.last_offer.tools.iter().find(|tool| tool.name == name)?;
             Some((server.clone(), tool.clone()))
@@ -253,8 +288,8 @@ impl Servers {
 
     /// How long a call of a server may take without a sign of life.
     pub(crate) fn limit(&self, server: &str) -> Duration {
-        let own = self.attended.get(server).and_then(|one| one.definition.timeout);
-        own.unwrap_or(self.patience.call)
+        let own = self.one(server).and_then(|one| one.definition.timeout);
+        own.unwrap_or(self.surroundings.patience.call)
     }
 
     /// The way to a server; one that is starting is waited for.
@@ -262,13 +297,13 @@ impl Servers {
     /// # Errors
     /// A text for the model: why there is none.
     pub(crate) async fn link(&self, server: &str) -> Result<Link, String> {
-        let Some(attended) = self.attended.get(server) else {
+        let Some(attended) = self.one(server) else {
             return Err(format!(
                 "There is no MCP server named {server}. `ListMcpResourcesTool` lists what there is to read."
             ));
         };
         let mut status = attended.status.clone();
-        let deadline = Instant::now() + self.patience.start;
+        let deadline = Instant::now() + self.surroundings.patience.start;
         let status = match timeout_at(deadline, status.wait_for(|status| status.is_settled())).await {
             Ok(Ok(status)) => Arc::clone(&status),
             _ => return Err(format!("The MCP server {server} is still starting. Try again later.")),
@@ -292,7 +327,7 @@ impl Servers {
         cancel: &CancellationToken,
     ) -> Result<String, String> {
         if self.tool(name).is_none() {
-            self.settled(self.patience.start).await;
+            self.settled(self.surroundings.patience.start).await;
         }
         let (server, tool) = self.tool(name).ok_or_else(|| format!("no MCP server has the tool {name}"))?;
         let link = self.link(&server).await?;

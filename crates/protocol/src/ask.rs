@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::hook::HookAsk;
 use crate::id::{AgentId, CallId};
-use crate::mcp::{ElicitationAsk, SamplingAsk};
+use crate::mcp::{ElicitationAsk, SamplingAsk, ServerMessage};
 use crate::mode::Mode;
 use crate::permission::Update;
 
@@ -20,7 +20,9 @@ impl Ask {
         match self {
             Self::Permission(ask) => ask.agent.as_ref(),
             Self::Question(ask) => ask.agent.as_ref(),
-            Self::Plan(_) | Self::Hook(_) | Self::Elicitation(_) | Self::Sampling(_) => None,
+            Self::Plan(_) | Self::Hook(_) | Self::Server(_) | Self::Elicitation(_) | Self::Sampling(_) => {
+                None
+            }
         }
     }
 }
@@ -37,6 +39,8 @@ pub enum Ask {
     Plan(PlanAsk),
     /// A hook of the host is to run; the host's program answers, not a person.
     Hook(HookAsk),
+    /// A server that is part of the host is to hear something; the host's program answers, not a person.
+    Server(ServerMessage),
     /// What does a server want to know? Answered by [`Answer::Elicitation`], or refused.
     Elicitation(ElicitationAsk),
     /// May a server ask the model? Answered by [`Answer::Allow`], or refused.
@@ -197,8 +201,8 @@ pub enum Answer {
         /// The filled-in form; nothing if the user was to visit a page.
         content: Option<Value>,
     },
-    /// What a hook of the host says.
-    Hook {
+    /// What the host's program says.
+    Host {
         /// Its answer, or why there is none.
         answer: Result<Value, String>,
     },

@@ -11,7 +11,7 @@ use crate::compaction::Trigger;
 use crate::entry::{Delivery, Entry, Reading};
 use crate::hook::HostHooks;
 use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
-use crate::mcp::{McpOrder, McpServer};
+use crate::mcp::{McpOrder, McpServer, ServerMessage};
 use crate::mode::Mode;
 use crate::rewind::{RewindOrder, RewindReport};
 use crate::state::Spent;
@@ -35,6 +35,11 @@ pub enum Command {
     Redeliver(EntryId, Delivery),
     /// Let work be delegated to these agents, too: `{name: {description, prompt, ...}}`. Only before the first message.
     AddAgents(Value),
+    /// Let the model use these servers of the Model Context Protocol, too, which are part of the host. Only before the
+    /// first message.
+    AddServers(Vec<String>),
+    /// A server that is part of the host says something of its own accord.
+    FromServer(ServerMessage),
     /// Results have to have this form, a JSON schema. Only before the first message.
     SetResultForm(Value),
     /// Let the model open these skills only. Only before the first message.

@@ -36,6 +36,15 @@ pub struct McpServer {
     pub resources: Vec<McpResource>,
 }
 
+/// One message of the protocol, to or from a server that is part of the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerMessage {
+    /// The server.
+    pub server: String,
+    /// The message, as JSON-RPC has it.
+    pub message: Value,
+}
+
 /// How a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,13 +55,15 @@ pub enum McpTransport {
     Http,
     /// A service over HTTP that says everything over one stream of events.
     Sse,
+    /// A part of the program that has started Tiller.
+    Host,
 }
 
 impl McpTransport {
     /// Whether it is a service, which users can sign in to.
     #[must_use]
     pub fn is_service(self) -> bool {
-        self != Self::Stdio
+        matches!(self, Self::Http | Self::Sse)
     }
 }
 

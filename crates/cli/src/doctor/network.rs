@@ -76,7 +76,7 @@ fn services(servers: &[McpDefinition], offline: bool) -> Vec<Destination> {
             );
             Some(Destination::new(without_credentials(url), reason))
         }
-        McpReach::Http { .. } | McpReach::Stdio { .. } => None,
+        McpReach::Http { .. } | McpReach::Stdio { .. } | McpReach::Host => None,
     };
     servers.iter().filter_map(service).collect()
 }

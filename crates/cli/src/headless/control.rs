@@ -50,8 +50,8 @@ pub(crate) struct Control {
     pending: HashMap<String, (AskId, Pending)>,
     /// The host knows the question whether a command may leave the sandbox.
     lets_out: bool,
-    /// Hooks that run in the host.
-    hooks: HashMap<String, AskId>,
+    /// What the host's program was asked for, and no person: hooks, and messages for servers.
+    in_host: HashMap<String, AskId>,
     /// Messages that have not reached the model yet.
     undelivered: Vec<EntryId>,
     host_is_gone: bool,
@@ -105,7 +105,7 @@ impl Control {
         Self {
             terms,
             pending: HashMap::new(),
-            hooks: HashMap::new(),
+            in_host: HashMap::new(),
             lets_out: false,
             undelivered: Vec::new(),
             host_is_gone: false,
@@ -123,7 +123,7 @@ impl Control {
             }
             Event::Asked(id, ask) if self.host_is_gone => {
                 let refusal = match ask {
-                    Ask::Hook(_) => no_hook(*id),
+                    Ask::Hook(_) | Ask::Server(_) => no_host(*id),
                     _ => refuse(*id),
                 };
                 return Reaction { commands: vec![refusal], ..Reaction::default() };
@@ -147,13 +147,14 @@ impl Control {
                 vec![self.put(*id, Pending::Permission, &servers::sampling(ask))]
             }
             Event::Asked(id, Ask::Hook(ask)) => {
-                let request_id = id.to_string();
-                self.hooks.insert(request_id.clone(), *id);
                 let request = json!({"subtype": "hook_callback", "callback_id": ask.callback, "input": ask.input,
                     "tool_use_id": ask.call});
-                vec![json!({"type": "control_request", "request_id": request_id, "request": request})]
+                vec![self.turn_to_host(*id, &request)]
             }
-            Event::Resolved(id) if self.hooks.remove(&id.to_string()).is_some() => {
+            Event::Asked(id, Ask::Server(ask)) => {
+                vec![self.turn_to_host(*id, &servers::message(ask))]
+            }
+            Event::Resolved(id) if self.in_host.remove(&id.to_string()).is_some() => {
                 vec![json!({"type": "control_cancel_request", "request_id": id.to_string()})]
             }
             Event::Resolved(id) if self.pending.remove(&id.to_string()).is_some() => {
@@ -172,11 +173,19 @@ impl Control {
         frame
     }
 
+    /// Asks the host's program for something.
+    fn turn_to_host(&mut self, id: AskId, request: &Value) -> Value {
+        let request_id = id.to_string();
+        let frame = json!({"type": "control_request", "request_id": request_id, "request": request});
+        self.in_host.insert(request_id, id);
+        frame
+    }
+
     /// The host is gone: open questions are answered with no, and so are those that follow.
     pub(crate) fn nobody_answers(&mut self) -> Vec<Command> {
         self.host_is_gone = true;
         let questions = self.pending.drain().map(|(_, (id, _))| refuse(id));
-        questions.chain(self.hooks.drain().map(|(_, id)| no_hook(id))).collect()
+        questions.chain(self.in_host.drain().map(|(_, id)| no_host(id))).collect()
     }
 
     /// What a frame of the host asks for. Unknown kinds are passed over.
@@ -221,8 +230,8 @@ impl Control {
 
     fn response(&mut self, response: &Value) -> Reaction {
         let request = response["request_id"].as_str().unwrap_or_default();
-        if let Some(id) = self.hooks.remove(request) {
-            let command = Command::Answer(id, Answer::Hook { answer: hook_answer(response) });
+        if let Some(id) = self.in_host.remove(request) {
+            let command = Command::Answer(id, Answer::Host { answer: host_answer(response) });
             return Reaction { commands: vec![command], ..Reaction::default() };
         }
         let Some((id, pending)) = self.pending.remove(request) else { return Reaction::default() };
@@ -272,6 +281,7 @@ impl Control {
             "background_tasks" => self.calls.background(request),
             "stop_task" => stop_task(request),
             "mcp_status" => Ok((json!({"mcpServers": servers::status(tally)}), Vec::new())),
+            "mcp_message" => servers::heard(request),
             "mcp_reconnect" | "mcp_toggle" | "mcp_authenticate" | "mcp_clear_auth" => {
                 servers::order(request, subtype)
             }
@@ -369,14 +379,14 @@ fn refuse(id: AskId) -> Command {
     Command::Answer(id, Answer::Refuse { feedback: Some(feedback), then: Then::GoOn })
 }
 
-fn no_hook(id: AskId) -> Command {
-    let answer = Err("the stream closed before the hook was run".to_owned());
-    Command::Answer(id, Answer::Hook { answer })
+fn no_host(id: AskId) -> Command {
+    let answer = Err("the stream closed before the host answered".to_owned());
+    Command::Answer(id, Answer::Host { answer })
 }
 
-fn hook_answer(response: &Value) -> Result<Value, String> {
+fn host_answer(response: &Value) -> Result<Value, String> {
     match response["subtype"].as_str() {
         Some("success") => Ok(response["response"].clone()),
-        _ => Err(response["error"].as_str().unwrap_or("the hook failed in the host").to_owned()),
+        _ => Err(response["error"].as_str().unwrap_or("it failed in the host").to_owned()),
     }
 }

@@ -1,7 +1,7 @@
 //! The host's first request: how it wants the session set up.
 
 use serde_json::{Value, json};
-use tiller_config::{AgentDefinition, Agents};
+use tiller_config::{AgentDefinition, Agents, McpDefinition};
 use tiller_engine::matcher_problem;
 use tiller_protocol::command::Command;
 use tiller_protocol::hook::HostHooks;
@@ -14,8 +14,7 @@ use crate::args::PROTOCOL_LEVEL;
 use crate::extensions::OfferedRecipe;
 
 /// What a host may ask for and Tiller does not have. Leaving it out would change what the session does, so it is refused.
-const UNAVAILABLE: [&str; 5] =
-    ["plugins", "sdkMcpServers", "sdkMcpServerConfigs", "toolAliases", "planModeInstructions"];
+const UNAVAILABLE: [&str; 3] = ["plugins", "toolAliases", "planModeInstructions"];
 
 /// What the request leads to: the answer and a change of the system prompt, or why it is refused.
 pub(super) fn initialize(
@@ -39,6 +38,7 @@ pub(super) fn initialize(
     if !given.is_empty() && tally.turns > 0 {
         return Err("agents can be added only before the first message".to_owned());
     }
+    let servers = servers(&request["sdkMcpServers"], tally)?;
     let skills = skills(&request["skills"], tally)?;
     let form = form(&request["jsonSchema"], tally)?;
     let on_offer = &mut terms.agents;
@@ -46,8 +46,24 @@ pub(super) fn initialize(
     let agents = (!given.is_empty()).then(|| Command::AddAgents(request["agents"].clone()));
     on_offer.extend(given.into_iter().map(|agent| (agent.name, agent.when_to_use)));
     let hooks = (!hooks.is_empty()).then_some(Command::AddHooks(hooks));
-    let commands = [prompt, agents, skills, form, hooks];
+    let commands = [prompt, agents, servers, skills, form, hooks];
     Ok((answer(tally, terms), commands.into_iter().flatten().collect()))
+}
+
+/// The MCP servers that are part of the host, by their names.
+fn servers(given: &Value, tally: &Tally) -> Result<Option<Command>, String> {
+    if !is_given(given) {
+        return Ok(None);
+    }
+    let names = given.as_array().and_then(|names| names.iter().map(|name| name.as_str()).collect());
+    let names: Vec<&str> = names.ok_or("sdkMcpServers has to be a list of names")?;
+    for name in &names {
+        McpDefinition::of_host(name).map_err(|problem| format!("sdkMcpServers: {problem}"))?;
+    }
+    if tally.turns > 0 {
+        return Err("sdkMcpServers can be added only before the first message".to_owned());
+    }
+    Ok(Some(Command::AddServers(names.into_iter().map(str::to_owned).collect())))
 }
 
 /// The form that results have to have.

@@ -1,6 +1,7 @@
 //! Printing what happens, in the chosen format. Standard output holds nothing else, whatever happens.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::io::Write;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use tiller_protocol::ask::Ask;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Entry, Level, Outcome};
+use tiller_protocol::id::AskId;
 use tiller_protocol::mode::Mode;
 use tiller_protocol::usage::Usage;
 
@@ -29,6 +31,8 @@ pub(crate) struct Output {
     session_states: bool,
     /// The first frame of the turn is yet to be printed.
     init_is_due: Cell<bool>,
+    /// What a person is asked, and has not answered.
+    asked: RefCell<HashSet<AskId>>,
 }
 
 impl Output {
@@ -42,6 +46,7 @@ impl Output {
             verbose: job.verbose,
             session_states: job.session_states,
             init_is_due: Cell::new(false),
+            asked: RefCell::default(),
         }
     }
 
@@ -184,7 +189,12 @@ impl Output {
     }
 
     fn stream(&self, event: &Event, tally: &Tally) -> anyhow::Result<()> {
-        if !matches!(event, Event::Mcp(_) | Event::TurnStarted) {
+        // Servers of the host are spoken to while they are waited for.
+        let is_before_init = matches!(
+            event,
+            Event::Mcp(_) | Event::TurnStarted | Event::Asked(_, Ask::Server(_)) | Event::Resolved(_)
+        );
+        if !is_before_init {
             self.init(tally)?;
         }
         match event {
@@ -206,8 +216,11 @@ impl Output {
                     "error_status": status, "error": error});
                 self.frame(&self.frames.system("api_retry", fields))
             }
-            Event::Asked(_, Ask::Hook(_)) => Ok(()),
-            Event::Asked(..) => self.state("requires_action"),
+            Event::Asked(_, Ask::Hook(_) | Ask::Server(_)) => Ok(()),
+            Event::Asked(id, _) => {
+                self.asked.borrow_mut().insert(*id);
+                self.state("requires_action")
+            }
             Event::AgentStarted(info) => self.frame(&self.frames.agent_started(info)),
             Event::Agent(agent, event) => self.frames(self.frames.of_agent(agent, event, tally)),
             Event::AgentEnded { id, spent, outcome } => {
@@ -221,7 +234,7 @@ impl Output {
             }
             Event::Progress { call, data } => self.frames(self.frames.progress(call, data)),
             Event::TaskChanged(task) => self.frames(self.frames.task_changed(task)),
-            Event::Resolved(_) => self.state("running"),
+            Event::Resolved(id) if self.asked.borrow_mut().remove(id) => self.state("running"),
             Event::Idle if tally.turns > 0 => self.state("idle"),
             Event::Closed
             | Event::Idle
@@ -230,6 +243,7 @@ impl Output {
             | Event::CallStarted(_)
             | Event::CallStopped(_)
             | Event::HookStarted { .. }
+            | Event::Resolved(_)
             | Event::Rewind(_)
             | Event::Suggestion(_)
             | Event::Rejected(_) => Ok(()),

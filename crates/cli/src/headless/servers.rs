@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use tiller_protocol::ask::{Answer, Then};
 use tiller_protocol::command::Command;
-use tiller_protocol::mcp::{ElicitationAsk, McpOrder, McpServer, McpState, SamplingAsk, Wanted};
+use tiller_protocol::mcp::{
+    ElicitationAsk, McpOrder, McpServer, McpState, SamplingAsk, ServerMessage, Wanted,
+};
 
 use super::tally::Tally;
 
@@ -42,6 +44,20 @@ pub(super) fn order(request: &Value, subtype: &str) -> Result<(Value, Vec<Comman
         _ => McpOrder::Reconnect,
     };
     Ok((json!({}), vec![Command::Mcp { server: server.to_owned(), order }]))
+}
+
+/// A message for a server that is part of the host.
+pub(super) fn message(ask: &ServerMessage) -> Value {
+    json!({"subtype": "mcp_message", "server_name": ask.server, "message": ask.message})
+}
+
+/// A message of a server that is part of the host.
+pub(super) fn heard(request: &Value) -> Result<(Value, Vec<Command>), String> {
+    let Some(server) = request["server_name"].as_str() else {
+        return Err("server_name is missing".to_owned());
+    };
+    let said = ServerMessage { server: server.to_owned(), message: request["message"].clone() };
+    Ok((json!({}), vec![Command::FromServer(said)]))
 }
 
 /// A server's question, for the host.

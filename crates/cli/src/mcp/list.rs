@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 use tiller_config::{McpDefinition, McpReach, config_dir};
 use tiller_engine::McpChoice;
 use tiller_mcp::{
@@ -172,6 +172,10 @@ impl Principal for Nobody {
 
     fn sampling_model(&self) -> String {
         String::new()
+    }
+
+    fn relay(&self, _: &str, _: Value) -> BoxFuture<'static, Result<Value, String>> {
+        async { Err("there is no host here".to_owned()) }.boxed()
     }
 
     fn changed(&self, _: McpServer) {}

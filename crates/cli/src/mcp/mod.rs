@@ -8,14 +8,14 @@ mod serve;
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand, ValueEnum};
 use tiller_config::{
-    CommandLine, McpDefinition, McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust, Resolved,
-    Sources,
+    CommandLine, McpDefinition, McpReach, McpRequest, McpScope, McpServers, Places, Plugin, ProjectTrust,
+    Resolved, Sources,
 };
 use tiller_engine::McpChoice;
 use tiller_mcp::is_tool_of;
 use tiller_protocol::env::Env;
 
-use crate::args::{self, Args};
+use crate::args::{self, Args, InputFormat};
 use crate::exit::Exit;
 use crate::{complain, extensions, settings, trust};
 
@@ -114,6 +114,14 @@ pub(crate) fn choice(
     let trust = args.at_terminal.unwrap_or(ProjectTrust::Full);
     let servers = McpServers::load(&Places::of(&env), &request, &env, trust)?;
     let definitions = told(servers).definitions;
+    let of_host = definitions.iter().find(|one| one.reach == McpReach::Host);
+    if let Some(server) = of_host.filter(|_| args.input_format != InputFormat::StreamJson) {
+        bail!(
+            "--mcp-config: {} is part of the program that starts tiller (type sdk), which can be spoken to only with \
+             --input-format stream-json",
+            server.name
+        );
+    }
     let permission_tool = permission_tool(args, &definitions)?;
     Ok(McpChoice { permission_tool, ..McpChoice::new(definitions, &env) })
 }

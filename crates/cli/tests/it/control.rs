@@ -142,7 +142,7 @@ fn what_initialize_cannot_get_is_refused() {
         ("hooks", json!({"PreToolUse": {"hookCallbackIds": ["h"]}})),
         ("hooks", json!({"PreToolUse": [{"matcher": "Bash(", "hookCallbackIds": ["h"]}]})),
         ("agents", json!({"reviewer": {"description": "reviews"}})),
-        ("sdkMcpServers", json!(["calc"])),
+        ("sdkMcpServers", json!(["no/name"])),
         ("jsonSchema", json!({"type": "no such type"})),
     ] {
         let world = World::new();

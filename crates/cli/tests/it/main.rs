@@ -33,6 +33,7 @@ mod full_disk;
 mod headless_contract;
 mod hooks;
 mod hooks_command;
+mod host_servers;
 mod hostile;
 mod inspect;
 mod inspect_page;

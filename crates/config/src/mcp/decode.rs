@@ -29,6 +29,11 @@ const KNOWN: &[&str] = &[
     "disabled",
 ];
 
+/// What names of servers are made of.
+pub(super) const NAMES: &str = "its name may have letters, digits, - and _ only";
+/// What stands for the command or address of a server that is part of the host.
+pub(super) const IN_HOST: &str = "in the program that started tiller";
+
 /// Understands a server; nothing comes back if it cannot be used.
 pub(super) fn definition(
     name: &str,
@@ -58,7 +63,7 @@ impl Decoder<'_> {
         origin: &Origin,
     ) -> (Option<McpDefinition>, Vec<String>) {
         let definition = match value.as_object() {
-            _ if !is_name(name) => self.unusable("its name may have letters, digits, - and _ only"),
+            _ if !is_name(name) => self.unusable(NAMES),
             None => self.unusable("is not an object; it is left out"),
             Some(fields) if fields.get("disabled") == Some(&Value::Bool(true)) => None,
             Some(fields) => self.fields(name, fields, scope, origin),
@@ -74,7 +79,9 @@ impl Decoder<'_> {
         scope: McpScope,
         origin: &Origin,
     ) -> Option<McpDefinition> {
-        for unknown in fields.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
+        let in_host = fields.get("type").is_some_and(|kind| kind == "sdk");
+        let is_known = |key: &str| KNOWN.contains(&key) || (in_host && key == "name");
+        for unknown in fields.keys().filter(|key| !is_known(key)) {
             self.problems.push(format!("{unknown} is not known here and is left out"));
         }
         let (reach, shown) = self.reach(fields, scope)?;
@@ -124,6 +131,8 @@ impl Decoder<'_> {
                 };
                 Some((reach, without_query(url)))
             }
+            "sdk" if scope == McpScope::CommandLine => Some((McpReach::Host, IN_HOST.to_owned())),
+            "sdk" => self.unusable("the type sdk is for --mcp-config of a program that starts tiller"),
             other => self.unusable(&format!("the type {other} is not supported; use stdio, http or sse")),
         }
     }

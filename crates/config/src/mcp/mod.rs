@@ -49,6 +49,27 @@ pub struct McpDefinition {
     pub origin: Origin,
 }
 
+impl McpDefinition {
+    /// A server that is part of the host, of which nothing but its name is known.
+    ///
+    /// # Errors
+    /// When it cannot have that name.
+    pub fn of_host(name: &str) -> Result<Self, String> {
+        if !decode::is_name(name) {
+            return Err(format!("the MCP server {name:?} cannot be used: {}", decode::NAMES));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            scope: McpScope::CommandLine,
+            reach: McpReach::Host,
+            timeout: None,
+            always_load: false,
+            shown: decode::IN_HOST.to_owned(),
+            origin: Origin::layer(Layer::CommandLine),
+        })
+    }
+}
+
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpReach {
@@ -72,6 +93,8 @@ pub enum McpReach {
         /// How it is spoken to.
         dialect: McpDialect,
     },
+    /// A part of the program that has started Tiller, spoken to over the session's front end.
+    Host,
 }
 
 /// How a service is spoken to.
@@ -91,6 +114,7 @@ impl McpReach {
             Self::Stdio { .. } => McpTransport::Stdio,
             Self::Http { dialect: McpDialect::Streamable, .. } => McpTransport::Http,
             Self::Http { dialect: McpDialect::Events, .. } => McpTransport::Sse,
+            Self::Host => McpTransport::Host,
         }
     }
 }

@@ -50,6 +50,8 @@ impl Task {
                 self.fixed.prompt = PromptChoice { replace: replace.or(before), append: append.or(at_end) };
             }
             Some(Command::AddAgents(given)) => self.add_agents(&given)?,
+            Some(Command::AddServers(names)) => self.add_servers(&names),
+            Some(Command::FromServer(said)) => self.hear_server(said),
             Some(Command::SetResultForm(schema)) => self.set_result_form(schema),
             Some(Command::LimitSkills(names)) => self.limit_skills(&names),
             Some(Command::Rewind(_)) => self.refuse_rewind("stop the running turn first, then go back"),

@@ -154,7 +154,7 @@ impl Task {
             Ask::Sampling(ask) => {
                 self.notify("sampling", format!("The MCP server {} wants to ask the model", ask.server));
             }
-            Ask::Hook(_) => {}
+            Ask::Hook(_) | Ask::Server(_) => {}
         }
         let id = AskId(self.fixed.env.fresh());
         self.asks.insert(id, answer);

@@ -88,7 +88,7 @@ impl Callbacks for InHost {
         let asked = self.asides.send(Aside::Ask(ask, sender)).is_ok();
         async move {
             match answer.await {
-                Ok(Answer::Hook { answer }) if asked => answer,
+                Ok(Answer::Host { answer }) if asked => answer,
                 _ => Err("the host did not answer".to_owned()),
             }
         }

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use serde_json::Value;
+use tiller_config::McpDefinition;
 use tiller_mcp::{SEARCH_TOOL, Seen};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
-use tiller_protocol::mcp::{McpOrder, McpState, PREFIX};
+use tiller_protocol::mcp::{McpOrder, McpState, PREFIX, ServerMessage};
 use tiller_steering::attachment::{McpTools, ServerNews, attach};
 use tiller_steering::prompt::ServerLine;
 
 use super::invoke::Called;
 use super::{Role, Task};
+use crate::mcp::{McpChoice, with_servers};
 use crate::store::StoreError;
 
 /// What the model knows of servers: by name, which tools each has. One that is not ready has none.
@@ -120,6 +122,40 @@ impl Task {
         let done = self.services.mcp.as_ref().is_some_and(|servers| servers.order(server, order));
         if !done {
             self.journal.tell(Event::Rejected(format!("there is no MCP server named {server}")));
+        }
+    }
+
+    /// Adds servers that are part of the host, before the model was told which tools there are.
+    pub(super) fn add_servers(&mut self, names: &[String]) {
+        if self.epoch_checked {
+            let problem = "MCP servers of the host can be added only before the first message";
+            return self.journal.tell(Event::Rejected(problem.to_owned()));
+        }
+        let mut definitions = Vec::new();
+        for name in names {
+            match McpDefinition::of_host(name) {
+                Ok(definition) => definitions.push(definition),
+                Err(problem) => self.journal.tell(Event::Rejected(problem)),
+            }
+        }
+        if let Some(servers) = &self.services.mcp {
+            return servers.add(definitions);
+        }
+        let (choice, offline) =
+            (McpChoice::new(definitions, &self.fixed.env), self.services.policy.now().offline);
+        self.services.mcp = choice.begin(&self.services, &self.fixed.config_dir, offline);
+        if let Some(servers) = &self.services.mcp {
+            let registry = std::mem::take(&mut self.services.registry);
+            self.services.registry = with_servers(registry, servers, self.services.policy.clone());
+        }
+    }
+
+    /// A server that is part of the host says something.
+    pub(super) fn hear_server(&self, said: ServerMessage) {
+        let ServerMessage { server, message } = said;
+        let heard = self.services.mcp.as_ref().is_some_and(|servers| servers.hear(&server, message));
+        if !heard {
+            tracing::debug!(server, "a message of a server that nobody knows");
         }
     }
 

@@ -38,7 +38,7 @@ impl App {
             Ask::Plan(_) => "Tiller has a plan".to_owned(),
             Ask::Elicitation(ask) => format!("{} has a question", ask.server),
             Ask::Sampling(ask) => format!("{} wants to ask the model", ask.server),
-            Ask::Hook(_) => String::new(),
+            Ask::Hook(_) | Ask::Server(_) => String::new(),
         };
         if self.pending.push(id, ask, attention) { vec![Effect::Signal(why)] } else { Vec::new() }
     }

@@ -90,7 +90,7 @@ impl Dialog {
                 }
             }),
             Ask::Sampling(ask) => Some(Self::Server(Box::new(ServerQuestion::sampling(ask, keys)))),
-            Ask::Hook(_) => None,
+            Ask::Hook(_) | Ask::Server(_) => None,
         }
     }
 
