@@ -86,7 +86,7 @@ fn world() -> World {
     World::new().var("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1").var("TILLER_MCP_WAIT_MS", "60000")
 }
 
-// MCP-01
+// Both SDKs have a way of their own.
 #[test]
 fn the_model_uses_a_server_of_the_host_however_it_is_declared() {
     for by_option in [true, false] {
