@@ -41,7 +41,7 @@ impl Found {
 
     /// Adds what a file yielded.
     pub(super) fn add(&mut self, path: &Path, outcome: Outcome) {
-        self.searched += 1;
+        self.searched += usize::from(matches!(outcome, Outcome::Searched(_)));
         match outcome {
             Outcome::Searched(hits) if hits.matches > 0 => self.keep(path, hits),
             Outcome::Searched(_) => {}

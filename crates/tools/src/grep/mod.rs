@@ -130,6 +130,7 @@ fn grep(input: &GrepInput, cx: &ToolCx) -> Result<Done, ToolError> {
     if !root.exists() {
         return Err(ToolError::Model(FileError::Missing.explain(&root, &cx.view)));
     }
+    workspace::searchable(&root).map_err(|error| ToolError::Model(error.explain(&root, &cx.view)))?;
     let settings = Settings::of(input);
     let search = Search {
         matcher: matcher::build(&input.pattern, settings).map_err(ToolError::Model)?,

@@ -1,5 +1,6 @@
 //! Searching one file.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
@@ -10,6 +11,8 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use rustix::fs::{Mode, OFlags};
 
 use super::{OutputMode, Settings};
+use crate::encoding::{Encoding, decode};
+use crate::fingerprint::HASHED_UP_TO;
 use crate::search::Stop;
 use crate::secret::Vault;
 
@@ -77,7 +80,16 @@ impl<'a> Collector<'a> {
             Err(_) => return Outcome::Unreadable,
         }
         let matcher = self.matcher;
-        let searched = searcher.search_reader(matcher, Interruptible { file, stop }, &mut self);
+        let mut input = Interruptible { file, stop, check: Utf8Check::default() };
+        let mut searched = searcher.search_reader(matcher, &mut input, &mut self);
+        if searched.is_ok()
+            && !self.binary
+            && !input.check.holds()
+            && let Some(text) = single_byte_text(input.file)
+        {
+            self.hits = Hits::default();
+            searched = searcher.search_slice(matcher, text.as_bytes(), &mut self);
+        }
         match searched {
             _ if self.binary => Outcome::Binary,
             Ok(()) => Outcome::Searched(self.hits),
@@ -116,6 +128,16 @@ fn is_binary(file: &mut File) -> io::Result<bool> {
     file.rewind()?;
     let marked = head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]);
     Ok(!marked && head.contains(&0))
+}
+
+/// The text of a file that has one byte for each character: a pattern would not fit its bytes.
+fn single_byte_text(mut file: File) -> Option<String> {
+    file.rewind().ok()?;
+    let mut bytes = Vec::new();
+    file.take(HASHED_UP_TO + 1).read_to_end(&mut bytes).ok()?;
+    let fits = bytes.len() as u64 <= HASHED_UP_TO;
+    let decoded = decode(&bytes).ok().filter(|_| fits)?;
+    matches!(decoded.encoding, Encoding::Latin1 | Encoding::Windows1252).then_some(decoded.text)
 }
 
 /// A line as text, cut around a position if it is long. Credentials are masked before they could be cut in two.
@@ -166,10 +188,44 @@ impl Sink for &mut Collector<'_> {
     }
 }
 
-/// A file whose reading ends when the search has to.
+/// A file whose reading ends when the search has to, and which is looked at on the way.
 struct Interruptible<'a> {
     file: File,
     stop: &'a Stop,
+    check: Utf8Check,
+}
+
+/// Whether bytes that come in pieces are UTF-8.
+#[derive(Default)]
+struct Utf8Check {
+    /// The beginning of a character whose rest has yet to come.
+    begun: Vec<u8>,
+    broken: bool,
+}
+
+impl Utf8Check {
+    fn take(&mut self, bytes: &[u8]) {
+        if self.broken {
+            return;
+        }
+        let joined = if self.begun.is_empty() {
+            Cow::Borrowed(bytes)
+        } else {
+            Cow::Owned([&self.begun, bytes].concat())
+        };
+        self.begun = match std::str::from_utf8(&joined) {
+            Ok(_) => Vec::new(),
+            Err(error) => {
+                self.broken = error.error_len().is_some();
+                // No more than three bytes, unless it does not matter any more.
+                joined[error.valid_up_to()..].iter().copied().take(3).collect()
+            }
+        };
+    }
+
+    fn holds(&self) -> bool {
+        !self.broken && self.begun.is_empty()
+    }
 }
 
 impl Read for Interruptible<'_> {
@@ -177,6 +233,8 @@ impl Read for Interruptible<'_> {
         if self.stop.reached() {
             return Err(io::Error::other("the search was stopped"));
         }
-        self.file.read(buffer)
+        let read = self.file.read(buffer)?;
+        self.check.take(&buffer[..read]);
+        Ok(read)
     }
 }

@@ -159,12 +159,38 @@ async fn results_can_be_paged_through() {
     );
 }
 
+// SRCH-01
 #[tokio::test]
 async fn other_encodings_are_searched() {
     let mut bench = Bench::new();
     bench.write("utf16", b"\xFF\xFEn\0\xE9\0\n\0");
     bench.write("latin", b"n\xE9\n");
-    assert_eq!(bench.text("Grep", content("n")).await, "latin:1:né\nutf16:1:né");
+    bench.write("windows", [&b"x\n".repeat(100_000), &b"\x93n\xE9\x94\n"[..]].concat());
+    // Broken UTF-8 is not taken for anything else.
+    bench.write("broken", [&"né ".repeat(9).into_bytes()[..], b"\xFF\n"].concat());
+    for pattern in ["né", "n\\w", "(?i)NÉ"] {
+        let found = bench.text("Grep", content(pattern)).await;
+        let lines: Vec<&str> = found.lines().collect();
+        assert_eq!(lines.len(), 4, "{found}");
+        assert!(lines[0].starts_with("broken:1:"), "{found}");
+        assert_eq!(lines[1..], ["latin:1:né", "utf16:1:né", "windows:100001:“né”"], "{pattern}");
+    }
+    let counts = bench.text("Grep", json!({"pattern": "é", "output_mode": "count"})).await;
+    assert_eq!(counts, "4 matches in 4 files\nbroken:1\nlatin:1\nutf16:1\nwindows:1");
+}
+
+// SRCH-01: what was not searched is not counted as searched.
+#[tokio::test]
+async fn what_cannot_be_searched_is_said() {
+    let mut bench = Bench::new();
+    bench.write("f", "x");
+    bench.write("program", b"\x7fELF\0\0x");
+    let found = bench.text("Grep", content("nowhere")).await;
+    assert!(found.contains("(1 files searched)") && found.contains("1 binary files were skipped"), "{found}");
+    let pipe = bench.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    let error = bench.error("Grep", with(content("x"), &json!({"path": pipe}))).await;
+    assert!(error.contains("is a named pipe"), "{error}");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::cx::View;
 
 pub(crate) use error::FileError;
 pub use links::links_among;
-pub(crate) use open::{Loaded, Opened, load, open, open_permitted};
+pub(crate) use open::{Loaded, Opened, load, open, open_permitted, searchable};
 pub(crate) use replace::{Before, Replaced, replace};
 
 /// Links followed at most before a path counts as a loop.

@@ -63,6 +63,16 @@ pub(crate) fn open(path: &Path) -> Result<Opened, FileError> {
     Ok(Opened { file, size: metadata.len(), mtime_ns })
 }
 
+/// Whether a resolved path is a file or directory, in which something can be searched for; others are not opened.
+pub(crate) fn searchable(path: &Path) -> Result<(), FileError> {
+    let Some(name) = path.file_name() else { return Ok(()) };
+    let parent = open_parent(path, Parents::MustExist)?;
+    match regular(&parent, name.as_ref()) {
+        Err(FileError::Directory) => Ok(()),
+        other => other,
+    }
+}
+
 /// Reads a whole file of moderate size.
 pub(crate) fn load(opened: Opened) -> Result<Loaded, FileError> {
     let mut bytes = Vec::new();

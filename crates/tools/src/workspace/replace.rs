@@ -92,7 +92,11 @@ impl Temporary {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A new file gets what the user's mask allows; content of an existing one is private until its mode is known.
         let mode = if private { 0o600 } else { 0o666 };
-        let file = openat(&dir, &name, flags, Mode::from_raw_mode(mode))?.into();
+        let file = match openat(&dir, &name, flags, Mode::from_raw_mode(mode)) {
+            // The directory is there; what is missing is the way to put a file into it.
+            Err(Errno::NOENT) => return Err(FileError::Io("its directory takes no new files".to_owned())),
+            opened => opened?.into(),
+        };
         Ok(Self { dir, name, file, placed: false })
     }
 

@@ -162,3 +162,13 @@ fn a_missing_file_comes_with_suggestions() {
     assert!(text.contains("does not exist") && text.contains(&*bench.path("").to_string_lossy()), "{text}");
     assert!(text.contains("Config.rs") && !text.contains("other.txt"), "{text}");
 }
+
+#[test]
+fn a_directory_that_takes_no_files_is_not_called_missing() {
+    let bench = Bench::new();
+    let call = bench.prepare("Write", &json!({"file_path": "/proc/version", "content": "x"}));
+    let cx = bench.cx("Write", call.as_ref());
+    let before = Before::Content(load(open(Path::new("/proc/version")).unwrap()).unwrap().fingerprint);
+    let error = replace(&cx, Path::new("/proc/version"), b"x", &before).unwrap_err();
+    assert_eq!(error, FileError::Io("its directory takes no new files".to_owned()));
+}
