@@ -12,7 +12,7 @@ use crate::extensions;
 use crate::scope::Scope;
 use crate::text::{hanging, print};
 
-/// See which agents there are.
+/// List the agents that work can be delegated to.
 #[derive(Debug, Parser)]
 #[command(name = "tiller agents", bin_name = "tiller agents", disable_help_subcommand = true)]
 struct Command {
@@ -22,7 +22,7 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print the agents that work can be delegated to, with the file each comes from
+    /// List the agents, with the file each comes from
     List {
         /// Print JSON, prompts included
         #[arg(long)]

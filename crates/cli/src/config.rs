@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::text::print;
 use crate::{args, complain, scope};
 
-/// Look at settings and change them.
+/// Show and change settings.
 #[derive(Debug, Parser)]
 #[command(name = "tiller config", bin_name = "tiller config", disable_help_subcommand = true)]
 struct Config {
@@ -19,7 +19,7 @@ struct Config {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print what counts, here and now
+    /// Print the effective value of a setting
     Get {
         /// The setting, for example model or permissions.deny
         key: String,
@@ -28,7 +28,7 @@ enum Action {
     Set {
         /// The setting, for example model or permissions.deny
         key: String,
-        /// Text, or JSON for what is not text; null takes the setting away
+        /// Text, or JSON for anything else; null removes the setting
         #[arg(allow_hyphen_values = true)]
         value: String,
         #[command(flatten)]
@@ -36,7 +36,7 @@ enum Action {
     },
     /// Print all settings
     List {
-        /// Say where each value comes from
+        /// Show where each value comes from
         #[arg(long)]
         provenance: bool,
         /// Print JSON
@@ -53,7 +53,7 @@ struct File {
     /// In your settings, for all projects (the default)
     #[arg(long)]
     user: bool,
-    /// In the project's settings, for everybody
+    /// In the project's settings, for everyone
     #[arg(long)]
     project: bool,
     /// In your settings for this project

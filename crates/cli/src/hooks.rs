@@ -18,11 +18,11 @@ use crate::{args, extensions, settings};
 
 const AFTER_HELP: &str = "\
 Exit codes of `tiller hooks test`:
-  0 every hook that ran behaved; blocking is behaving
+  0 every hook ran correctly (blocking counts as correct)
   1 a bad value, or settings that cannot be read
-  4 a hook failed, or its matcher is not understood";
+  4 a hook failed, or its matcher is invalid";
 
-/// See which hooks there are, and try them out.
+/// List hooks and try them out.
 #[derive(Debug, Parser)]
 #[command(
     name = "tiller hooks",
@@ -37,7 +37,7 @@ struct Hooks {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print the hooks that count, with the file each comes from
+    /// List the hooks in effect, with the file each comes from
     List {
         /// Print JSON
         #[arg(long)]
@@ -45,7 +45,7 @@ enum Action {
         #[command(flatten)]
         scope: Scope,
     },
-    /// Run the hooks of an event, really, on a made-up case, and say what they would mean
+    /// Really run the hooks of an event on a made-up case, and say what they would do
     Test(Test),
 }
 
@@ -55,7 +55,7 @@ struct Test {
     #[arg(value_parser = event)]
     event: HookEvent,
 
-    /// What matchers are compared with: a tool, a source, an agent type...
+    /// The value that matchers are compared with: a tool, a source, an agent type...
     #[arg(long, value_name = "VALUE")]
     matcher_value: Option<String>,
 

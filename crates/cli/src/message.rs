@@ -13,8 +13,8 @@ use crate::text::{hanging, print};
 use crate::{args, complain};
 
 const AFTER_HELP: &str = "\
-Every session that runs in this directory is told, once, that there are notes and from whom; what
-they say the model reads if it wants to. A note is kept for a week.";
+Every session that runs in this directory is told, once, that there are notes and from whom; the \
+model decides whether to read them. A note is kept for a week.";
 
 /// Leave notes for the sessions of this project, and read them.
 #[derive(Debug, Parser)]
@@ -31,17 +31,17 @@ struct Message {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Leave a note: the words that follow, or what is on standard input
+    /// Leave a note: the arguments, or standard input
     Send {
-        /// What it says
+        /// The text of the note
         words: Vec<String>,
-        /// Who says it; without it, the session that runs the command, or you
+        /// The sender [default: the session that runs the command, or you]
         #[arg(long, value_name = "NAME")]
         from: Option<String>,
     },
-    /// Print the notes that were not read yet, and mark them as read
+    /// Print unread notes and mark them as read
     Read {
-        /// Print those that were read before, too
+        /// Also print notes that were read before
         #[arg(long)]
         all: bool,
         /// Print JSON lines

@@ -19,11 +19,11 @@ use crate::exit::Exit;
 use crate::text::print;
 
 const AFTER_HELP: &str = "\
-PLAN is the name of a plan or its beginning, or that of a session id; without it, the latest plan
-of this directory is meant. Versions are counted from 1: one for each time that the plan was
-written, handed over, approved or refused.";
+PLAN is the name of a plan or its beginning, or the beginning of a session id; the default is the \
+latest plan of this directory. Versions are counted from 1: one for each time that the plan was \
+written, presented, approved or refused.";
 
-/// The plans that were made in this directory.
+/// Show the plans made in this directory and how they changed.
 #[derive(Debug, Parser)]
 #[command(name = "tiller plans", bin_name = "tiller plans", after_help = AFTER_HELP)]
 struct Command {
@@ -33,13 +33,13 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print the plans, the latest first
+    /// List the plans, latest first
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print a plan as it stands in its file, or one of its versions
+    /// Print a plan from its file, or one of its versions
     Show {
         /// The plan
         plan: Option<String>,

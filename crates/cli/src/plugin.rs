@@ -14,10 +14,10 @@ use crate::text::{hanging, print};
 use crate::{args, complain, extensions};
 
 const AFTER_HELP: &str = "\
-`add` copies the folder: what counts is what it holds now. Hooks and MCP servers of a plugin run without
-further questions, so look at what `add` prints.";
+`add` copies the folder, so later changes to it have no effect. Hooks and MCP servers of a plugin \
+run without further questions, so check what `add` prints.";
 
-/// Add plugins, see which there are, remove them.
+/// Install, list and remove plugins.
 #[derive(Debug, Parser)]
 #[command(name = "tiller plugin", bin_name = "tiller plugin", disable_help_subcommand = true, after_help = AFTER_HELP)]
 struct Command {
@@ -27,15 +27,15 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Copy a plugin to yours
+    /// Install a plugin
     Add {
-        /// The folder
+        /// The plugin's folder
         path: PathBuf,
-        /// Put it in the place of one of the same name
+        /// Replace an installed plugin of the same name
         #[arg(long)]
         replace: bool,
     },
-    /// Print the plugins with what they bring
+    /// List plugins and their contents
     List {
         /// Print JSON
         #[arg(long)]

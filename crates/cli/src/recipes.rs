@@ -10,7 +10,7 @@ use crate::scope::Scope;
 use crate::text::{hanging, print};
 use crate::{args, complain, extensions};
 
-/// See which slash commands there are; skills that can be called for are among them.
+/// List slash commands, including skills that can be invoked as one.
 #[derive(Debug, Parser)]
 #[command(name = "tiller commands", bin_name = "tiller commands", disable_help_subcommand = true)]
 struct Commands {
@@ -18,7 +18,7 @@ struct Commands {
     action: Action,
 }
 
-/// See which skills there are.
+/// List skills.
 #[derive(Debug, Parser)]
 #[command(name = "tiller skills", bin_name = "tiller skills", disable_help_subcommand = true)]
 struct Skills {
@@ -28,7 +28,7 @@ struct Skills {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print them, with the file each comes from
+    /// List them, with the file each comes from
     List {
         /// Print JSON, texts included
         #[arg(long)]

@@ -15,10 +15,10 @@ use crate::sessions::{changes_to_json, print_changes, snapshots_of};
 use crate::text::print;
 
 const AFTER_HELP: &str = "\
-SESSION is the id of a session, the beginning of one, or `latest`; PROMPT is the number of a prompt
-in `tiller sessions show SESSION`, or the beginning of its id. Everything stands again as it did
-before that prompt. Nothing is lost: `tiller rewind SESSION --undo` takes the step back again, and
-`--branch NUMBER` goes on from any conversation that was left behind.";
+SESSION is the id of a session, the beginning of one, or `latest`; PROMPT is the number of a \
+prompt in `tiller sessions show SESSION`, or the beginning of its id. Conversation and files \
+return to their state just before that prompt. Nothing is lost: `tiller rewind SESSION --undo` \
+undoes the last rewind, and `--branch NUMBER` continues any conversation that was left behind.";
 
 /// Go back to before a prompt: in the conversation, in the files, or in both.
 #[derive(Debug, Parser)]
@@ -27,27 +27,27 @@ struct Command {
     /// The session
     session: String,
 
-    /// The prompt before which everything shall stand again
+    /// Go back to just before this prompt
     #[arg(long, value_name = "PROMPT", required_unless_present_any = ["undo", "branch"])]
     to: Option<String>,
 
-    /// Go on from a conversation that was left behind: its number in `tiller sessions show`
+    /// Continue a conversation that was left behind: its number in `tiller sessions show`
     #[arg(long, value_name = "NUMBER", conflicts_with = "to")]
     branch: Option<usize>,
 
-    /// Only the files
+    /// Restore only the files
     #[arg(long, conflicts_with_all = ["conversation", "both"])]
     files: bool,
 
-    /// Only the conversation
+    /// Restore only the conversation
     #[arg(long, conflicts_with = "both")]
     conversation: bool,
 
-    /// Both, as without any of these
+    /// Restore both (the default)
     #[arg(long)]
     both: bool,
 
-    /// Take the last step back again
+    /// Undo the last rewind
     #[arg(long, conflicts_with_all = ["to", "branch", "files", "conversation", "both", "dry_run"])]
     undo: bool,
 

@@ -26,9 +26,9 @@ Examples:
   tiller sandbox run --profile read-only -- cargo test
   tiller sandbox run --profile workspace --network deny -- sh -c 'make && ./run'
 
-The command has standard input and output through pipes, and no terminal. Its exit code
-is passed on, 128 and the number of the signal if one ended it; 125 means that it could
-not be started or not be confined.";
+Standard input and output of the command are pipes; it has no terminal. Its exit code is passed \
+on, or 128 plus the signal number if a signal ended it; 125 means that it could not be started or \
+confined.";
 
 /// Try how commands are confined.
 #[derive(Debug, Parser)]
@@ -51,15 +51,15 @@ struct Run {
     #[arg(long, value_enum)]
     profile: ProfileArg,
 
-    /// Whether it may use the network; with read-only it never may
+    /// Whether it may use the network; never with read-only
     #[arg(long, value_enum)]
     network: Option<NetworkArg>,
 
-    /// Use no stronger means than these
+    /// Use no stronger mechanism than this
     #[arg(long, value_enum)]
     level: Option<LevelArg>,
 
-    /// Say on standard error what holds the command
+    /// Report on standard error how the command is confined
     #[arg(long)]
     verbose: bool,
 
@@ -77,7 +77,7 @@ enum ProfileArg {
     ReadOnly,
     /// Working directories, temporary directories and named caches may change
     Workspace,
-    /// Not confined, but in custody
+    /// Not confined, but everything it starts ends with it
     Full,
 }
 
@@ -89,7 +89,7 @@ enum NetworkArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LevelArg {
-    /// Landlock and a filter of system calls
+    /// Landlock and a system call filter
     Landlock,
     /// Namespaces with throw-away layers
     Namespaces,

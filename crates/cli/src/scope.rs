@@ -19,19 +19,19 @@ pub(crate) fn of_session(typed: &crate::args::Args, env: &Env) -> anyhow::Result
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct Scope {
-    /// Further settings: a file, or an object such as '{"model": "opus"}'
+    /// Additional settings: a file, or an object such as '{"model": "opus"}'
     #[arg(long, value_name = "FILE-OR-JSON")]
     settings: Option<String>,
 
-    /// The settings files that count: user, project, local; "" for none
+    /// The settings files to use: user, project, local; "" for none
     #[arg(long, value_name = "SOURCES")]
     setting_sources: Option<Sources>,
 
-    /// Leave out the settings that stand in the project
+    /// Ignore the project's settings
     #[arg(long)]
     no_project_settings: bool,
 
-    /// Further working directories
+    /// Additional working directories
     #[arg(long, value_name = "DIR")]
     add_dir: Vec<PathBuf>,
 }

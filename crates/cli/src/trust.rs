@@ -12,25 +12,26 @@ use crate::exit::Exit;
 use crate::text::{hanging, print};
 
 const AFTER_HELP: &str = "\
-Without options it prints what the settings of the project would run or loosen, its agents, skills,
-commands and plugins, and remembers that you trust it. If any of this changes, trust has to be given anew.";
+Without options, prints what the settings of the project would run or loosen, its agents, skills, \
+commands and plugins, and remembers that you trust it. If any of this changes, you have to trust \
+it again.";
 
 /// Trust the settings of a project.
 #[derive(Debug, Parser)]
 #[command(name = "tiller trust", bin_name = "tiller trust", after_help = AFTER_HELP)]
 struct Trust {
-    /// The project; without it, the current directory
+    /// The project [default: the current directory]
     dir: Option<PathBuf>,
 
     /// Only print what its settings would run or loosen
     #[arg(long, conflicts_with_all = ["list", "remove"])]
     show: bool,
 
-    /// Print the projects that you trust
+    /// List the projects that you trust
     #[arg(long, conflicts_with_all = ["dir", "remove"])]
     list: bool,
 
-    /// Trust it no longer
+    /// Stop trusting it
     #[arg(long)]
     remove: bool,
 }

@@ -20,10 +20,10 @@ use crate::{args, settings};
 use finding::{Finding, Grade};
 
 const AFTER_HELP: &str = "\
-Nothing is contacted and nothing is changed. The exit code is 1 if something fails; a warning is no
-failure.";
+Nothing is contacted and nothing is changed. The exit code is 1 if a check fails; warnings do not \
+count as failures.";
 
-/// Say how Tiller stands on this machine and in this directory.
+/// Check Tiller's setup on this machine and in this directory.
 #[derive(Debug, Parser)]
 #[command(name = "tiller doctor", bin_name = "tiller doctor", after_help = AFTER_HELP)]
 struct Doctor {

@@ -35,11 +35,10 @@ pub(crate) use fold::told;
 use report::Report;
 
 const AFTER_HELP: &str = "\
-SESSION is the id of a session, the beginning of one, or `latest` for the latest session of this
-directory. The log is only read; a session that is running can be inspected, too.";
+SESSION is the id of a session, the beginning of one, or `latest` for the latest session of this \
+directory. The log is only read; a running session can be inspected, too.";
 
-/// See what a session consisted of: requests, calls, decisions, and everything that was added to
-/// the conversation.
+/// Show everything in a session: requests, calls, decisions, and every byte Tiller added.
 #[derive(Debug, Parser)]
 #[command(name = "tiller inspect", bin_name = "tiller inspect", after_help = AFTER_HELP)]
 struct Inspect {
@@ -50,7 +49,7 @@ struct Inspect {
     #[arg(long, conflicts_with = "html")]
     json: bool,
 
-    /// Write a page that shows it in a browser, without any network
+    /// Write a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

@@ -13,30 +13,30 @@ use crate::trust;
 /// A server to add.
 #[derive(Debug, clap::Args)]
 pub(super) struct Add {
-    /// What it shall be called
+    /// Its name
     name: String,
 
-    /// The address of a service, or a program; its arguments follow behind --
+    /// The address of a service, or a program; its arguments follow after --
     #[arg(value_name = "URL-OR-COMMAND")]
     target: String,
 
-    /// Arguments of the program
+    /// Arguments for the program
     #[arg(last = true)]
     args: Vec<String>,
 
-    /// For whom
+    /// Where to store it
     #[arg(short, long, value_enum, default_value_t = Scope::Local)]
     scope: Scope,
 
-    /// stdio, http or sse; without it, an address means http
+    /// stdio, http or sse; an address means http by default
     #[arg(short, long, value_name = "KIND")]
     transport: Option<String>,
 
-    /// A variable for the program, NAME=VALUE; can be given several times
+    /// Environment variable for the program; may be repeated
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
 
-    /// A header for the service, 'Name: value'; can be given several times
+    /// Header for requests to the service; may be repeated
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     header: Vec<String>,
 }
@@ -44,13 +44,13 @@ pub(super) struct Add {
 /// A server to add, as it would stand in a file.
 #[derive(Debug, clap::Args)]
 pub(super) struct AddJson {
-    /// What it shall be called
+    /// Its name
     name: String,
 
     /// For example '{"command": "npx", "args": ["-y", "some-server"]}'
     json: String,
 
-    /// For whom
+    /// Where to store it
     #[arg(short, long, value_enum, default_value_t = Scope::Local)]
     scope: Scope,
 }
@@ -61,7 +61,7 @@ pub(super) struct Remove {
     /// Its name
     name: String,
 
-    /// For whom it was added; without it, the nearest one
+    /// Where it is stored [default: the narrowest scope that has it]
     #[arg(short, long, value_enum)]
     scope: Option<Scope>,
 }

@@ -26,7 +26,7 @@ use crate::text::{hanging, print};
 /// Prints the servers.
 #[derive(Debug, clap::Args)]
 pub(super) struct List {
-    /// Start each of them to see whether it works; those of a project only if you trust it
+    /// Start each server to see whether it works; those of a project only if you trust it
     #[arg(long)]
     check: bool,
 

@@ -16,7 +16,7 @@ pub(super) struct Login {
     /// The server
     name: String,
 
-    /// Only print the address, and open no browser
+    /// Print the address instead of opening a browser
     #[arg(long)]
     no_browser: bool,
 }

@@ -20,13 +20,14 @@ use crate::exit::Exit;
 use crate::{complain, extensions, settings, trust};
 
 const AFTER_HELP: &str = "\
-Servers stand in ~/.tiller/mcp.json (scopes user and local) and in .mcp.json of the project (scope project).
+Servers are stored in ~/.tiller/mcp.json (scopes user and local) and in .mcp.json of the project \
+(scope project).
 
 Exit codes:
-  0 done
-  1 there is no such server, or something is wrong";
+  0 success
+  1 no such server, or another error";
 
-/// Manage servers of the Model Context Protocol.
+/// Manage MCP (Model Context Protocol) servers.
 #[derive(Debug, Parser)]
 #[command(name = "tiller mcp", bin_name = "tiller mcp", disable_help_subcommand = true, after_help = AFTER_HELP)]
 struct Mcp {
@@ -36,21 +37,21 @@ struct Mcp {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Add a server: a command behind --, or the address of a service
+    /// Add a server: a program with its arguments after --, or the address of a service
     Add(add::Add),
-    /// Add a server as it would stand in .mcp.json
+    /// Add a server from JSON, as in .mcp.json
     AddJson(add::AddJson),
-    /// Print the servers that count here
+    /// List the servers in effect here
     List(list::List),
-    /// Print one server; starts it to see whether it works, if the project that brings it is trusted
+    /// Show one server; starts it to see whether it works, unless its project is not trusted
     Get(list::Get),
-    /// Take a server out
+    /// Remove a server
     Remove(add::Remove),
     /// Sign in to a service
     Login(login::Login),
-    /// Forget how you have signed in to a service
+    /// Sign out of a service
     Logout(login::Logout),
-    /// Be a server: offer Tiller's tools to another program over standard input and output
+    /// Serve Tiller's tools to another program over standard input and output
     Serve(serve::Serve),
 }
 
@@ -61,7 +62,7 @@ enum Scope {
     Local,
     /// For you, everywhere
     User,
-    /// For everybody, in this project
+    /// For everyone, in this project
     Project,
 }
 

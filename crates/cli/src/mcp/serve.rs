@@ -24,15 +24,15 @@ const HARMLESS: [&str; 3] = ["Read", "Glob", "Grep"];
 /// Serves Tiller's tools.
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
-    /// default, acceptEdits, bypassPermissions, dontAsk or plan. What would need a question is refused
+    /// default, acceptEdits, bypassPermissions, dontAsk or plan; calls that need a question are refused
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<Mode>,
 
-    /// Rules that allow, e.g. "Bash(git status)"
+    /// Rules that allow calls, e.g. "Bash(git status)"
     #[arg(long, value_name = "RULES")]
     allowed_tools: Vec<String>,
 
-    /// Rules that forbid
+    /// Rules that forbid calls
     #[arg(long, value_name = "RULES")]
     disallowed_tools: Vec<String>,
 }

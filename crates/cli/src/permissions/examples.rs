@@ -16,18 +16,18 @@ use crate::exit::Exit;
 use crate::scope::Scope;
 use crate::text::{hanging, print};
 
-/// Check the examples that stand in the settings as permissions.tests
+/// Check the examples in the settings (permissions.tests)
 #[derive(Debug, Args)]
 #[command(
     after_help = "An example is {\"tool\": \"Bash\", \"input\": {\"command\": \"rm -rf /\"}, \"expect\": \"deny\"}, \
-                  with an optional \"mode\". The exit code is 1 if one of them comes out otherwise."
+                  with an optional \"mode\". The exit code is 1 if one of them fails."
 )]
 pub(super) struct Test {
     /// Print JSON
     #[arg(long)]
     json: bool,
 
-    /// Also print the examples that come out as expected
+    /// Also print the examples that pass
     #[arg(long)]
     verbose: bool,
 

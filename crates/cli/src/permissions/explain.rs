@@ -21,34 +21,34 @@ Examples:
   tiller permissions explain --deny 'Read(.env)' --json Bash '{\"command\":\"cat .env\"}'
   echo '{\"tool\":\"Bash\",\"input\":{\"command\":\"make\"}}' | tiller permissions explain --batch
 
-With --allow, --ask or --deny the rules of settings do not count. The exit code is 0
-whatever is decided, and 1 if the question makes no sense.";
+With --allow, --ask or --deny, rules from settings are ignored. The exit code is 0 whatever the \
+decision, and 1 if the question is invalid.";
 
-/// Say what would be decided about a call, and why
+/// Show what would be decided about a call, and why
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Explain {
-    /// The tool that is called
+    /// The tool to call
     #[arg(required_unless_present = "batch")]
     tool: Option<String>,
 
-    /// What it is called with: a JSON object, - for one on standard input, or plainly a command, file or address
+    /// Its input: a JSON object, - to read one from standard input, or simply a command, file or address
     #[arg(required_unless_present = "batch", allow_hyphen_values = true)]
     input: Option<String>,
 
-    /// The mode at that moment; without it, that of a new session
+    /// The permission mode to assume [default: that of a new session]
     #[arg(long)]
     mode: Option<Mode>,
 
-    /// A rule for what needs no question
+    /// Rule for calls that need no question
     #[arg(long, value_name = "RULE")]
     allow: Vec<Rule>,
 
-    /// A rule for what is always asked
+    /// Rule for calls that are always asked about
     #[arg(long, value_name = "RULE")]
     ask: Vec<Rule>,
 
-    /// A rule for what is refused
+    /// Rule for calls that are refused
     #[arg(long, value_name = "RULE")]
     deny: Vec<Rule>,
 
@@ -56,7 +56,7 @@ pub(super) struct Explain {
     #[arg(long)]
     json: bool,
 
-    /// Judge many calls: a JSON object on each line of standard input, a decision on each line of output
+    /// Judge many calls: one JSON object per line of standard input, one decision per line of output
     #[arg(long, conflicts_with_all = ["tool", "input"])]
     batch: bool,
 

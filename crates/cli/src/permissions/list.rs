@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::scope::{self, Scope};
 use crate::{settings, text};
 
-/// Print the rules that count, with the file each comes from
+/// List the rules in effect, with the file each comes from
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// Print JSON

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 
 pub(crate) use list::of_session;
 
-/// Ask what would be decided, and why.
+/// Ask what would be allowed and why; test your rules.
 #[derive(Debug, Parser)]
 #[command(name = "tiller permissions", bin_name = "tiller permissions", disable_help_subcommand = true)]
 struct Permissions {
@@ -26,11 +26,11 @@ struct Permissions {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what would be decided about a call, and why
+    /// Show what would be decided about a call, and why
     Explain(explain::Explain),
-    /// Check the examples that stand in the settings as permissions.tests
+    /// Check the examples in the settings (permissions.tests)
     Test(examples::Test),
-    /// Print the rules that count, with the file each comes from
+    /// List the rules in effect, with the file each comes from
     List(list::List),
 }
 

@@ -21,15 +21,15 @@ use crate::text::{hanging, print};
 use copy::WorkingCopy;
 
 const AFTER_HELP: &str = "\
-SESSION is the id of a session, the beginning of one, `latest`, a log, or a directory made with
---export. Every turn is run again by the loop of this version, from where the log stood before it.
-What the model said, the results of calls, hooks and whatever else came from outside is taken from
-the log; prompts, tools, reminders and requests are made anew and compared. Nothing is contacted, and
-neither the session nor the working directory is touched.
+SESSION is the id of a session, the beginning of one, `latest`, a log, or a directory made with \
+--export. Every turn is run again by the loop of this version, from the recorded state before it. \
+The model's answers, the results of calls, hooks and all other outside input are taken from the \
+log; prompts, tools, reminders and requests are produced again and compared. Nothing is contacted, \
+and neither the session nor the working directory is touched.
 
-Exit codes: 0 no difference, 1 it could not be replayed, 9 there is a difference.";
+Exit codes: 0 no difference, 1 the session could not be replayed, 9 there is a difference.";
 
-/// Run a session again from its log, offline, and name the first difference.
+/// Run a session again from its log, offline, and report the first difference.
 #[derive(Debug, Parser)]
 #[command(name = "tiller replay", bin_name = "tiller replay", after_help = AFTER_HELP)]
 struct Command {

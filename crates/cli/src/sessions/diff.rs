@@ -21,11 +21,11 @@ pub(super) struct Diff {
     /// The session
     session: String,
 
-    /// What changed since this prompt: its number in `tiller sessions show`, or the beginning of its id
+    /// Show changes since this prompt: its number in `tiller sessions show`, or the beginning of its id
     #[arg(long, value_name = "PROMPT")]
     from: Option<String>,
 
-    /// Only name the files
+    /// Print only the names of the files
     #[arg(long)]
     names: bool,
 

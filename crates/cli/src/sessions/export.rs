@@ -24,11 +24,11 @@ pub(super) struct Export {
     /// The session
     session: String,
 
-    /// Write to a file, which only you can read
+    /// Write to a file that only you can read
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Print what the log holds as JSON lines, without what is damaged
+    /// Print the log as JSON lines, without damaged ones
     #[arg(long)]
     json: bool,
 }

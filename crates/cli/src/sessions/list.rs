@@ -15,11 +15,11 @@ const SHORT_ID: usize = 13;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct List {
-    /// Print those of all directories
+    /// List the sessions of all directories
     #[arg(long)]
     all: bool,
 
-    /// Print no more than so many; 0 for no limit
+    /// Maximum number of sessions; 0 for no limit
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     limit: usize,
 

@@ -17,12 +17,12 @@ use crate::exit::Exit;
 pub(crate) use diff::{print_changes, snapshots_of, to_json as changes_to_json};
 
 const AFTER_HELP: &str = "\
-SESSION is the id of a session, the beginning of one, or `latest` for the latest session of this
+SESSION is the id of a session, the beginning of one, or `latest` for the latest session of this \
 directory.
 
-Exit codes: 0 done, 1 failure, a bad value, or (verify) a log with damage.";
+Exit codes: 0 success, 1 failure, a bad value, or (verify) a damaged log.";
 
-/// The sessions on this machine, and what they did.
+/// List, show, search, compare, verify, export and remove sessions.
 #[derive(Debug, Parser)]
 #[command(
     name = "tiller sessions",
@@ -37,19 +37,19 @@ struct Sessions {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print the sessions of this directory, the latest first
+    /// List the sessions of this directory, latest first
     List(list::List),
-    /// Print what a session is about: its prompts, what it cost, what it left behind
+    /// Show a session: its prompts, its cost, conversations left behind
     Show(show::Show),
     /// Check that logs are as they were written
     Verify(verify::Verify),
-    /// Write a session down for people, or its log for programs
+    /// Print a session as Markdown, or its log as JSON lines
     Export(export::Export),
-    /// Print what a session changed in files
+    /// Show what a session changed in files
     Diff(diff::Diff),
-    /// Find what was said, in whatever case
+    /// Search prompts and answers, ignoring case
     Search(search::Search),
-    /// Remove sessions with everything that belongs to them
+    /// Remove sessions and everything that belongs to them
     Rm(remove::Remove),
 }
 

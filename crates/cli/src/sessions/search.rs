@@ -12,10 +12,10 @@ use crate::text::print;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Search {
-    /// What was said
+    /// The text to search for
     text: String,
 
-    /// Look in the sessions of all directories
+    /// Search the sessions of all directories
     #[arg(long)]
     all: bool,
 

@@ -13,10 +13,10 @@ use crate::text::print;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Verify {
-    /// The session; without it, all of this directory
+    /// The session [default: all of this directory]
     session: Option<String>,
 
-    /// Check those of all directories
+    /// Check the sessions of all directories
     #[arg(long, conflicts_with = "session")]
     all: bool,
 
