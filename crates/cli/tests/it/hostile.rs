@@ -238,6 +238,13 @@ fn steering_files(world: &World) -> Vec<(&'static str, Value)> {
         "cd .git && echo evil > config",
         "ln -s /tmp/evil .git/hooks/update",
         "mkdir -p .git/hooks/evil",
+        "sort -o .git/hooks/pre-push src/main",
+        "uniq src/main .git/hooks/pre-rebase",
+        "find src -fprint .tiller/settings.local.json",
+        "git diff --no-index --output=.git/hooks/post-merge /dev/null src/main",
+        "git config -f .git/config user.name evil",
+        "perl -i -pe 's/core/evil/' .git/config",
+        "f=~/.tiller/settings.json; echo '[evil]' > $f",
     ];
     attempts.extend(commands.map(bash));
     attempts

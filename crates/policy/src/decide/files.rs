@@ -168,6 +168,18 @@ impl<'a> Files<'a> {
         [&place.real, &place.written].into_iter().find(decides).cloned()
     }
 
+    /// The same, if that is to be seen below the working directory, which may itself lie in such a place.
+    pub(crate) fn steering_inside(&self, place: &Place) -> Option<PathBuf> {
+        let decides = |path: &&PathBuf| {
+            let root = self.cx.roots.iter().find(|root| path.starts_with(root));
+            let shown = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+            let is_around = |dir: &PathBuf| root.is_some_and(|root| root.starts_with(dir));
+            let is_own = self.cx.guarded.iter().any(|dir| path.starts_with(dir) && !is_around(dir));
+            is_own || is_guarded(shown) && steers(shown)
+        };
+        [&place.real, &place.written].into_iter().find(decides).cloned()
+    }
+
     /// What may not be changed although it lies below something that may.
     pub(crate) fn preserves(&self) -> Vec<Pattern> {
         let rules = self.cx.rules.deny.iter();

@@ -128,6 +128,31 @@ impl Places<'_> {
     }
 }
 
+impl Places<'_> {
+    /// Where a word might lead of which only a part is known: as it is written, and with the values that the variable at its
+    /// beginning gets in this very text.
+    pub(crate) fn shown(&self, word: &Word, dirs: &Dirs) -> Vec<Place> {
+        let name = word.text.strip_prefix('$').map(|rest| match rest.strip_prefix('{') {
+            Some(braced) => braced.split_once('}').unwrap_or((braced, "")),
+            None => {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+                rest.split_at(end)
+            }
+        });
+        let with_value = |value: &Word, behind: &str| Word {
+            text: format!("{}{behind}", value.text),
+            form: Form::Literal,
+            ..value.clone()
+        };
+        let values = name.and_then(|(name, behind)| Some((self.variables.get(name)?.as_ref()?, behind)));
+        let words =
+            values.iter().flat_map(|(values, behind)| values.iter().map(|value| with_value(value, behind)));
+        let as_written = Word { form: Form::Literal, ..word.clone() };
+        let paths = words.chain([as_written]).filter_map(|word| self.absolute(&word.text, word.tilde, dirs));
+        paths.flat_map(|paths| self.places(&paths)).collect()
+    }
+}
+
 /// Whether a part of a pattern could stand for `..`, or for what only some shells understand.
 fn leads_up(names: &str) -> bool {
     let could = |part: &str| {

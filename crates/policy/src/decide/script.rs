@@ -67,7 +67,8 @@ pub(crate) fn guarded_change(
     }
     let asked = |redirect: &&Redirect| {
         let part = judge.redirect(redirect);
-        part.verdict == Behavior::Ask && matches!(part.reason, Reason::Guarded { .. })
+        part.verdict == Behavior::Ask
+            && matches!(part.reason, Reason::Guarded { .. } | Reason::Uncovered { .. })
     };
     let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes).filter(asked);
     touches.extend(redirects.map(shell::redirect_touch));
@@ -291,11 +292,18 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// What of all that a word leads to decides what is allowed or run later.
+    /// What of all that a word leads to decides what is allowed or run later. Of a word that is only mentioned, or not
+    /// known as a whole, what it shows counts.
     fn steered(&self, touch: &Touch) -> Option<PathBuf> {
+        let steering = |place: &Place| match touch.deed {
+            Deed::Write => self.files.steering(place),
+            _ => self.files.steering_inside(place),
+        };
         match self.places.of(&touch.word, &touch.dirs) {
-            Where::Known(places) | Where::Below(places, _) => {
-                places.iter().find_map(|place| self.files.steering(place))
+            Where::Known(places) | Where::Below(places, _) => places.iter().find_map(steering),
+            Where::Unknown if is_variable(&touch.word) => {
+                let shown = self.places.shown(&touch.word, &touch.dirs);
+                shown.iter().find_map(|place| self.files.steering_inside(place))
             }
             Where::Elsewhere | Where::Unknown => None,
         }

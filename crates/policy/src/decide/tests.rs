@@ -2,6 +2,7 @@ mod bounds;
 mod held;
 mod links;
 mod spelt;
+mod steered;
 
 use std::path::{Path, PathBuf};
 

@@ -4,11 +4,14 @@
 use super::effects::{Deed, Touch, mentions, touches};
 use super::lookers::{is_known_program, program_name};
 use super::wrapper::SHELLS;
-use super::{Command, Dirs, Kind, Word, git, listers, only_looks};
+use super::{Command, Dirs, Form, Kind, Word, git, listers, only_looks, writers};
 use crate::path::names_guarded;
 
 /// Parts of the names of options whose values are left alone.
 const LEFT_OUT: &[&str] = &["exclude", "ignore", "skip"];
+
+/// Programs that show what they are given.
+const PAGERS: &[&str] = &["bat", "less", "more"];
 
 /// The places that a command may change.
 pub(crate) fn changes(command: &Command) -> Vec<Touch> {
@@ -28,12 +31,25 @@ pub(crate) fn changes(command: &Command) -> Vec<Touch> {
         }
         Some("find" | "gfind") if rest.iter().any(|word| word.text == "-delete") => all,
         Some("sed" | "gsed" | "awk" | "gawk" | "mawk") => written.chain(in_code(command, rest)).collect(),
-        Some(name) if is_known_program(name) => written.collect(),
+        // What is put in comes from the input.
+        Some(name) if is_known_program(name) => {
+            let puts_in = rest.iter().any(|word| word.form == Form::Dynamic);
+            let fed = command.fed.iter().filter(|_| puts_in);
+            written.chain(fed.flat_map(|text| named_in(text, &command.dirs))).collect()
+        }
+        Some(name)
+            if PAGERS.contains(&name)
+                && !writers::has_any(rest, &["-O", "-o", "--log-file", "--LOG-FILE"]) =>
+        {
+            Vec::new()
+        }
         name => {
             let runs = name.is_some_and(|name| SHELLS.contains(&name) || listers::is_interpreter(name));
             let given = meant(&rest[usize::from(runs && rest.first().is_some_and(is_file))..]);
             let mentioned = mentions(&given, &command.dirs).into_iter().filter(|touch| is_place(&touch.word));
-            written.chain(mentioned).chain(in_code(command, rest)).collect()
+            // It may write to where it runs.
+            let here = Touch { deed: Deed::Mention, word: Word::literal("."), dirs: command.dirs.clone() };
+            written.chain(mentioned).chain([here]).chain(in_code(command, rest)).collect()
         }
     }
 }

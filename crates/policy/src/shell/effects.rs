@@ -3,7 +3,8 @@
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
 use super::{
-    Command, Dirs, Form, Kind, Redirect, Word, awk, date, expansion, find, git, jq, search, writers,
+    Command, Dirs, Form, Kind, Redirect, Word, alternatives, awk, date, expansion, find, git, jq, search,
+    writers,
 };
 
 /// What is done to a file.
@@ -110,9 +111,9 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
 
 /// Whether a word is a pattern for names outside of where the command runs, or may be one.
 fn lists_elsewhere(word: &Word) -> bool {
-    let leads_out = word.tilde || word.text.starts_with('/') || word.text.contains("../");
+    let leads_out = |text: &String| text.starts_with('/') || text.contains("../");
     match word.form {
-        Form::Pattern => leads_out,
+        Form::Pattern => word.tilde || alternatives(&word.text).is_none_or(|all| all.iter().any(leads_out)),
         Form::Dynamic => word.splits && expansion::without(&word.text).contains(['*', '?', '[']),
         Form::Literal | Form::Found => false,
     }

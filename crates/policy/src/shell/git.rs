@@ -128,6 +128,7 @@ pub(crate) fn written_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         ("config", _) => Vec::new(),
         ("archive" | "format-patch", _) => values(rest, &["-o", "--output", "--output-directory"]),
         ("clone", _) => operands().skip(1).chain(values(rest, &["--separate-git-dir"])).collect(),
+        ("init", _) => operands().chain(values(rest, &["--separate-git-dir"])).collect(),
         ("bundle", Some("create")) | ("worktree", Some("add")) => operands().skip(1).collect(),
         _ => values(rest, &["--output"]),
     }

@@ -103,3 +103,8 @@ pub(crate) fn values(rest: &[Word], options: &[&str]) -> Vec<Word> {
     }
     found
 }
+
+/// Whether one of these options is given.
+pub(crate) fn has_any(rest: &[Word], options: &[&str]) -> bool {
+    rest.iter().any(|word| options.iter().any(|option| is_option(&word.text, option)))
+}

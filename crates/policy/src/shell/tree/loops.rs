@@ -24,6 +24,8 @@ impl Walker<'_> {
         }
         let any_number = Word { form: Form::Pattern, lead: false, ..Word::literal("{0..9}") };
         self.bind(name, vec![any_number.clone()]);
+        // Nothing inside may give it anything else.
+        self.compute(name);
         let assignment = Assignment { name: name.to_owned(), value: any_number };
         self.push(head.trim().to_owned(), Kind::Assign, Vec::new(), vec![assignment]);
         self.repeated(body, |inner| inner.statement(body));
