@@ -148,7 +148,12 @@ impl Places<'_> {
         let words =
             values.iter().flat_map(|(values, behind)| values.iter().map(|value| with_value(value, behind)));
         let as_written = Word { form: Form::Literal, ..word.clone() };
-        let paths = words.chain([as_written]).filter_map(|word| self.absolute(&word.text, word.tilde, dirs));
+        // Nobody may know where the command runs, or whose home is meant.
+        let anywhere = Some(self.cx.roots.clone());
+        let paths = words.chain([as_written]).filter_map(|word| {
+            let path = self.absolute(&word.text, word.tilde, dirs);
+            path.or_else(|| self.absolute(&word.text, false, &anywhere))
+        });
         paths.flat_map(|paths| self.places(&paths)).collect()
     }
 }

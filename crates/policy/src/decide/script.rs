@@ -301,11 +301,11 @@ impl<'a> Judge<'a> {
         };
         match self.places.of(&touch.word, &touch.dirs) {
             Where::Known(places) | Where::Below(places, _) => places.iter().find_map(steering),
-            Where::Unknown if is_variable(&touch.word) => {
+            Where::Unknown => {
                 let shown = self.places.shown(&touch.word, &touch.dirs);
                 shown.iter().find_map(|place| self.files.steering_inside(place))
             }
-            Where::Elsewhere | Where::Unknown => None,
+            Where::Elsewhere => None,
         }
     }
 

@@ -30,9 +30,10 @@ pub(crate) fn changes(command: &Command) -> Vec<Touch> {
             written.map(|word| Touch { deed: Deed::Write, word, dirs: dirs.clone() }).collect()
         }
         Some("find" | "gfind") if rest.iter().any(|word| word.text == "-delete") => all,
+        Some("fd") => all,
         Some("sed" | "gsed" | "awk" | "gawk" | "mawk") => written.chain(in_code(command, rest)).collect(),
         // What is put in comes from the input.
-        Some(name) if is_known_program(name) => {
+        Some(name) if is_known_program(name) && name != "cargo" => {
             let puts_in = rest.iter().any(|word| word.form == Form::Dynamic);
             let fed = command.fed.iter().filter(|_| puts_in);
             written.chain(fed.flat_map(|text| named_in(text, &command.dirs))).collect()
