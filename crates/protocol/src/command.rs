@@ -1,5 +1,6 @@
 //! What a front end may ask of a session, and what it is told.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +11,12 @@ use crate::block::RawBlock;
 use crate::compaction::Trigger;
 use crate::entry::{Delivery, Entry, Reading};
 use crate::hook::HostHooks;
-use crate::id::{AgentId, AskId, CallId, ChainId, EntryId};
+use crate::id::{AgentId, AskId, CallId, ChainId, EntryId, MessageId};
 use crate::mcp::{McpOrder, McpServer, ServerMessage};
 use crate::mode::Mode;
 use crate::rewind::{RewindOrder, RewindReport};
 use crate::state::Spent;
+use crate::usage::Usage;
 
 /// A request by a front end.
 #[derive(Clone, Debug)]
@@ -157,6 +159,10 @@ pub struct BackgroundTask {
     pub description: String,
     /// Where it stands.
     pub state: TaskState,
+    /// The call that started it.
+    pub call: CallId,
+    /// The file that holds its output, once it has ended and if there is any.
+    pub output: Option<PathBuf>,
 }
 
 /// What runs in the background.
@@ -196,6 +202,13 @@ pub enum Event {
         depth: u32,
         /// The model asked.
         model: String,
+    },
+    /// The model begins to answer, and this is what it has consumed so far.
+    Answering {
+        /// The answer.
+        message: MessageId,
+        /// What it has consumed.
+        usage: Usage,
     },
     /// A raw streaming event of the provider.
     Stream(Arc<str>),

@@ -121,6 +121,11 @@ impl Capture {
         head.iter().chain(self.tail.range(self.tail.len() - from_tail..)).copied().collect()
     }
 
+    /// The file in which it is stored.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        self.spool.location().and_then(Result::ok)
+    }
+
     pub(crate) fn total(&self) -> u64 {
         self.total
     }

@@ -342,6 +342,12 @@ impl Output {
         lock(&self.0.stderr).store_all();
     }
 
+    /// The file with all of standard output, or with standard error while there is no other output.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        lock(&self.0.stdout).file().or_else(|| lock(&self.0.stderr).file())
+    }
+
     /// Bytes that came on both streams since [`Output::take`].
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -96,6 +96,8 @@ pub struct ShellInfo {
     pub started: Timestamp,
     /// Where it stands.
     pub state: ShellState,
+    /// The file with its output, once it has ended and if it has printed anything.
+    pub stored: Option<PathBuf>,
 }
 
 /// Where a background command stands.
@@ -194,7 +196,7 @@ impl Shells {
         book.started += 1;
         let number = book.started;
         let state = ShellState::Running;
-        let info = ShellInfo { id: format!("bash_{number}"), call, command, started, state };
+        let info = ShellInfo { id: format!("bash_{number}"), call, command, started, state, stored: None };
         let shell = Arc::new(Shell {
             info: Mutex::new(info.clone()),
             held,
@@ -306,6 +308,7 @@ impl Shell {
     fn close(&self, state: ShellState) -> ShellInfo {
         let mut info = lock(&self.info);
         info.state = state;
+        info.stored = self.output.file();
         self.ended.cancel();
         info.clone()
     }

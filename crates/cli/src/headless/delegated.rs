@@ -1,5 +1,7 @@
 //! What hosts are told of sub-agents and background tasks.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use tiller_protocol::command::{AgentInfo, BackgroundTask, Event, TaskKind, TaskState};
 use tiller_protocol::entry::{Body, Entry};
@@ -47,7 +49,8 @@ impl Frames {
         Some(match task.state {
             TaskState::Running => self.system(
                 "task_started",
-                json!({"task_id": task.id, "task_type": "local_bash", "description": task.description}),
+                json!({"task_id": task.id, "tool_use_id": task.call, "task_type": "local_bash",
+                    "description": task.description}),
             ),
             ended => {
                 let status = match ended {
@@ -57,7 +60,8 @@ impl Frames {
                 };
                 self.system(
                     "task_notification",
-                    json!({"task_id": task.id, "status": status, "output_file": "",
+                    json!({"task_id": task.id, "tool_use_id": task.call, "status": status,
+                        "output_file": task.output.as_deref().unwrap_or(Path::new("")),
                         "summary": task.description}),
                 )
             }
@@ -69,7 +73,7 @@ impl Frames {
     pub(super) fn of_agent(&self, agent: &AgentId, event: &Event, tally: &Tally) -> Option<Value> {
         let info = tally.agents.get(agent)?;
         let mut frame = match event {
-            Event::Appended(entry) => self.said_by_agent(entry, tally.forward_text)?,
+            Event::Appended(entry) => self.said_by_agent(entry, tally)?,
             Event::Progress { call, data } => self.progress(call, data)?,
             _ => return None,
         };
@@ -78,10 +82,10 @@ impl Frames {
         Some(frame)
     }
 
-    fn said_by_agent(&self, entry: &Entry, words: bool) -> Option<Value> {
+    fn said_by_agent(&self, entry: &Entry, tally: &Tally) -> Option<Value> {
         match &entry.body {
-            Body::Assistant(block) if words || block.block.as_tool_use().is_some() => {
-                Some(self.assistant(entry, block))
+            Body::Assistant(block) if tally.forward_text || block.block.as_tool_use().is_some() => {
+                Some(self.assistant(entry, block, tally))
             }
             Body::Result(result) => Some(self.result_of_call(entry, result)),
             _ => None,

@@ -119,15 +119,18 @@ impl Frames {
         })
     }
 
-    pub(crate) fn assistant(&self, entry: &Entry, block: &AssistantBlock) -> Value {
+    pub(crate) fn assistant(&self, entry: &Entry, block: &AssistantBlock, tally: &Tally) -> Value {
         let mut frame = json!({
             "type": "assistant", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
             "message": {
                 "id": block.message_id, "type": "message", "role": "assistant", "model": block.model,
                 "content": [block.block.to_value()], "stop_reason": null, "stop_sequence": null,
-                "usage": {"input_tokens": 0, "output_tokens": 0},
             },
         });
+        // What stands for an answer that never came has consumed nothing that is known.
+        if let Some(usage) = tally.usages.get(&block.message_id) {
+            frame["message"]["usage"] = json!(usage);
+        }
         if let Some(kind) = &block.api_error {
             frame["error"] = kind.as_str().into();
         }

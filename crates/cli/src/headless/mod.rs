@@ -179,6 +179,7 @@ impl Run {
                 self.tally.take(entry);
                 self.note_end(entry);
             }
+            Event::Answering { .. } => self.tally.take_usage(&event),
             Event::TurnStarted => self.tally.begin_turn(),
             Event::AgentStarted(info) => self.tally.delegate(info),
             Event::Mcp(server) => self.tally.take_server(server),

@@ -154,7 +154,12 @@ impl Output {
                 Outcome::Error { message, .. }
                 | Outcome::Refused { message }
                 | Outcome::Unstructured { message },
-            ) => self.complain(message),
+            ) => {
+                // A notice may have said it as it happened.
+                if !tally.warnings.iter().any(|told| told.contains(message)) {
+                    self.complain(message);
+                }
+            }
             Some(Outcome::MaxTurns | Outcome::MaxBudget | Outcome::MaxTokens | Outcome::MaxTime) => {
                 if !tally.answer().trim().is_empty() {
                     line(tally.answer().trim_end())?;
@@ -240,6 +245,7 @@ impl Output {
             | Event::Idle
             | Event::Stream(_)
             | Event::StepStarted { .. }
+            | Event::Answering { .. }
             | Event::CallStarted(_)
             | Event::CallStopped(_)
             | Event::HookStarted { .. }
@@ -252,7 +258,7 @@ impl Output {
 
     fn entry(&self, entry: &Entry, tally: &Tally) -> anyhow::Result<()> {
         let frame = match &entry.body {
-            Body::Assistant(block) => self.frames.assistant(entry, block),
+            Body::Assistant(block) => self.frames.assistant(entry, block, tally),
             Body::Result(result) => self.frames.result_of_call(entry, result),
             Body::User(message) if message.is_hidden() || self.replay => {
                 let content: Vec<Value> = message.content.iter().map(RawBlock::to_value).collect();

@@ -28,6 +28,8 @@ pub(crate) struct Tally {
     pub(crate) forward_text: bool,
     /// What should be looked at, of this turn and what was before the first one.
     pub(crate) warnings: Vec<String>,
+    /// What answers had consumed when they began, those of sub-agents included. Of this turn.
+    pub(crate) usages: HashMap<MessageId, Usage>,
 }
 
 /// What kept the model from what it last tried.
@@ -97,6 +99,7 @@ impl Tally {
             servers: BTreeMap::new(),
             forward_text: false,
             warnings: Vec::new(),
+            usages: HashMap::new(),
         }
     }
 
@@ -116,6 +119,7 @@ impl Tally {
 
     /// What a sub-agent was not allowed to do is missing from the result of the run as well.
     pub(crate) fn take_of_agent(&mut self, event: &Event) {
+        self.take_usage(event);
         if let Event::Appended(entry) = event
             && let Body::Decision(decision) = &entry.body
             && decision.behavior == "deny"
@@ -124,11 +128,19 @@ impl Tally {
         }
     }
 
+    /// Notes what an answer has consumed so far.
+    pub(crate) fn take_usage(&mut self, event: &Event) {
+        if let Event::Answering { message, usage } = event {
+            self.usages.insert(message.clone(), *usage);
+        }
+    }
+
     pub(crate) fn begin_turn(&mut self) {
         self.turn = TurnTally::new(self.state.spent.api_ms);
         if self.turns > 0 {
             self.warnings.clear();
         }
+        self.usages.clear();
         self.turns += 1;
     }
 
@@ -154,6 +166,10 @@ impl Tally {
                 }
             }
             Body::Response(response) if !response.side => {
+                // An answer without a word is one, too: what was said before it is not the result.
+                if self.turn.answer.0.as_ref() != Some(&response.message_id) && !self.turn.was_cut {
+                    self.turn.answer = (Some(response.message_id.clone()), String::new());
+                }
                 self.turn.requests += 1;
                 self.turn.usage += response.usage;
                 self.turn.was_cut =

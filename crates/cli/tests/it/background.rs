@@ -8,7 +8,7 @@ use crate::live::Live;
 
 /// A command that says that it runs, and ends once the file `go` is there. Only processes of it have the marker.
 fn waiting(marker: &str) -> String {
-    format!("touch up; while [ ! -e go ]; do sleep 0.02; done; : {marker}")
+    format!("touch up; while [ ! -e go ]; do sleep 0.02; done; echo its last words; : {marker}")
 }
 
 fn live(world: &World) -> Live {
@@ -48,6 +48,9 @@ fn a_host_moves_a_command_to_the_background_and_hears_of_its_end() {
     let frames = live.turn();
     let ended = frames.iter().find(|frame| is_notification(frame)).unwrap();
     assert_eq!((&ended["task_id"], &ended["status"]), (&json!("bash_1"), &json!("completed")));
+    assert_eq!((&started["tool_use_id"], &ended["tool_use_id"]), (&json!("b"), &json!("b")));
+    let printed = fs_err::read_to_string(ended["output_file"].as_str().unwrap()).unwrap();
+    assert_eq!(printed, "its last words\n");
     assert!(
         frames.iter().any(|frame| frame["subtype"] == "init"),
         "it looks like any other turn: {frames:#?}"

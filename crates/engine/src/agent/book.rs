@@ -54,6 +54,8 @@ impl Known {
             kind: TaskKind::Agent,
             description: self.info.description.clone(),
             state: self.state,
+            call: self.info.call.clone(),
+            output: None,
         }
     }
 }

@@ -239,6 +239,7 @@ impl Task {
         }
         match event {
             ModelEvent::Started { message_id, usage, request_id, .. } => {
+                self.journal.tell(Event::Answering { message: message_id.clone(), usage });
                 attempt.message_id = Some(message_id);
                 attempt.usage = usage;
                 attempt.request_id = request_id;

@@ -101,6 +101,8 @@ pub(super) fn announce_commands(services: &Services) {
             kind: TaskKind::Command,
             description: shell.command.clone(),
             state,
+            call: shell.call.clone(),
+            output: shell.stored.clone(),
         };
         let told = events.send(Event::TaskChanged(task)).is_ok();
         if state != TaskState::Running {

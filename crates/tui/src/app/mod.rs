@@ -420,7 +420,7 @@ impl App {
             Event::CompactionStarted { tokens, .. } => self.live.folding = Some(tokens),
             // Why it was not folded, a notice says.
             Event::CompactionEnded { .. } => self.live.folding = None,
-            Event::HookStarted { .. } => {}
+            Event::HookStarted { .. } | Event::Answering { .. } => {}
         }
         Vec::new()
     }

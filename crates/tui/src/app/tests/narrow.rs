@@ -8,7 +8,7 @@ use tiller_protocol::ask::{AllowedPrompt, Ask, Choice, PermissionAsk, PlanAsk, Q
 use tiller_protocol::command::{AgentInfo, BackgroundTask, Event, TaskKind, TaskState};
 use tiller_protocol::entry::{Delivery, Level, Outcome};
 use tiller_protocol::form::fields;
-use tiller_protocol::id::{AskId, SessionId};
+use tiller_protocol::id::{AskId, CallId, SessionId};
 use tiller_protocol::mcp::{ElicitationAsk, SamplingAsk, SamplingMessage, Wanted};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
@@ -110,6 +110,8 @@ fn background(stage: &mut Stage) {
         kind: TaskKind::Command,
         description: "npm run watch".to_owned(),
         state: TaskState::Running,
+        call: CallId("toolu_1".to_owned()),
+        output: None,
     };
     stage.event(Event::TaskChanged(task));
     run(stage, "/tasks");
