@@ -104,6 +104,23 @@ pub(crate) enum Next {
     End(Outcome, Option<EndMarker>),
 }
 
+impl Facts {
+    /// What the user should know of an answer that ends although the model was not done.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        match self.stop {
+            _ if self.calls > 0 => None,
+            Some(StopReason::MaxTokens) => Some(format!(
+                "The answer is cut off: it is longer than the output limit allows, also after {MAX_CONTINUATIONS} \
+                 continuations."
+            )),
+            Some(StopReason::PauseTurn) => Some(format!(
+                "The answer is not finished: the provider has paused it more than {MAX_PAUSES} times."
+            )),
+            _ => None,
+        }
+    }
+}
+
 /// Decides what follows a step.
 pub(crate) fn next(facts: &Facts) -> Next {
     if let Some(abort) = facts.abort {

@@ -255,6 +255,8 @@ impl Task {
             }
             Next::DeliverSteering => {
                 self.turn.stop_hook_active = false;
+                // Whoever says something more begins anew: refusals before and after it are not in a row.
+                self.turn.refused_ends = 0;
                 if self.deliver_steering().await? == 0 {
                     // Hooks let none of it through, so there is nothing new for the model.
                     let facts = Facts { steering_waits: self.steering_waits(), ..facts };
@@ -287,6 +289,9 @@ impl Task {
                 }
             }
             Next::StopHooks => {
+                if let Some(text) = facts.unfinished() {
+                    self.notice("answer_cut_off", Level::Warning, text)?;
+                }
                 if self.stop_hooks_object().await? {
                     return Ok(None);
                 }
