@@ -200,7 +200,7 @@ pub(crate) struct Args {
     pub(crate) fork_session: bool,
 
     /// The id of the new session
-    #[arg(long, value_name = "UUID")]
+    #[arg(long, value_name = "UUID", value_parser = session_id)]
     pub(crate) session_id: Option<SessionId>,
 
     /// Keep no session on disk
@@ -368,4 +368,9 @@ pub(crate) fn exit_for(error: &clap::Error) -> Exit {
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => Exit::Usage,
         _ => Exit::Failure,
     }
+}
+
+/// An id for a session, or what one looks like.
+fn session_id(text: &str) -> Result<SessionId, &'static str> {
+    text.parse().map_err(|_| "it has to be a UUID, such as 0196d5a2-7c1e-7b0a-9f43-2d1c5e8a6b70")
 }

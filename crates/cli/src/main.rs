@@ -32,6 +32,7 @@ mod text;
 mod trust;
 mod world;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -62,8 +63,7 @@ fn run() -> anyhow::Result<Exit> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     // Forked while the process is small, so that commands start fast later.
     tiller_sandbox::prepare()?;
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let words = with_help_as_option(words);
+    let words = with_help_as_option(words()?);
     let env = world::env()?;
     if let Some(main) = words.get(1).and_then(|name| subcommand::find(name)) {
         return main(&words[1..], &env);
@@ -90,6 +90,20 @@ fn run() -> anyhow::Result<Exit> {
     let prints_at_the_end = args.print && args.output_format != OutputFormat::StreamJson;
     let runtime = if prints_at_the_end { single_runtime()? } else { runtime()? };
     runtime.block_on(start(args, env))
+}
+
+/// What was typed. A name that is not UTF-8 would have to be changed to go on with it, and then be another name.
+fn words() -> anyhow::Result<Vec<String>> {
+    let word = |word: OsString| {
+        word.into_string().map_err(|word| {
+            anyhow::anyhow!(
+                "the argument {} is not UTF-8, and nothing else can be given here; a link with another name leads to the \
+                 same file",
+                word.display()
+            )
+        })
+    };
+    std::env::args_os().map(word).collect()
 }
 
 /// `tiller help` and `tiller help COMMAND` mean `--help`; as a prompt the word would cost money.

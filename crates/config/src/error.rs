@@ -14,6 +14,14 @@ pub enum SettingsError {
     /// The file is not JSON with comments.
     #[error("{0}; correct the file or move it away")]
     Syntax(Problem),
+    /// What an option gives is not JSON with comments.
+    #[error("{option}: {}{}; give a file, or an object such as {{}} in quotation marks", .problem.place.map(|place| format!("{place}: ")).unwrap_or_default(), .problem.text)]
+    Given {
+        /// The option.
+        option: &'static str,
+        /// What is wrong.
+        problem: Problem,
+    },
     /// A value that restricts is not understood: going on without it would allow more than was meant.
     #[error("{0}; this restricts what is allowed, so it is not ignored: correct it")]
     Restriction(Problem),
@@ -87,6 +95,16 @@ impl fmt::Display for Problem {
             write!(f, ": {}", self.key)?;
         }
         write!(f, ": {}", self.text)
+    }
+}
+
+impl SettingsError {
+    /// The same, of the text that an option gives.
+    pub(crate) fn in_option(self, option: &'static str) -> Self {
+        match self {
+            Self::Syntax(problem) => Self::Given { option, problem },
+            other => other,
+        }
     }
 }
 

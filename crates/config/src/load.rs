@@ -160,7 +160,8 @@ fn environment(env: &Env) -> Settings {
 fn given(text: &str, env: &Env) -> Result<(Node, Origin), SettingsError> {
     if text.trim_start().starts_with('{') {
         let origin = Origin::layer(Layer::CommandLine);
-        return Ok((Node::parse(text, &origin)?, origin));
+        let parsed = Node::parse(text, &origin).map_err(|error| error.in_option("--settings"))?;
+        return Ok((parsed, origin));
     }
     let file = env.cwd.join(text);
     let origin = Origin::file(Layer::CommandLine, file.clone());

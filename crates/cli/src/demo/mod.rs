@@ -59,9 +59,10 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
             return Ok(Exit::Success);
         }
         Some(other) => {
-            anyhow::bail!(
+            crate::complain_in_red(&format!(
                 "tiller demo takes no options, but was given {other}; `tiller demo --help` says more"
-            )
+            ));
+            return Ok(Exit::Usage);
         }
     }
     crate::runtime()?.block_on(run(env))

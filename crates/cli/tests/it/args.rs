@@ -416,3 +416,31 @@ fn errors_are_red_where_colours_are_wanted() {
     assert!(plain.stderr.starts_with("tiller: --append-system-prompt and"), "{}", plain.stderr);
     assert_eq!(red.stderr.trim_end(), format!("\x1b[31m{}\x1b[0m", plain.stderr.trim_end()));
 }
+
+#[test]
+fn what_is_wrong_with_a_value_names_the_option_and_what_fits() {
+    let world = World::new();
+    for (option, value, said) in [
+        ("--session-id", "nope", "it has to be a UUID, such as"),
+        ("--settings", "{bad", "--settings: line 1"),
+        ("--mcp-config", "{bad", "--mcp-config: line 1"),
+    ] {
+        let run = world.run(&["-p", "go", option, value]);
+        assert_eq!(run.code(), 1, "{run:#?}");
+        assert!(run.stderr.contains(option) && run.stderr.contains(said), "{}", run.stderr);
+        assert!(!run.stderr.contains("move it away"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_name_that_is_not_utf8_is_called_that() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let dir = world.dir().join(std::ffi::OsStr::from_bytes(b"dir\xff"));
+    fs_err::create_dir(&dir).unwrap();
+    let output = world.command(&["-p", "go", "--add-dir"]).arg(&dir).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr.contains("is not UTF-8") && !stderr.contains("is not a directory"), "{stderr}");
+    assert_eq!(world.server.messages().len(), 0);
+}

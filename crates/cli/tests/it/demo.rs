@@ -77,7 +77,7 @@ fn the_demo_explains_itself() {
     let help = world.run(&["demo", "--help"]).ok();
     assert!(help.stdout.contains("Usage: tiller demo"));
     let wrong = world.run(&["demo", "--fast"]);
-    assert_eq!(wrong.code(), 1);
+    assert_eq!(wrong.code(), 2);
     assert!(wrong.stderr.contains("--fast"), "{}", wrong.stderr);
     world.server.assert_clean();
 }

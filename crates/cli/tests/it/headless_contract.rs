@@ -308,3 +308,57 @@ fn more_input_than_a_request_can_hold_is_refused() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("10 MB"));
     assert_eq!(world.server.messages().len(), 0);
 }
+
+// HEAD-01: half an answer does not pass for a whole one in silence.
+#[test]
+fn an_answer_that_stays_cut_is_told_of() {
+    let script = |world: &World| {
+        let parts = ["one ", "two ", "three ", "four"];
+        world.server.replies(parts.map(|part| Reply::text(part).max_tokens_cut()));
+    };
+    let (result, text, code) = in_each_format(script, &[]);
+    assert_eq!((result["result"].as_str(), code), (Some("one two three four"), 0));
+    assert!(result["warnings"][0].as_str().unwrap().contains("cut off"), "{result}");
+    assert_eq!(text.stdout, "one two three four\n");
+    assert_eq!(text.stderr.matches("The answer is cut off").count(), 1, "{}", text.stderr);
+}
+
+// HEAD-01: what the model said on the way is not what it came to.
+#[test]
+fn a_last_answer_without_a_word_is_an_empty_result() {
+    let script = |world: &World| {
+        let call = Reply::text("I will look").tool_with_id("c", "Glob", json!({"pattern": "*"}));
+        world.server.replies([call, Reply::new()]);
+    };
+    let (result, text, code) = in_each_format(script, &[]);
+    assert_eq!((result["result"].as_str(), code), (Some(""), 0));
+    assert_eq!(text.stdout, "\n");
+}
+
+#[test]
+fn a_refusal_is_said_once() {
+    for (prompt, said) in [("/foo", "/foo"), ("/compact", "nothing to fold")] {
+        let world = World::new();
+        let run = world.run(&["-p", prompt]);
+        assert_eq!(run.code(), 1, "{run:#?}");
+        assert_eq!(run.stderr.matches(said).count(), 1, "{}", run.stderr);
+        assert_eq!(world.server.messages().len(), 0);
+    }
+}
+
+// SDKs add these figures up.
+#[test]
+fn blocks_carry_what_their_answer_has_consumed_so_far() {
+    let world = World::new();
+    world.server.reply(Reply::text("hi"));
+    let frames = world.stream("go");
+    let usage = |kind: &str| {
+        let frame = frames.iter().find(|frame| frame["type"] == kind).unwrap();
+        frame.pointer("/message/usage").or(frame.get("usage")).unwrap().clone()
+    };
+    let (begun, ended) = (usage("assistant"), usage("result"));
+    let read = "cache_creation_input_tokens";
+    assert!(begun[read].as_u64().unwrap() > 0, "{begun}");
+    assert_eq!(begun[read], ended[read]);
+    world.server.assert_clean();
+}

@@ -35,7 +35,8 @@ pub(super) fn read(path: &Path, origin: &Origin) -> Result<Option<Value>, Proble
 pub(super) fn given(text: &str, env: &Env) -> Result<(Value, Origin), SettingsError> {
     let (value, origin) = if text.trim_start().starts_with('{') {
         let origin = Origin::layer(Layer::CommandLine);
-        (Node::parse(text, &origin)?.to_value(), origin)
+        let parsed = Node::parse(text, &origin).map_err(|error| error.in_option("--mcp-config"))?;
+        (parsed.to_value(), origin)
     } else {
         let path = env.cwd.join(text);
         let origin = Origin::file(Layer::CommandLine, path.clone());
