@@ -1,9 +1,9 @@
 //! Hooks end to end: from settings files, and registered by a host over the stream.
 
 use serde_json::{Value, json};
-use tiller_testkit::Reply;
+use tiller_testkit::{Gate, Reply};
 
-use crate::harness::{World, blocks_of, held_by_namespaces, result_text};
+use crate::harness::{World, blocks_of, eventually, held_by_namespaces, result_text};
 use crate::live::Live;
 
 fn settings(hooks: &Value) -> String {
@@ -229,4 +229,29 @@ fn a_matcher_that_is_none_keeps_a_session_from_starting() {
     assert_eq!(run.code(), 1);
     assert!(run.stderr.contains("Bash(") && run.stderr.contains("settings.json"), "{}", run.stderr);
     assert!(world.server.messages().is_empty());
+}
+
+// LOOP-42: ten refusals in a row; what the user says meanwhile begins a new row.
+#[test]
+fn input_of_the_user_begins_a_new_row_of_refused_ends() {
+    let hook =
+        "n=$(($(cat count) + 1)); echo $n >count; case $n in 7|14) exit 0;; esac; echo more >&2; exit 2";
+    let world = World::new()
+        .file("count", "0")
+        .file(".tiller/settings.json", &settings(&json!({"Stop": runs(hook)})));
+    let gate = Gate::new();
+    let seventh = Reply::text("7").gate(&gate);
+    let replies = (1..=14).map(|n| if n == 7 { seventh.clone() } else { Reply::text(&n.to_string()) });
+    world.server.replies(replies.collect::<Vec<_>>());
+    let mut live = world.talk(&[]);
+    live.say("go");
+    gate.wait_reached();
+    live.say("one more thing");
+    eventually("the message is queued", || world.log().iter().any(|entry| entry["type"] == "queued"));
+    gate.open();
+    let frames = live.turn();
+    assert_eq!(frames.last().unwrap()["result"], "14");
+    assert!(!frames.iter().any(|frame| frame["subtype"] == "stop_hooks"), "{frames:#?}");
+    live.finish();
+    world.server.assert_clean();
 }
