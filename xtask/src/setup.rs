@@ -1,6 +1,6 @@
 //! `cargo xtask setup`: what tests need from outside. In a Python environment, the model provider's own client judges the
 //! scripted server, a language server finds errors, pytest runs in the sandbox and libgit2 opens repositories; a browser
-//! shows the pages that Tiller writes; npm runs in the sandbox too, and gets
+//! shows the pages that Tiller writes; tmux is a terminal with habits of its own; npm runs in the sandbox too, and gets
 //! servers of the Model Context Protocol and the suite that judges clients of it.
 
 use std::path::Path;
@@ -40,8 +40,21 @@ const BROWSERS: [&[&str]; 2] =
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     python(root)?;
     browser(root)?;
+    tmux(root)?;
     npm(root)?;
     npm_packages(root)
+}
+
+fn tmux(root: &Path) -> anyhow::Result<()> {
+    if tiller_testenv::find_tmux().is_some() {
+        return Ok(());
+    }
+    ensure_apt(
+        root,
+        "tmux is needed to test what a terminal keeps; install it (on Debian: apt-get install tmux)",
+    )?;
+    say("installing tmux");
+    install(root, &["tmux"])
 }
 
 fn npm(root: &Path) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ mod browser;
 mod npm;
 mod process;
 mod python;
+mod tmux;
 mod wait;
 
 pub use self::{
@@ -14,5 +15,6 @@ pub use self::{
     npm::{node, npm_program},
     process::{processes_with, write_program},
     python::python,
+    tmux::{find_tmux, tmux},
     wait::{eventually, eventually_beside},
 };

@@ -84,5 +84,6 @@ mod terminal_plain;
 mod terminal_rewind;
 mod terminal_scrollback;
 mod terminal_signs;
+mod terminal_tmux;
 mod tools;
 mod trust;

@@ -64,9 +64,11 @@ pub(crate) fn say(program: &Program, text: &str) {
     program.type_in(ENTER);
 }
 
+/// What a question says as long as keys are no answers.
+pub(crate) const NOT_YET: [&str; 3] = ["one moment", "pause to answer", "the next question"];
+
 /// Waits until a question is there and has been for so long that keys are answers.
 pub(crate) fn until_asked(program: &Program, question: &str) {
-    const NOT_YET: [&str; 3] = ["one moment", "pause to answer", "the next question"];
     program.until(&format!("{question:?} can be answered"), |terminal| {
         let text = terminal.text();
         // The upper rows of a picture may be there already, and those that say more are not.

@@ -1,4 +1,5 @@
-//! The right margin of a terminal that was told not to wrap: what does not fit is left out.
+//! What the parser does not know of terminals. At the right margin, if they were told not to wrap, what does not fit is
+//! left out; and a screen that is erased as a whole goes to the scrollback.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -38,11 +39,32 @@ impl Margin {
             match piece.as_slice() {
                 OFF => self.is_off = true,
                 ON => self.is_off = false,
+                piece if erases_all(piece, parser.screen()) => push_away(parser),
                 piece if self.is_off && !fits(piece, parser.screen()) => {}
                 piece => parser.process(piece),
             }
         }
     }
+}
+
+/// Whether all of the screen is erased.
+fn erases_all(piece: &[u8], screen: &vt100::Screen) -> bool {
+    match piece {
+        b"\x1b[2J" => true,
+        b"\x1b[J" | b"\x1b[0J" => screen.cursor_position() == (0, 0),
+        _ => false,
+    }
+}
+
+/// Empties the screen as tmux does: what stood there goes to the scrollback.
+fn push_away<C: vt100::Callbacks>(parser: &mut vt100::Parser<C>) {
+    let screen = parser.screen();
+    let (height, columns) = screen.size();
+    let (row, column) = screen.cursor_position();
+    let used = screen.rows(0, columns).collect::<Vec<_>>();
+    let used = used.iter().rposition(|row| !row.trim_end().is_empty()).map_or(0, |last| last + 1);
+    let scroll = format!("\x1b[{height};1H{}\x1b[{};{}H", "\n".repeat(used), row + 1, column + 1);
+    parser.process(scroll.as_bytes());
 }
 
 /// Whether a text would still be before the margin.

@@ -309,6 +309,15 @@ mod tests {
     }
 
     #[test]
+    fn a_screen_that_is_erased_as_a_whole_goes_to_the_scrollback() {
+        let mut terminal = Terminal::new(10, 3, LongRows::Wrap);
+        terminal.write(b"a\r\nb\x1b[A\r\x1b[Jc");
+        assert_eq!(terminal.lines(), ["a", "b", "c", "", ""]);
+        terminal.write(b"\r\x1b[2K\x1b[C\x1b[J\rd");
+        assert_eq!(terminal.lines(), ["a", "b", "d", "", ""], "from the second cell on, nothing is kept");
+    }
+
+    #[test]
     fn rows_are_cut_at_the_margin_when_they_shall_not_be_wrapped() {
         let mut terminal = Terminal::new(5, 3, LongRows::Wrap);
         terminal.write("\x1b[?7labcdefg\r\n日本語\x1b[?7h\r\nxyz".as_bytes());

@@ -57,6 +57,9 @@ const SHOW_CURSOR: &str = "\x1b[?25h";
 /// Rows of the live area are cut rather than wrapped, should the terminal have become narrower meanwhile.
 const CUT: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
+/// Erases everything from the row of the cursor on. Who erases from the very first cell gets a copy of the screen in the
+/// scrollback from tmux and some other terminals: so the row goes by itself, and the rest from its second cell on.
+const ERASE: &str = "\x1b[2K\x1b[C\x1b[J\r";
 
 impl Screen {
     /// A screen whose live area begins at the cursor: in the first column of a row that is known or not. `wrapping` is
@@ -228,7 +231,7 @@ impl Screen {
     /// Writes everything from the first row of the live area on. The terminal scrolls as far as it has to.
     fn replace(&mut self, out: &mut String, finished: &[Row], rows: &[Row]) {
         self.go_to_row(out, 0);
-        out.push_str("\x1b[J");
+        out.push_str(ERASE);
         for row in finished {
             row.write(out);
             out.push_str("\r\n");
@@ -294,7 +297,7 @@ impl Screen {
     pub fn leave(&mut self) -> String {
         let mut out = BEGIN.to_owned();
         self.go_to_row(&mut out, 0);
-        out.push_str("\x1b[J");
+        out.push_str(ERASE);
         out.push_str(SHOW_CURSOR);
         out.push_str(END);
         self.picture = Picture::default();

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::picture::{Extent, Picture};
-use super::{BEGIN, END, Screen, Size};
+use super::{BEGIN, END, ERASE, Screen, Size};
 
 /// What a terminal does with rows that have become too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Screen {
         self.picture.cursor.1 = above;
         let removed = self.remove_stray(&mut out, size.width, cursor.map(|row| row - above));
         self.go_to_row(&mut out, 0);
-        out.push_str("\x1b[J");
+        out.push_str(ERASE);
         out.push_str(END);
         self.picture = Picture::default();
         self.flight.assume(Picture::default());

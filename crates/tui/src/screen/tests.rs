@@ -75,7 +75,7 @@ fn rows_are_erased_as_a_whole_before_they_are_written_anew() {
     let shorter = screen.draw(&[], &view(&["short", "x"]));
     assert!(shorter.contains("\r\x1b[2Kshort"), "{shorter:?}");
     let replaced = screen.draw(&[Line::raw("finished")], &view(&["short"]));
-    assert!(replaced.contains("\r\x1b[Jfinished\r\n"), "{replaced:?}");
+    assert!(replaced.contains("\r\x1b[2K\x1b[C\x1b[J\rfinished\r\n"), "{replaced:?}");
     for bytes in [shorter, replaced] {
         assert!(!bytes.contains("\x1b[K"), "{bytes:?}");
     }
@@ -126,6 +126,30 @@ fn a_live_area_that_is_too_tall_shows_its_end() {
     let mut stage = Stage::new(10, 3, LongRows::Wrap);
     stage.draw(&[], &["1", "2", "3", "4", "5"]);
     assert_eq!(stage.terminal.lines(), ["3", "4", "5"]);
+}
+
+// TERM-01: tmux keeps a copy of what is erased from the first cell of the screen on.
+#[test]
+fn a_live_area_that_fills_the_screen_leaves_no_copies() {
+    let full = |letter: &str| ["1", "2", "3", "4"].map(|row| format!("{letter}{row}"));
+    let mut stage = Stage::new(10, 4, LongRows::Wrap);
+    for (number, letter) in ["a", "b", "c"].into_iter().enumerate() {
+        let rows = full(letter);
+        let live: Vec<&str> = rows.iter().map(String::as_str).collect();
+        stage.draw(&[&format!("line {number}")], &live);
+        stage.check(&live);
+    }
+    stage.draw(&[], &["x", "y"]);
+    stage.check(&["x", "y"]);
+    let rows = full("d");
+    let live: Vec<&str> = rows.iter().map(String::as_str).collect();
+    stage.draw(&[], &live);
+    stage.resize(10, 5);
+    stage.draw(&[], &live);
+    stage.check(&live);
+    let bytes = stage.screen.leave();
+    stage.terminal.write(bytes.as_bytes());
+    stage.check(&[]);
 }
 
 #[test]
