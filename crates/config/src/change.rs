@@ -9,6 +9,7 @@ use tiller_protocol::permission::{Destination, RuleValue, Update};
 use crate::decode::fit;
 use crate::dirs::{Places, Target};
 use crate::error::SettingsError;
+use crate::exclude::exclude;
 use crate::key::keys;
 use crate::row::{Row, unknown};
 use crate::trust::keeping_trust;
@@ -83,8 +84,23 @@ fn write_all(places: &Places, updates: &[Update]) -> Result<(), SettingsError> {
     for file in [Target::User, Target::Project, Target::Local] {
         let mut meant = updates.iter().filter(|change| target(change.destination()) == Some(file)).peekable();
         if meant.peek().is_some() {
-            update(&places.target(file), |file| meant.try_for_each(|change| write(change, file)))?;
+            update_target(places, file, |file| meant.try_for_each(|change| write(change, file)))?;
         }
+    }
+    Ok(())
+}
+
+/// Changes a file of settings. One that is the user's alone does not become a part of their repository.
+fn update_target(
+    places: &Places,
+    target: Target,
+    edit: impl FnOnce(&mut Editor) -> Result<(), SettingsError>,
+) -> Result<(), SettingsError> {
+    let file = places.target(target);
+    let is_new = !file.exists();
+    update(&file, edit)?;
+    if is_new && target == Target::Local {
+        exclude(&file);
     }
     Ok(())
 }
@@ -104,7 +120,7 @@ pub fn set(places: &Places, env: &Env, target: Target, key: &str, typed: &str) -
     let value = value_of(key, typed)?;
     let path: Vec<&str> = key.split('.').collect();
     let write = || {
-        update(&places.target(target), |file| {
+        update_target(places, target, |file| {
             if value.is_null() { file.remove(&path) } else { file.set(&path, &value) }
         })
     };

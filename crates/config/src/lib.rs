@@ -10,6 +10,7 @@ mod definition;
 mod dirs;
 mod document;
 mod error;
+mod exclude;
 mod extension;
 mod front_matter;
 mod key;

@@ -27,6 +27,24 @@ fn touched(world: &World, args: &[&str]) -> (Run, [bool; 2]) {
     (run, done)
 }
 
+// What is one person's does not become a part of the repository by `git add -A`.
+#[test]
+fn local_settings_stay_out_of_the_repository() {
+    let world = World::new();
+    let git = |args: &[&str]| {
+        let output =
+            std::process::Command::new("git").arg("-C").arg(world.dir()).args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    world.run(&["config", "set", "model", "opus", "--local"]).ok();
+    assert!(world.path(".tiller/settings.local.json").exists());
+    assert_eq!(git(&["status", "--porcelain", "--untracked-files=all"]), "");
+    world.run(&["config", "set", "model", "opus", "--project"]).ok();
+    assert_eq!(git(&["status", "--porcelain", "--untracked-files=all"]), "?? .tiller/settings.json\n");
+}
+
 #[test]
 fn the_model_comes_from_the_highest_layer() {
     let world = World::new().file(".tiller/settings.json", "{\n  // ours\n  \"model\": \"opus\",\n}");
