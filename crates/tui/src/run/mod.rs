@@ -23,11 +23,11 @@ use crate::input::Past;
 use crate::screen::Wrapping;
 pub use question::{Manner, ask_trust, choose, pick};
 use signals::{Signals, Told};
-use terminal::{Background, Came, Readiness, Terminal};
+use terminal::{Background, Came, Readiness, Terminal, Urgency};
 
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// Between two frames while there is more to show than fits one.
+/// Between two frames while there is more to show than fits one, or somebody types.
 const CATCHING_UP: Duration = Duration::from_millis(2);
 /// How long events are taken in before keys are looked at again.
 const PATIENCE: Duration = Duration::from_millis(8);
@@ -96,6 +96,8 @@ struct Runner {
     dirty: bool,
     /// There was more than one frame can show.
     is_behind: bool,
+    /// Something was typed that is not shown yet.
+    is_typed: bool,
     /// Until when the terminal is waited for before the next frame.
     waits: Option<Instant>,
     exit: Option<Exit>,
@@ -123,6 +125,7 @@ impl Runner {
             drawn: now.checked_sub(FRAME).unwrap_or(now),
             dirty: true,
             is_behind: false,
+            is_typed: false,
             waits: None,
             exit: None,
         })
@@ -173,7 +176,7 @@ impl Runner {
     }
 
     fn pace(&self) -> Duration {
-        if self.is_behind { CATCHING_UP } else { FRAME }
+        if self.is_behind || self.is_typed { CATCHING_UP } else { FRAME }
     }
 
     fn draw_if_due(&mut self) -> Result<(), TuiError> {
@@ -189,7 +192,9 @@ impl Runner {
         }
         self.app.at(self.begun.elapsed());
         self.app.resize(self.terminal.size());
-        self.terminal.draw(&mut self.app)?;
+        let urgency = if self.is_typed { Urgency::Typed } else { Urgency::None };
+        self.terminal.draw(&mut self.app, urgency)?;
+        self.is_typed = false;
         self.drawn = Instant::now();
         self.is_behind = self.app.has_finished() || self.terminal.is_bare();
         self.dirty = self.is_behind;
@@ -198,6 +203,7 @@ impl Runner {
 
     fn on_input(&mut self, came: Came) -> Vec<Effect> {
         self.app.at(self.begun.elapsed());
+        self.is_typed |= matches!(came, Came::Key(_) | Came::Paste(_));
         match came {
             Came::Key(key) => self.app.on_key(key),
             Came::Paste(text) => self.app.on_paste(&text),

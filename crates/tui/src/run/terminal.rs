@@ -66,6 +66,14 @@ pub(super) enum Readiness {
     Before(Instant),
 }
 
+/// Whether somebody waits to see something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgency {
+    None,
+    /// Something was typed.
+    Typed,
+}
+
 /// How the terminal tells its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Telling {
@@ -295,10 +303,10 @@ impl Terminal {
     }
 
     /// Draws what is finished and the live area. In a flood the two take turns: the live area is taken away, much is
-    /// written, and it is there again soon enough to see what was typed.
-    pub(super) fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
+    /// written, and it is there again as soon as something is typed, or else in a moment.
+    pub(super) fn draw(&mut self, app: &mut App, urgency: Urgency) -> std::io::Result<()> {
         let few = self.screen.few_rows();
-        let is_flood = app.backlog() > few * FLOOD;
+        let is_flood = app.backlog() > few * FLOOD && urgency == Urgency::None;
         let turn = self.turned_at.elapsed();
         let (finished, view) = match self.screen.is_bare() {
             true if is_flood && turn < HIDDEN => {
@@ -341,7 +349,7 @@ impl Terminal {
     pub(super) fn redraw(&mut self, app: &mut App) -> std::io::Result<()> {
         let bytes = self.screen.leave();
         self.write(&bytes)?;
-        self.draw(app)
+        self.draw(app, Urgency::Typed)
     }
 
     /// Rings, and asks the desktop to show why.
