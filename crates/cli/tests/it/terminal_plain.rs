@@ -66,6 +66,35 @@ fn permission_is_given_only_by_what_was_offered() {
     assert!(!printed.contains('›') && !printed.contains("esc no"), "{printed}");
 }
 
+// What the terminal shows as it is typed is not printed again; what nobody typed here is.
+#[test]
+fn a_prompt_stands_there_once() {
+    let world = World::new();
+    world.server.replies([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]);
+    let program = open(&world, &["--plain", "from the command line"], 100, 60);
+    program.until_shown("● One.");
+    until_awaited(&program);
+    program.type_in("typed here\n");
+    program.until_shown("● Two.");
+    until_awaited(&program);
+    let printed = leave(program);
+    for prompt in ["from the command line", "typed here"] {
+        assert_eq!(printed.matches(prompt).count(), 1, "{prompt}: {printed}");
+    }
+    let piped = world.run_with_stdin(&["--plain"], "from a pipe\n").ok();
+    assert_eq!(piped.stdout.matches("> from a pipe").count(), 1, "{}", piped.stdout);
+}
+
+#[test]
+fn what_is_said_on_the_command_line_may_be_a_command() {
+    let world = World::new();
+    let program = open(&world, &["--plain", "/status"], 100, 60);
+    program.until_shown("── Status");
+    until_awaited(&program);
+    leave(program);
+    assert_eq!(world.server.messages().len(), 0);
+}
+
 // PLAN-16
 #[test]
 fn a_plan_is_not_approved_by_other_words() {

@@ -61,9 +61,12 @@ impl App {
             Body::User(message) => {
                 // With a prompt the model hears of it anyway.
                 self.live.ended.clear();
+                let text = cell::content_text(&message.content);
                 let remark = (message.origin == Origin::Queued).then_some("was queued");
-                let rows = cell::prompt(&cell::content_text(&message.content), remark, &self.look.paper());
-                self.put(rows);
+                if self.seen.take().is_none_or(|seen| remark.is_some() || seen != text) {
+                    let rows = cell::prompt(&text, remark, &self.look.paper());
+                    self.put(rows);
+                }
             }
             Body::Attachment(attachment) => self.attached(attachment),
             Body::Assistant(block) => self.said(block),
@@ -77,6 +80,9 @@ impl App {
             Body::Notice(notice) => {
                 let rows = cell::notice(notice, &self.look.paper());
                 self.put(rows);
+                if notice.level != Level::Info {
+                    self.has_told(&notice.content);
+                }
             }
             Body::Hook(record) => {
                 let rows = cell::hook(record, &self.look.paper());
@@ -134,9 +140,7 @@ impl App {
             self.close_answers();
             let rows = cell::failure(&text, &self.look.paper());
             self.put(rows);
-            if let Some(turn) = &mut self.live.turn {
-                turn.has_failed = true;
-            }
+            self.has_told(&text);
             return;
         }
         let streamed = self.live.take_block(|block| matches!(block, Block::Text(_)));
@@ -170,12 +174,23 @@ impl App {
         let time = self.now.saturating_sub(turn.since);
         let usd = (!self.state.spent.unpriced).then_some(self.state.spent.usd - turn.usd_before);
         let took = Took { time, tokens: turn.tokens, usd };
-        // A failure that stands there already is not told again.
-        if !(turn.has_failed && matches!(end.outcome, Outcome::Error { .. })) {
+        if !is_told(&end.outcome, &turn.failures) {
             let rows = cell::turn_end(&end.outcome, took, &self.look.paper());
             self.put(rows);
         }
         self.finish_notice(time)
+    }
+
+    /// A failure stands there.
+    fn has_told(&mut self, failure: &str) {
+        if let Some(turn) = &mut self.live.turn {
+            turn.failures.push(failure.to_owned());
+        }
+    }
+
+    /// The terminal shows what was just typed: as the prompt of a turn it is not shown again.
+    pub(crate) fn seen_already(&mut self, line: &str) {
+        self.seen = (!self.is_working()).then(|| line.to_owned());
     }
 
     /// Nothing more comes of answers that were begun.
@@ -202,5 +217,13 @@ impl App {
 
     fn answer_is_open(&self) -> bool {
         self.live.open_answer().is_some_and(Answer::has_begun)
+    }
+}
+
+/// Whether a failure stands there already, alone or in more words.
+fn is_told(outcome: &Outcome, failures: &[String]) -> bool {
+    match outcome {
+        Outcome::Error { message, .. } => failures.iter().any(|told| told.contains(message.as_str())),
+        _ => false,
     }
 }

@@ -47,8 +47,8 @@ pub(crate) struct Turn {
     /// Bytes that were streamed and are not.
     pub(crate) streamed: usize,
     pub(crate) usd_before: f64,
-    /// Whether the provider's failure was told.
-    pub(crate) has_failed: bool,
+    /// Failures that were told.
+    pub(crate) failures: Vec<String>,
 }
 
 /// The provider is about to be asked again.

@@ -199,6 +199,8 @@ pub struct App {
     shown: Option<(AskId, Duration)>,
     /// What is on its way to the agent.
     outgoing: Outgoing,
+    /// The prompt that stands on the terminal as it was typed.
+    seen: Option<String>,
     /// What commands of the user's own printed since the last prompt.
     shell_notes: Vec<String>,
     /// Commands of the user's own that run.
@@ -250,6 +252,7 @@ impl App {
             last_input_at: None,
             shown: None,
             outgoing: Outgoing::default(),
+            seen: None,
             shell_notes: Vec::new(),
             shells: Vec::new(),
             results: results::Recent::default(),
@@ -432,7 +435,7 @@ impl App {
             tokens: 0,
             streamed: 0,
             usd_before: self.state.spent.usd,
-            has_failed: false,
+            failures: Vec::new(),
         });
     }
 

@@ -44,6 +44,12 @@ impl App {
         if submission.text.is_empty() { Vec::new() } else { self.submit(submission, Delivery::Steer) }
     }
 
+    /// What was said on the command line. A command of Tiller's is one here as well; other signs are plain words.
+    pub(crate) fn on_first_prompt(&mut self, text: &str) -> Vec<Effect> {
+        let submission = self.input.words(text);
+        if submission.text.is_empty() { Vec::new() } else { self.submit(submission, Delivery::Steer) }
+    }
+
     /// The user's editor has given the input back.
     pub fn on_edited(&mut self, text: Result<String, String>) {
         match text {

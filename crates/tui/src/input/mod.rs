@@ -213,6 +213,15 @@ impl Input {
         let line = line.trim_end();
         let purpose = line.chars().next().and_then(Purpose::begun_by).unwrap_or_default();
         let text = purpose.sign().and_then(|sign| line.strip_prefix(sign)).unwrap_or(line);
+        self.entered(purpose, text)
+    }
+
+    /// Takes a prompt as a whole, whatever it begins with.
+    pub fn words(&mut self, text: &str) -> Submission {
+        self.entered(Purpose::Prompt, text.trim_end())
+    }
+
+    fn entered(&mut self, purpose: Purpose, text: &str) -> Submission {
         self.editor.clear();
         self.begin_anew();
         self.purpose = purpose;

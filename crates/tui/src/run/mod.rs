@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::command::{Command, Event};
 use tiller_protocol::entry::Entry;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -101,6 +101,8 @@ struct Runner {
     /// Until when the terminal is waited for before the next frame.
     waits: Option<Instant>,
     exit: Option<Exit>,
+    /// What is said first.
+    prompt: Option<String>,
 }
 
 impl Runner {
@@ -111,8 +113,6 @@ impl Runner {
         let options = Options { palette, fitting, ..start.options };
         let app = App::new(start.info, options, start.history, &start.past, terminal.size());
         let now = Instant::now();
-        let mut backlog = VecDeque::new();
-        backlog.extend(start.prompt.map(|prompt| first(&prompt)));
         Ok(Self {
             app,
             terminal,
@@ -120,7 +120,7 @@ impl Runner {
             events: start.events,
             replies: mpsc::unbounded_channel(),
             host: start.host,
-            backlog,
+            backlog: VecDeque::new(),
             begun: now,
             drawn: now.checked_sub(FRAME).unwrap_or(now),
             dirty: true,
@@ -128,12 +128,17 @@ impl Runner {
             is_typed: false,
             waits: None,
             exit: None,
+            prompt: start.prompt,
         })
     }
 
     async fn serve(mut self) -> Result<Exit, TuiError> {
         let commands = self.commands.clone();
         let mut signals = Signals::listen()?;
+        if let Some(prompt) = self.prompt.take() {
+            let effects = self.app.on_first_prompt(&prompt);
+            self.carry_out(effects, &mut signals).await?;
+        }
         loop {
             self.draw_if_due()?;
             if let Some(exit) = self.exit.take() {
@@ -274,10 +279,6 @@ impl Runner {
 
 fn background(is_followed: bool) -> Background {
     if is_followed { Background::Asked } else { Background::Known }
-}
-
-fn first(prompt: &str) -> Command {
-    Command::Submit(UserInput::text(prompt))
 }
 
 async fn until(instant: Option<Instant>) {

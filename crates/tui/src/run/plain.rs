@@ -1,6 +1,6 @@
 //! Line by line: nothing is ever redrawn, so that screen readers and simple terminals can follow.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
 use tiller_protocol::command::Command;
@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{Start, TuiError, first};
+use super::{Start, TuiError};
 use crate::app::{AGAIN, App, Effect, Exit, Options};
 use crate::dialog::Said;
 use crate::host::{Host, Reply};
@@ -36,6 +36,8 @@ struct Plain {
     prompted: bool,
     /// When Ctrl+C was pressed last.
     interrupted: Option<Instant>,
+    /// Whether the terminal shows what is typed.
+    echoes: bool,
     /// Whether no more input will come.
     ended: bool,
     exit: Option<Exit>,
@@ -58,6 +60,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
         width,
         prompted: false,
         interrupted: None,
+        echoes: std::io::stdin().is_terminal(),
         ended: false,
         exit: None,
     };
@@ -66,7 +69,8 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
     let mut events = start.events;
     let mut lines = lines();
     if let Some(prompt) = start.prompt {
-        plain.send(first(&prompt)).await;
+        let effects = plain.app.on_first_prompt(&prompt);
+        plain.carry_out(effects).await;
     }
     loop {
         plain.app.at(plain.begun.elapsed());
@@ -105,6 +109,9 @@ impl Plain {
         }
         if line.trim().is_empty() {
             return Vec::new();
+        }
+        if self.echoes {
+            self.app.seen_already(line);
         }
         self.app.on_line(line)
     }
