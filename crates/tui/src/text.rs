@@ -27,17 +27,31 @@ pub fn line_width(line: &Line<'_>) -> usize {
 }
 
 /// Text that cannot command the terminal: without escape sequences, control characters and marks that reorder what
-/// is read. Of a line that overwrote itself, its last state remains. For text that is decided about, see [`visible()`].
+/// is read. A carriage return ends a line. For text that is decided about, see [`visible()`].
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| is_unsafe(c) && c != '\n') {
         return Cow::Borrowed(text);
     }
-    let lines = text.split('\n').map(|line| {
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        clean_line(line.rsplit('\r').next().unwrap_or(line))
-    });
-    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+    let lines = text.split('\n').map(without_return);
+    Cow::Owned(lines.flat_map(|line| line.split('\r').map(clean_line)).collect::<Vec<_>>().join("\n"))
+}
+
+/// The same for what a command printed: of a line that overwrote itself, its last state remains.
+#[must_use]
+pub fn clean_output(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return clean(text);
+    }
+    let lines = text.split('\n').map(without_return);
+    Cow::Owned(
+        lines.map(|line| clean_line(line.rsplit('\r').next().unwrap_or(line))).collect::<Vec<_>>().join("\n"),
+    )
+}
+
+/// A line without what other systems end it with.
+fn without_return(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
 }
 
 fn is_unsafe(c: char) -> bool {
@@ -258,7 +272,16 @@ pub fn prefixed(rows: Vec<Line<'static>>, first: &Span<'static>, rest: &Span<'st
 /// Wraps each line of a text in one style.
 #[must_use]
 pub fn paragraphs(text: &str, columns: u16, style: Style) -> Vec<Line<'static>> {
-    let text = clean(text);
+    wrapped_lines(&clean(text), columns, style)
+}
+
+/// The same for what a command printed.
+#[must_use]
+pub fn output_rows(text: &str, columns: u16, style: Style) -> Vec<Line<'static>> {
+    wrapped_lines(&clean_output(text), columns, style)
+}
+
+fn wrapped_lines(text: &str, columns: u16, style: Style) -> Vec<Line<'static>> {
     let lines = text.lines().map(|line| Line::styled(line.to_owned(), style));
     lines.flat_map(|line| wrap(&line, columns, 0)).collect()
 }
@@ -300,7 +323,8 @@ mod tests {
     fn text_of_others_cannot_command_the_terminal() {
         assert_eq!(clean("a\u{1b}[31mred\u{1b}[0m b"), "ared b");
         assert_eq!(clean("\u{1b}]0;title\u{7}x\u{1b}]8;;u\u{1b}\\y"), "xy");
-        assert_eq!(clean("10%\r50%\rdone\r\nnext"), "done\nnext");
+        assert_eq!(clean_output("10%\r50%\rdone\r\nne\u{1b}[1mxt"), "done\nnext");
+        assert_eq!(clean("first\rsecond\r\nthird\r"), "first\nsecond\nthird");
         assert_eq!(clean("a\tb\u{0}\u{8}\u{202e}c"), "a    bc");
         assert_eq!(clean("\u{9b}2Jx"), "x");
         assert!(matches!(clean("plain\ntext"), Cow::Borrowed(_)));

@@ -10,7 +10,7 @@ use super::{App, queue};
 use crate::cell::{self, amount, dollars, elapsed};
 use crate::keys::Action;
 use crate::panel::{AgentRow, AgentState, agent_tree};
-use crate::text::{fit, fit_line, paragraphs, reveal, visible_line, width, wrap_some};
+use crate::text::{fit, fit_line, output_rows, paragraphs, reveal, visible_line, width, wrap_some};
 use crate::view::View;
 
 /// Rows that stay free above the live area, so that the transcript remains in sight.
@@ -95,7 +95,7 @@ impl App {
             rows.push(Line::default());
             rows.extend(cell::running(call, self.spinner(), &time, &paper));
             let output =
-                paragraphs(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
+                output_rows(last_lines(&running.output), paper.columns.saturating_sub(4), paper.theme.dim);
             let bar = Span::styled("  │ ", paper.theme.dim);
             rows.extend(crate::text::prefixed(tail(output, OUTPUT_ROWS), &bar, &bar));
         }

@@ -7,6 +7,7 @@ use super::overlay::Content;
 use super::{App, Effect, command};
 use crate::cell;
 use crate::host::Reply;
+use crate::text::clean_output;
 
 impl App {
     /// The host answers.
@@ -51,7 +52,9 @@ impl App {
             Some(code) => format!("\n(exit code {code})"),
             None => "\n(it was ended by a signal)".to_owned(),
         };
-        self.tell(level, &format!("! {command}\n{}{ended}", excerpt(output.trim_end())));
+        let printed = clean_output(output.trim_end());
+        let rows = cell::ran(level, &format!("{command}\n{}{ended}", excerpt(&printed)), &self.look.paper());
+        self.put(rows);
         self.shell_notes.push(cell::shell_note(command, &format!("{}{ended}", output.trim_end())));
     }
 

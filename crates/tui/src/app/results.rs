@@ -73,6 +73,7 @@ fn row(kept: &Arc<Kept>, look: &Look) -> ResultRow {
     let lines = kept.result.text().lines().count();
     let detail = match kept.result.cause {
         Cause::Call if kept.result.is_error => "failed".to_owned(),
+        Cause::Call if !cell::kept_in(&kept.result).is_empty() => "long; the model got a part".to_owned(),
         Cause::Call if lines == 1 => "1 line".to_owned(),
         Cause::Call => format!("{lines} lines"),
         Cause::Interrupted => "stopped".to_owned(),

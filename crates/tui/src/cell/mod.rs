@@ -19,9 +19,9 @@ use crate::text::{prefixed, wrap};
 use crate::theme::Theme;
 
 pub(crate) use answer::{Answer, failure};
-pub(crate) use call::{Call, finished, running, title};
+pub(crate) use call::{Call, finished, kept_in, running, title};
 pub(crate) use hook::hook;
-pub(crate) use notice::{notice, told};
+pub(crate) use notice::{notice, ran, told};
 pub(crate) use prompt::{content_text, prompt, shell_note};
 pub(crate) use thinking::thinking;
 pub(crate) use todo::todos;
@@ -77,15 +77,26 @@ impl Paper<'_> {
 
 /// The beginning and the end of rows that are too many, with a row between that says how many are left out.
 fn bounded(rows: Vec<Line<'static>>, first: usize, last: usize, theme: &Theme) -> Vec<Line<'static>> {
+    bounded_by(rows, first, last, |left_out| {
+        vec![Line::styled(format!("… {left_out} more lines"), theme.dim)]
+    })
+}
+
+/// The same with other words between.
+fn bounded_by(
+    rows: Vec<Line<'static>>,
+    first: usize,
+    last: usize,
+    hint: impl FnOnce(usize) -> Vec<Line<'static>>,
+) -> Vec<Line<'static>> {
     if rows.len() <= first + last + 1 {
         return rows;
     }
     let left_out = rows.len() - first - last;
-    let hint = Line::styled(format!("… {left_out} more lines"), theme.dim);
     let mut shown = rows;
     let tail = shown.split_off(shown.len() - last);
     shown.truncate(first);
-    shown.push(hint);
+    shown.extend(hint(left_out));
     shown.extend(tail);
     shown
 }

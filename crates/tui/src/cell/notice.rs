@@ -13,10 +13,24 @@ pub(crate) fn notice(notice: &Notice, paper: &Paper<'_>) -> Vec<Line<'static>> {
 
 /// Something to be told.
 pub(crate) fn told(level: Level, text: &str, paper: &Paper<'_>) -> Vec<Line<'static>> {
-    let (mark, style) = match level {
-        Level::Info => ("· ", paper.theme.dim),
-        Level::Warning => ("! ", paper.theme.warning),
-        Level::Error => ("✗ ", paper.theme.error),
+    let mark = match level {
+        Level::Info => "· ",
+        Level::Warning => "! ",
+        Level::Error => "✗ ",
+    };
+    marked(mark, level, text, paper)
+}
+
+/// What the user ran, and what it printed.
+pub(crate) fn ran(level: Level, text: &str, paper: &Paper<'_>) -> Vec<Line<'static>> {
+    marked("! ", level, text, paper)
+}
+
+fn marked(mark: &'static str, level: Level, text: &str, paper: &Paper<'_>) -> Vec<Line<'static>> {
+    let style = match level {
+        Level::Info => paper.theme.dim,
+        Level::Warning => paper.theme.warning,
+        Level::Error => paper.theme.error,
     };
     let text = clean(text.trim_end());
     let mut lines = text.lines();

@@ -4,8 +4,9 @@ use ratatui::text::Line;
 use serde_json::Value;
 use tiller_protocol::entry::CallResult;
 
-use super::super::{Paper, elapsed};
-use super::{Call, text_rows};
+use super::super::{Detail, Paper, bounded_by, elapsed};
+use super::{Call, FIRST_ROWS, LAST_ROWS, kept_in, text_rows};
+use crate::text::{output_rows, visible_line, wrap};
 
 pub(super) fn object(call: &Call) -> String {
     call.text("command").to_owned()
@@ -19,12 +20,30 @@ pub(super) fn body(_: &Call, result: &CallResult, paper: &Paper<'_>) -> Vec<Line
     let style = if result.is_error { paper.theme.error } else { paper.theme.dim };
     let is_known = detail.get("stdout").is_some();
     let mut rows = match (printed.is_empty(), is_known) {
+        (false, _) if !kept_in(result).is_empty() => cut_rows(&printed, result, style, paper),
         (false, _) => text_rows(&printed, style, paper),
         (true, false) => text_rows(&result.text(), style, paper),
         (true, true) => Vec::new(),
     };
     rows.extend(end(detail, paper));
     rows
+}
+
+/// Output of which the model got a part, and where all of it is.
+fn cut_rows(
+    printed: &str,
+    result: &CallResult,
+    style: ratatui::style::Style,
+    paper: &Paper<'_>,
+) -> Vec<Line<'static>> {
+    let files: Vec<String> = kept_in(result).into_iter().map(visible_line).collect();
+    let note = format!("… the model got a part of this; all of it is in {}", files.join(" and "));
+    let note = wrap(&Line::styled(note, paper.theme.warning), paper.columns, 2);
+    let rows = output_rows(printed, paper.columns, style);
+    match paper.detail {
+        Detail::Full => [note, rows].concat(),
+        Detail::Brief => bounded_by(rows, FIRST_ROWS, LAST_ROWS, |_| note),
+    }
 }
 
 /// How the command ended, if that is worth a word.

@@ -12,7 +12,7 @@ use tiller_protocol::block::ToolUse;
 use tiller_protocol::entry::{CallResult, Cause};
 
 use super::{Detail, Paper, bounded};
-use crate::text::{paragraphs, reveal, visible, wrap_some};
+use crate::text::{output_rows, reveal, visible, wrap_some};
 
 /// Rows of a text that are shown at its beginning, and at its end.
 const FIRST_ROWS: usize = 3;
@@ -47,6 +47,7 @@ pub(crate) fn title(call: &Call, paper: &Paper<'_>) -> (String, String) {
         "Read" | "Edit" | "Write" | "NotebookEdit" => file::object(call, paper),
         "Grep" | "Glob" => search::object(call, paper),
         "Task" => task::object(call),
+        "TodoWrite" => other::todos(call),
         _ => other::object(call),
     };
     (call.tool.clone(), object)
@@ -119,8 +120,14 @@ fn one_line(text: &str) -> String {
 
 /// A text, shortened unless everything is wanted.
 fn text_rows(text: &str, style: ratatui::style::Style, paper: &Paper<'_>) -> Vec<Line<'static>> {
-    let rows = paragraphs(text.trim_end(), paper.columns, style);
+    let rows = output_rows(text.trim_end(), paper.columns, style);
     if paper.detail == Detail::Full { rows } else { bounded(rows, FIRST_ROWS, LAST_ROWS, paper.theme) }
+}
+
+/// The files that hold all of an output that was cut for the model.
+pub(crate) fn kept_in(result: &CallResult) -> Vec<&str> {
+    let files = result.detail.get("files").and_then(Value::as_array);
+    files.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn count(number: u64, one: &str, many: &str) -> String {

@@ -20,6 +20,13 @@ const TELLING: [&str; 12] = [
     "question",
 ];
 
+/// How far a list has come.
+pub(super) fn todos(call: &Call) -> String {
+    let todos = call.input.get("todos").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let done = todos.iter().filter(|todo| todo["status"] == "completed").count();
+    format!("{done} of {} done", todos.len())
+}
+
 pub(super) fn object(call: &Call) -> String {
     if let Some(questions) = call.input.get("questions").and_then(Value::as_array) {
         let asked = questions.iter().filter_map(|question| question["question"].as_str());
