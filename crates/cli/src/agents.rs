@@ -56,21 +56,28 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         print(&serde_json::to_string_pretty(&Listing { agents: &agents.definitions, problems })?)?;
     } else {
         agents.problems.iter().for_each(|problem| complain(&format!("warning: {problem}")));
-        print(&listed(&agents.definitions))?;
+        print(&listed(&agents.definitions, |line| hanging("  ", line)))?;
     }
     Ok(Exit::Success)
 }
 
 /// The agents of a session that was started with these arguments: those of its files, options and plugins.
 pub(crate) fn of_session(typed: &args::Args, env: &Env) -> anyhow::Result<String> {
-    Ok(listed(&extensions::of_session(typed, env)?.agents.definitions))
+    let agents = extensions::of_session(typed, env)?.agents.definitions;
+    // The page breaks lines where it has to.
+    Ok(listed(&agents, |line| format!("  {line}")))
 }
 
-fn listed(agents: &[AgentDefinition]) -> String {
+fn listed(agents: &[AgentDefinition], below: impl Fn(&str) -> String) -> String {
+    let described = |agent: &AgentDefinition| {
+        let lines = described(agent);
+        let lines = lines.iter().flat_map(|text| text.lines()).map(&below);
+        std::iter::once(agent.name.clone()).chain(lines).collect::<Vec<_>>().join("\n")
+    };
     agents.iter().map(described).collect::<Vec<_>>().join("\n")
 }
 
-fn described(agent: &AgentDefinition) -> String {
+fn described(agent: &AgentDefinition) -> Vec<String> {
     let mut lines = vec![agent.when_to_use.clone()];
     let tools = match &agent.tools {
         None => "all".to_owned(),
@@ -85,5 +92,5 @@ fn described(agent: &AgentDefinition) -> String {
     if !agent.is_built_in() {
         lines.push(format!("from: {}", agent.origin));
     }
-    hanging("", &format!("{}\n{}", agent.name, lines.join("\n"))).replace('\n', "\n  ")
+    lines
 }

@@ -94,7 +94,7 @@ pub(crate) fn of_session(key: Option<&str>, typed: &args::Args, env: &Env) -> an
     let settings = scope::of_session(typed, env)?;
     match key {
         Some(key) => Ok(shown(&settings.get(key)?)),
-        None => list(&settings, false, false),
+        None => list(&settings, true, false),
     }
 }
 

@@ -16,6 +16,9 @@ use crate::scope::{self, Scope};
 use crate::text::{hanging, print};
 use crate::{args, extensions, settings};
 
+const NONE: &str =
+    "there are no hooks; \"hooks\" in .tiller/settings.json, or in your own settings, adds some";
+
 const AFTER_HELP: &str = "\
 Exit codes of `tiller hooks test`:
   0 every hook ran correctly (blocking counts as correct)
@@ -105,7 +108,7 @@ pub(crate) fn of_session(typed: &args::Args, env: &Env) -> anyhow::Result<String
 
 fn listed(hooks: &[ListedHook]) -> String {
     match hooks {
-        [] => "there are no hooks".to_owned(),
+        [] => NONE.to_owned(),
         hooks => hooks.iter().map(described).collect::<Vec<_>>().join("\n"),
     }
 }

@@ -194,7 +194,7 @@ fn of_session(words: &[String], args: &Args, env: &Env) -> Option<anyhow::Result
         ["permissions", "list"] => Some(permissions::of_session(args, env)),
         ["hooks", "list"] => Some(hooks::of_session(args, env)),
         ["agents", "list"] => Some(agents::of_session(args, env)),
-        ["config", "list"] => Some(config::of_session(None, args, env)),
+        ["config", "list", "--provenance"] => Some(config::of_session(None, args, env)),
         ["config", "get", key] => Some(config::of_session(Some(key), args, env)),
         ["doctor"] => Some(doctor::of_session(args, env)),
         _ => None,

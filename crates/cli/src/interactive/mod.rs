@@ -148,11 +148,13 @@ async fn present(
     let models = choices::models(&stage.catalog, &setup.names, &stage.model);
     let (options, chosen) = look::options(args, env)?;
     let confinement = confinement(&setup.sandbox);
+    let bypass_available = setup.bypass_available;
     let (session, past) = Session::start_with_past(setup)?;
     let (id, world) = (session.id, World::new(args, env.clone(), session.id, chosen));
     let info = Info {
         id,
         cwd: env.cwd.clone(),
+        home: env.home.clone(),
         model: stage.model,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         mode: session.mode,
@@ -160,6 +162,7 @@ async fn present(
         context_window: Some(window),
         models,
         plans: config_dir.join("plans"),
+        bypass_available,
         commands: stage.commands,
         advice: stage.advice,
     };
@@ -174,7 +177,7 @@ async fn present(
         host: Arc::clone(&world) as Arc<dyn tiller_tui::host::Host>,
         surface: manner.surface,
     };
-    let left = tiller_tui::run(start).await?;
+    let left = Box::pin(tiller_tui::run(start)).await?;
     world.end().await;
     Ok((left, id))
 }

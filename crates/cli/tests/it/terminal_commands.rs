@@ -51,6 +51,44 @@ fn every_view_opens_and_closes() {
 }
 
 #[test]
+fn what_is_said_on_the_command_line_is_as_if_it_were_typed() {
+    let world = World::new();
+    world.server.reply(Reply::text("A plan."));
+    let program = open(&world, &["/help"], 80, 30);
+    program.until_shown("── Help");
+    program.type_in(ESC);
+    program.until_shown(READY);
+    leave(program);
+    let program = open(&world, &["/plan tidy up"], 80, 30);
+    until_done(&program, "● A plan.");
+    program.until_shown("PLAN MODE");
+    program.type_in("\x1b[A");
+    program.until_shown("› /plan tidy up");
+    program.type_in("\x15");
+    leave(program);
+    let program = open(&world, &["/nonsense"], 80, 30);
+    program.until_shown("There is no command /nonsense");
+    let program = leave(program);
+    assert_eq!(program.printed().matches("o command /nonsense").count(), 1);
+    assert_eq!(world.server.messages().len(), 1);
+}
+
+#[test]
+fn settings_say_where_they_come_from_and_agents_keep_to_their_lines() {
+    let world = World::new().file(".tiller/settings.json", r#"{"model": "opus"}"#);
+    let program = open(&world, &[], 80, 60);
+    program.until_shown(READY);
+    look_at(&program, "/config", &["── Settings", "(project: ", ".tiller/settings.json)"]);
+    say(&program, "/agents");
+    program.until_shown("model: ");
+    let shown = program.text();
+    let lines = "\n  model: haiku; tools: all without Task, ExitPlanMode, Edit, Write,\n  NotebookEdit, ShellInput, KillShell\nPlan\n";
+    assert!(shown.contains(lines), "{shown}");
+    program.type_in(ESC);
+    leave(program);
+}
+
+#[test]
 fn an_unknown_model_is_refused_and_a_known_one_is_asked() {
     let world = World::new();
     world.server.replies([Reply::text("Sonnet."), Reply::text("Opus.")]);

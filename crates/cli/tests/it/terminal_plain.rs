@@ -259,7 +259,7 @@ fn the_mode_is_told_and_can_be_changed() {
     program.until_shown("Mode: asks before changes · commands ");
     program.type_in("/mode\n");
     program.until_shown("Which mode? Now it is default");
-    program.until_shown("Type one of the numbers 1 to 6");
+    program.until_shown("Type one of the numbers 1 to 5");
     program.type_in("2\n");
     program.until_shown("Mode: accepts edits · commands ");
     program.type_in("/mode bogus\n");

@@ -68,6 +68,8 @@ pub struct Info {
     pub id: SessionId,
     /// Where it works.
     pub cwd: PathBuf,
+    /// Where `~` leads.
+    pub home: PathBuf,
     /// The model, as it is called.
     pub model: String,
     /// Tiller's version.
@@ -82,6 +84,8 @@ pub struct Info {
     pub models: Vec<ModelRow>,
     /// Where plans are kept.
     pub plans: PathBuf,
+    /// Whether the session may go to the mode that asks for nothing.
+    pub bypass_available: bool,
     /// Commands and skills of the user, the project and plugins, which the session carries out.
     pub commands: Vec<Candidate>,
     /// What the user should know before anything else, e.g. that there is no key.

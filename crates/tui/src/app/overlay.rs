@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
+use ratatui::style::Style;
 use ratatui::text::Line;
 use tiller_protocol::entry::Level;
 use tiller_protocol::mode::Mode;
@@ -16,7 +17,7 @@ use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said};
 use crate::host::Request;
 use crate::keys::{Action, Context};
 use crate::panel::{Page, Panel, PanelOutcome, Resume, SessionRow};
-use crate::text::paragraphs;
+use crate::text::{clean, wrap};
 use crate::theme::{Palette, Theme};
 use crate::view::View;
 
@@ -38,7 +39,7 @@ pub(super) enum Overlay {
 /// What is chosen.
 pub(super) enum Subject {
     Palette,
-    Mode,
+    Mode(Vec<Mode>),
     Rewind(Offer),
     Model(Vec<String>),
     Style(Vec<String>),
@@ -64,7 +65,7 @@ pub(super) type Report = fn(&App) -> Vec<Line<'static>>;
 
 impl Content {
     fn lines(&self, app: &App, columns: u16) -> Vec<Line<'static>> {
-        let written = |text: &str| paragraphs(text, columns, app.look.theme.text);
+        let written = |text: &str| indented(text, columns, app.look.theme.text);
         match self {
             Self::Live(report) => report(app),
             Self::Text(text) => written(text),
@@ -218,7 +219,7 @@ impl App {
                 Some(palette) => self.set_palette(*palette),
                 None => self.follow_terminal(),
             },
-            Subject::Mode => Mode::ALL.get(index).map(|mode| self.set_mode(*mode)).unwrap_or_default(),
+            Subject::Mode(modes) => modes.get(index).map(|mode| self.set_mode(*mode)).unwrap_or_default(),
             Subject::Model(names) => names.get(index).map(|name| self.set_model(name)).unwrap_or_default(),
             Subject::Style(mut names) if index < names.len() => {
                 vec![Effect::Ask(Request::Style(names.swap_remove(index)))]
@@ -275,4 +276,14 @@ impl App {
         effects.extend(self.colors.follow.then_some(Effect::AskBackground));
         effects
     }
+}
+
+/// Wraps each line of a text; what goes on stands below what it belongs to.
+fn indented(text: &str, columns: u16, style: Style) -> Vec<Line<'static>> {
+    let text = clean(text);
+    let rows = |line: &str| {
+        let indent = u16::try_from(line.len() - line.trim_start_matches(' ').len()).unwrap_or(0);
+        wrap(&Line::styled(line.to_owned(), style), columns, indent)
+    };
+    text.lines().flat_map(rows).collect()
 }

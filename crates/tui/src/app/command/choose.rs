@@ -134,11 +134,19 @@ impl App {
             let level = self.info.confinement.level(mode).word();
             ChoiceOption { label: mode.name().to_owned(), detail: format!("{words} · commands {level}") }
         };
-        let current = Mode::ALL.into_iter().position(|mode| mode == self.state.mode).unwrap_or(0);
+        let modes = self.modes();
+        let current = modes.iter().position(|mode| *mode == self.state.mode).unwrap_or(0);
         let title = format!("Which mode? Now it is {}", self.state.mode);
-        let choice = self.choice(&title, Mode::ALL.map(option).into()).marking(current);
-        self.overlay = Some(Overlay::Choice(choice, Subject::Mode));
+        let options = modes.iter().map(|mode| option(*mode)).collect();
+        let choice = self.choice(&title, options).marking(current);
+        self.overlay = Some(Overlay::Choice(choice, Subject::Mode(modes)));
         Vec::new()
+    }
+
+    /// The modes that the session may have.
+    fn modes(&self) -> Vec<Mode> {
+        let is_available = |mode: &Mode| *mode != Mode::BypassPermissions || self.info.bypass_available;
+        Mode::ALL.into_iter().filter(is_available).collect()
     }
 
     pub(in crate::app) fn set_mode(&mut self, mode: Mode) -> Vec<Effect> {

@@ -19,6 +19,9 @@ pub(super) struct Row {
     pub(super) verb: Verb,
 }
 
+/// Other names for commands, by which they are known as well.
+const ALIASES: [(&str, &str); 1] = [("quit", "exit")];
+
 /// Listed only in sessions that have servers.
 const MCP: &str = "mcp";
 
@@ -49,7 +52,7 @@ pub(super) const TABLE: &[Row] = &[
     row("steering", "", "What Tiller itself has told the model", Verb::Steering),
     row("todos", "", "The todo list", Verb::Todos),
     row("tasks", "[stop ID]", "What runs in the background", Verb::Tasks),
-    row("agents", "", "Sub-agents at work", Verb::Agents),
+    row("agents", "", "Sub-agents at work, and all that work can be handed to", Verb::Agents),
     row("permissions", "", "What is allowed, asked and refused, and by which file", Verb::Permissions),
     row("hooks", "", "The hooks that count", Verb::Hooks),
     row(
@@ -122,6 +125,7 @@ fn own() -> impl Iterator<Item = Candidate> {
 /// The command that a text is, and what follows its name.
 pub(super) fn recognise(text: &str) -> Option<(&'static str, &str)> {
     let (name, rest) = split(text)?;
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
     let row = TABLE.iter().find(|row| row.name == name)?;
     Some((row.name, rest))
 }
@@ -152,6 +156,7 @@ mod tests {
     fn commands_are_told_from_paths_and_typing_errors() {
         assert_eq!(recognise("/plan fix it"), Some(("plan", "fix it")));
         assert_eq!(recognise("/exit"), Some(("exit", "")));
+        assert_eq!(recognise("/quit"), Some(("exit", "")));
         assert_eq!(recognise("plan"), None);
         assert!(unknown("/hepl").is_some());
         assert_eq!(unknown("/etc/passwd is odd"), None);

@@ -157,7 +157,7 @@ impl App {
     /// All settings, one of them, or a new value for it.
     fn config(&mut self, rest: &str) -> Vec<Effect> {
         match rest.split_once(char::is_whitespace) {
-            _ if rest.is_empty() => self.reported("Settings", &["config", "list"]),
+            _ if rest.is_empty() => self.reported("Settings", &["config", "list", "--provenance"]),
             None => self.reported("Setting", &["config", "get", rest]),
             Some((key, value)) => {
                 let (key, value) = (key.trim(), value.trim());
@@ -170,7 +170,11 @@ impl App {
     /// The session as a page, as text for people (`.md`, `.txt`), or as its log (`.jsonl`).
     fn export(&mut self, file: &str) -> Vec<Effect> {
         let id = self.info.id.to_string();
-        let file = if file.is_empty() { format!("tiller-{id}.html") } else { file.to_owned() };
+        let file = match file.strip_prefix("~/") {
+            Some(below) => self.info.home.join(below).to_string_lossy().into_owned(),
+            None if file.is_empty() => format!("tiller-{id}.html"),
+            None => file.to_owned(),
+        };
         let done = format!("The session is written to {file}");
         match file.rsplit('.').next() {
             Some("md" | "txt") => self.done_by(&["sessions", "export", &id, "--output", &file], done),

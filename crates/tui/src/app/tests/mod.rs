@@ -6,5 +6,6 @@ mod images;
 mod narrow;
 mod stage;
 mod standing;
+mod told;
 mod verbs;
 mod views;

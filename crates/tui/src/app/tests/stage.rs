@@ -57,6 +57,7 @@ impl Stage {
         let info = Info {
             id: SessionId::default(),
             cwd: "/work".into(),
+            home: "/home/u".into(),
             model: "claude-test".to_owned(),
             version: "1.2.3".to_owned(),
             mode: Mode::Default,
@@ -72,6 +73,7 @@ impl Stage {
                 ..ModelRow::default()
             }],
             plans: "/home/plans".into(),
+            bypass_available: true,
             commands: vec![Candidate {
                 text: "tools:review".to_owned(),
                 hint: "<branch>".to_owned(),
