@@ -132,6 +132,8 @@ fn the_agents_questions_are_answered_by_numbers_and_own_words() {
     is_asked_again(&program, "Send the answers", "");
     program.type_in("1\n");
     program.until_shown("Thank you.");
+    // Whoever leaves before the turn has ended stops it.
+    until_awaited(&program);
     let body = world.server.messages()[1].body().to_string();
     assert!(body.contains("deep green") && body.contains("red, blue"), "{body}");
     leave(program);
