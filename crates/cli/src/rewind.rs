@@ -6,12 +6,12 @@ use serde_json::json;
 use tiller_engine::undo::{Prompt, Rewind, Undone};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
-use tiller_snapshot::Store;
+use tiller_snapshot::{Aside, Diff, Store, Unknown};
 
 use crate::args;
 use crate::exit::Exit;
 use crate::inspect::{find, short, visible};
-use crate::sessions::{changes_to_json, print_changes, snapshots_of};
+use crate::sessions::{changes_to_json, line, print_changes, snapshots_of};
 use crate::text::print;
 
 const AFTER_HELP: &str = "\
@@ -104,18 +104,26 @@ impl Command {
         if self.conversation {
             bail!("--dry-run shows what would change in files; with --conversation nothing would");
         }
-        let changes = match to {
-            Some(to) => {
-                let roots = store.directories(to)?;
-                let now = store.take(&roots)?.id;
-                store.diff(&now, to)?.summary()
-            }
-            None => Vec::new(),
+        let diff = match to {
+            Some(to) => store.compare(to)?.1,
+            None => Diff::default(),
         };
-        match self.json {
-            true => print(&serde_json::to_string_pretty(&json!({"files": changes_to_json(&changes)}))?)?,
-            false => print_changes(store, &changes, false)?,
+        let (aside, left): (Vec<_>, Vec<_>) = diff.unknown.iter().partition(|one| one.is_in_the_way());
+        if self.json {
+            let row = |one: &&Unknown| json!({"path": one.path, "why": one.why.as_str()});
+            print(&serde_json::to_string_pretty(&json!({
+                "files": changes_to_json(&diff.summary()),
+                "aside": aside.iter().map(row).collect::<Vec<_>>(),
+                "left": left.iter().map(row).collect::<Vec<_>>(),
+            }))?)?;
+            return Ok(Exit::Success);
         }
+        print_changes(store, &diff.summary(), false)?;
+        for one in aside {
+            let why = format!("{}; it gets another name, and what was there comes back", one.why.as_str());
+            print(&line("aside", &one.path, &why))?;
+        }
+        left.iter().try_for_each(|one| print(&line("left", &one.path, one.why.as_str())))?;
         Ok(Exit::Success)
     }
 
@@ -138,19 +146,21 @@ impl Command {
             Way::Branch(_) | Way::Undo => None,
         };
         let changes = match &undone.files {
-            Some(restored) => {
-                tiller_snapshot::Diff { changes: restored.changes.clone(), unknown: Vec::new() }.summary()
-            }
+            Some(restored) => Diff { changes: restored.changes.clone(), unknown: Vec::new() }.summary(),
             None => Vec::new(),
         };
         let left = undone.files.as_ref().map(|restored| restored.left.as_slice()).unwrap_or_default();
+        let aside = undone.files.as_ref().map(|restored| restored.aside.as_slice()).unwrap_or_default();
         if self.json {
             let left: Vec<_> = left.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
+            let aside: Vec<_> =
+                aside.iter().map(|one| json!({"path": one.path, "to": one.to, "why": one.why})).collect();
             print(&serde_json::to_string_pretty(&json!({
                 "prompt": prompt.map(|prompt| prompt.id),
                 "text": prompt.map(|prompt| &prompt.text),
                 "conversation": undone.conversation,
                 "files": changes_to_json(&changes),
+                "aside": aside,
                 "left": left,
             }))?)?;
             return Ok(Exit::Success);
@@ -172,9 +182,11 @@ impl Command {
         };
         print(&format!("the conversation {conversation}"))?;
         print_changes(store, &changes, true)?;
-        for left in left {
-            print(&format!("left      {}  ({})", visible(&left.path.display().to_string()), left.why))?;
+        for Aside { path, to, why } in aside {
+            let to = visible(&to.display().to_string()).into_owned();
+            print(&line("aside", path, &format!("what was there is now {to}: {why}")))?;
         }
+        left.iter().try_for_each(|left| print(&line("left", &left.path, &left.why)))?;
         Ok(Exit::Success)
     }
 }

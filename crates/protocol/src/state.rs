@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use crate::compaction::{Cleared, Compacted, Folded};
 use crate::effect::{Effect, SkillUse, Todo};
 use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
-use crate::id::{CallId, EntryId, MessageId};
+use crate::id::{CallId, EntryId, MessageId, SnapshotId};
 use crate::ingredients::Shaping;
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
 use crate::permission::{SessionPermissions, Update};
@@ -70,6 +70,8 @@ pub struct State {
     pub turn_open: bool,
     /// Stretches of the log that are no part of the conversation.
     pub abandoned: Vec<Stretch>,
+    /// What was last kept of files.
+    pub snapshot: Option<SnapshotId>,
     /// Files that were about to go back, if nothing tells that they have.
     pub going_back: Option<FilesBack>,
     /// Where the conversation was last folded.
@@ -236,6 +238,7 @@ impl State {
     /// Mode, rules and costs are the user's and stay; what belongs to the conversation goes back with it.
     fn rewind(&mut self, rewound: &Rewound) {
         if let Some(files) = &rewound.files {
+            self.snapshot = Some(files.undo.clone());
             self.going_back = Some(files.clone()).filter(|files| files.announced);
         }
         let Some(back) = &rewound.conversation else { return };
@@ -295,7 +298,7 @@ impl State {
             Effect::FileSeen(_) | Effect::FileForgotten { .. } | Effect::FilesTakenOver { .. } => {
                 Arc::make_mut(&mut self.files).take(effect);
             }
-            Effect::Snapshot { .. } => {}
+            Effect::Snapshot { snapshot, .. } => self.snapshot = Some(snapshot.clone()),
             Effect::WentBack { .. } => self.going_back = None,
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
             Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),

@@ -20,13 +20,38 @@ pub struct Change {
     pub after: Option<Node>,
 }
 
+/// A path of which one side kept nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Where.
+    pub path: PathBuf,
+    /// Why nothing was kept.
+    pub why: Unkept,
+    /// What was there before.
+    pub before: Option<Node>,
+    /// What is there afterwards.
+    pub after: Option<Node>,
+}
+
+impl Unknown {
+    /// Whether something that is not kept stands where something that is has to come back, and can get another name.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        let movable = matches!(
+            self.before,
+            Some(Node::Unkept(Unkept::Large | Unkept::Ignored | Unkept::Special | Unkept::Unreadable))
+        );
+        movable && self.after.as_ref().is_some_and(|after| !matches!(after, Node::Unkept(_)))
+    }
+}
+
 /// Everything that differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     /// Paths that differ, sorted; a directory comes before what is in it.
     pub changes: Vec<Change>,
     /// Paths of which one side kept nothing, so that nobody knows whether they differ.
-    pub unknown: Vec<(PathBuf, Unkept)>,
+    pub unknown: Vec<Unknown>,
 }
 
 /// A change as people see it.
@@ -65,6 +90,18 @@ impl Diff {
         let mut diff = Self::default();
         diff.trees(objects, Path::new(""), from, to)?;
         Ok(diff)
+    }
+
+    /// Counts what is unknown because something stands in its way as if that were not there. Returns where that is.
+    pub(crate) fn clear_the_way(&mut self, objects: &mut Objects) -> Result<Vec<Unknown>, SnapshotError> {
+        let all = std::mem::take(&mut self.unknown).into_iter();
+        let (in_the_way, unknown) = all.partition(Unknown::is_in_the_way);
+        self.unknown = unknown;
+        for Unknown { path, after, .. } in &in_the_way {
+            self.nodes(objects, path.clone(), None, after.as_ref())?;
+        }
+        self.changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(in_the_way)
     }
 
     /// Whether nothing is known to differ.
@@ -150,7 +187,8 @@ impl Diff {
             return Ok(());
         }
         if let (Some(Node::Unkept(why)), _) | (_, Some(Node::Unkept(why))) = (before, after) {
-            self.unknown.push((path, *why));
+            let (before, after) = (before.cloned(), after.cloned());
+            self.unknown.push(Unknown { path, why: *why, before, after });
             return Ok(());
         }
         let tree = |node: Option<&Node>| match node {

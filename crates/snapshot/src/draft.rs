@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use crate::cache::Cache;
 use crate::digest::Digest;
+use crate::earlier::Earlier;
 use crate::ignored::{IGNORE_FILE, IgnoreFiles, MARKERS, Rules, is_package_directory, is_repository};
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Unkept};
@@ -45,6 +46,8 @@ pub(crate) struct DraftDirectory {
     pub(crate) entries: Vec<(OsString, Draft)>,
     /// Whether a file below has to be read.
     pub(crate) unread: bool,
+    /// Only a part of it is kept, which depends on earlier snapshots: what was found need not hold the next time.
+    pub(crate) partial: bool,
 }
 
 /// Opens a directory below an open one, but no link to one.
@@ -84,7 +87,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) excluded: &'a [PathBuf],
     pub(crate) passed_over: &'a PassedOver,
     pub(crate) cache: &'a Cache,
-    pub(crate) has: &'a dyn Fn(&Digest) -> bool,
+    pub(crate) earlier: Earlier<'a>,
     pub(crate) ignore_files: &'a mut IgnoreFiles,
     pub(crate) watch: Option<&'a mut Watch>,
     /// What was in directories whose own entries are as they were.
@@ -98,9 +101,20 @@ pub(crate) struct Walk<'a> {
 struct Place<'a> {
     path: &'a Path,
     rules: &'a Rules,
-    /// The directory is ignored, and small enough to be kept nevertheless.
-    ignored: bool,
+    kept: Kept,
     device: u64,
+}
+
+/// How much of a directory is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// What no rule leaves out.
+    ByRules,
+    /// Everything: it is ignored, and small enough to be kept nevertheless.
+    Small,
+    /// What earlier snapshots keep, and nothing new: it is ignored by now, or has grown. Otherwise what a session had
+    /// kept could not be brought back as soon as something named its directory.
+    Held,
 }
 
 impl Walk<'_> {
@@ -110,7 +124,7 @@ impl Walk<'_> {
         if let Some(watch) = &mut self.watch {
             files.into_iter().for_each(|file| watch.rely_on(file));
         }
-        let place = Place { path: root, rules: &rules, ignored: false, device: stat.st_dev };
+        let place = Place { path: root, rules: &rules, kept: Kept::ByRules, device: stat.st_dev };
         self.directory(directory, &stat, &place).map_err(|error| match error {
             SnapshotError::TooLarge { what, .. } => {
                 SnapshotError::TooLarge { what, root: root.display().to_string() }
@@ -146,6 +160,7 @@ impl Walk<'_> {
             doubtful: false,
             entries: Vec::with_capacity(names.len()),
             unread: false,
+            partial: place.kept == Kept::Held,
         };
         for name in names {
             self.count()?;
@@ -209,7 +224,7 @@ impl Walk<'_> {
 
     /// The rules that count here, if this directory adds some.
     fn own_rules(&mut self, fd: BorrowedFd<'_>, names: &[OsString], place: &Place<'_>) -> Option<Rules> {
-        if place.ignored {
+        if place.kept != Kept::ByRules {
             return None;
         }
         let mut rules: Option<Rules> = None;
@@ -250,6 +265,9 @@ impl Walk<'_> {
         }
         Ok(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Some(self.file(stat, &path, place)),
+            FileType::Symlink if place.kept == Kept::Held && !self.earlier.holds(&path) => {
+                Some(Draft::Unkept(Unkept::Ignored))
+            }
             FileType::Symlink => match link_target(parent, name) {
                 Ok(target) => Some(Draft::Link { target }),
                 Err(_) => None,
@@ -262,15 +280,20 @@ impl Walk<'_> {
         })
     }
 
-    fn file(&self, stat: Stat, path: &Path, place: &Place<'_>) -> Draft {
-        if size(&stat) > self.limits.file {
+    fn file(&mut self, stat: Stat, path: &Path, place: &Place<'_>) -> Draft {
+        let (size, limit) = (size(&stat), self.limits.ignored_file);
+        if size > self.limits.file {
             return Draft::Unkept(Unkept::Large);
         }
-        let is_small = size(&stat) <= self.limits.ignored_file;
-        if !place.ignored && !is_small && place.rules.ignore(path, false) {
+        let can_be_left_out = match place.kept {
+            Kept::ByRules => size > limit && place.rules.ignore(path, false),
+            Kept::Small => false,
+            Kept::Held => true,
+        };
+        if can_be_left_out && !self.earlier.holds_file(path, size, limit) {
             return Draft::Unkept(Unkept::Ignored);
         }
-        let known = self.cache.get(&stat).filter(|digest| (self.has)(digest));
+        let known = self.cache.get(&stat).filter(|digest| self.earlier.has(digest));
         Draft::File { stat, known }
     }
 
@@ -286,7 +309,7 @@ impl Walk<'_> {
             return Ok(Draft::Unkept(Unkept::Mount));
         }
         if let Some(Known::All(memo)) = self.watch.as_ref().map(|watch| watch.known(path, stat))
-            && (self.has)(&memo.tree)
+            && self.earlier.has(&memo.tree)
         {
             self.seen += memo.seen;
             return Ok(Draft::Kept(Node::Directory { tree: memo.tree, mode: mode(stat) }));
@@ -294,23 +317,43 @@ impl Walk<'_> {
         let Ok(directory) = open_directory(parent, name) else {
             return Ok(Draft::Unkept(Unkept::Unreadable));
         };
-        let can_be_made_anew = !place.ignored
-            && (is_package_directory(name)
-                || place.rules.ignore(path, true)
-                || MARKERS.iter().any(|marker| look(fd(&directory), marker.as_ref()).is_ok()));
-        if can_be_made_anew && !self.is_small(&directory, path) {
-            // What was known of it while it was small need not be so any more when it is small again.
-            if let Some(watch) = &mut self.watch {
-                watch.forget_below(path);
-            }
+        let Some(kept) = self.kept_below(&directory, name, path, place) else {
             return Ok(Draft::Unkept(Unkept::Ignored));
-        }
-        let ignored = place.ignored || can_be_made_anew;
-        match self.directory(&directory, stat, &Place { path, ignored, ..*place }) {
+        };
+        match self.directory(&directory, stat, &Place { path, kept, ..*place }) {
             Ok(draft) => Ok(Draft::Directory(draft)),
             Err(SnapshotError::Io(_)) => Ok(Draft::Unkept(Unkept::Unreadable)),
             Err(error) => Err(error),
         }
+    }
+
+    /// How much of a directory is kept; nothing if none of it is.
+    fn kept_below(
+        &mut self,
+        directory: &OwnedFd,
+        name: &OsStr,
+        path: &Path,
+        place: &Place<'_>,
+    ) -> Option<Kept> {
+        let can_be_made_anew = || {
+            is_package_directory(name)
+                || place.rules.ignore(path, true)
+                || MARKERS.iter().any(|marker| look(fd(directory), marker.as_ref()).is_ok())
+        };
+        let is_left_out = match place.kept {
+            Kept::Small => return Some(Kept::Small),
+            Kept::ByRules if !can_be_made_anew() => return Some(Kept::ByRules),
+            Kept::ByRules => !self.is_small(directory, path),
+            Kept::Held => true,
+        };
+        if !is_left_out {
+            return Some(Kept::Small);
+        }
+        // What was known of it while it was small need not be so any more when it is small again.
+        if let Some(watch) = &mut self.watch {
+            watch.forget_below(path);
+        }
+        self.earlier.holds_directory(path).then_some(Kept::Held)
     }
 
     /// Whether an ignored directory is small enough to be kept; looks at no more than that takes. It can become small

@@ -5,13 +5,15 @@
 //! files that nobody tracks, and leaves `.git` alone.
 //!
 //! Invariant: what is not in a snapshot is unknown, not absent. [`Store::restore`] neither overwrites nor removes
-//! anything whose present content it could not bring back.
+//! anything whose present content it could not bring back; where such a thing stands in the way of something that was
+//! kept, it gets another name.
 
 mod cache;
 mod collect;
 mod diff;
 mod digest;
 mod draft;
+mod earlier;
 mod hold;
 mod ignored;
 mod lay_out;
@@ -23,10 +25,10 @@ mod store;
 mod tree;
 mod watch;
 
-pub use diff::{Change, Diff, Kind, Summary};
+pub use diff::{Change, Diff, Kind, Summary, Unknown};
 pub use digest::Digest;
 pub use limits::Limits;
-pub use restore::{Left, Ready, Restored};
+pub use restore::{Aside, Left, Ready, Restored};
 pub use store::{Store, Taken};
 pub use tree::{Node, Unkept};
 

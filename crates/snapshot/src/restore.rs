@@ -16,10 +16,14 @@ use tiller_protocol::id::SnapshotId;
 use crate::draft::{fd, link_target, look, mode, open_directory, open_root};
 use crate::store::{Store, read_file};
 use crate::tree::{Node, Tree};
-use crate::{Change, Diff, Digest, SnapshotError};
+use crate::{Change, Diff, Digest, SnapshotError, Unknown};
 
 /// Who may enter and change a directory: its owner has to while something in it is brought back.
 const OWNER_MAY_CHANGE: u32 = 0o300;
+/// What is added to the name of something that stands in the way.
+const SET_ASIDE: &str = "set-aside";
+/// How often that may have happened to a name.
+const MOST_ASIDE: u32 = 1_000;
 
 /// What bringing a snapshot back has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub struct Restored {
     pub undo: SnapshotId,
     /// What was changed, from how it was to how it is.
     pub changes: Vec<Change>,
+    /// What got another name.
+    pub aside: Vec<Aside>,
     /// What was left as it is.
     pub left: Vec<Left>,
 }
@@ -39,6 +45,19 @@ pub struct Ready {
     pub undo: SnapshotId,
     roots: Tree,
     diff: Diff,
+    /// What has to get another name first.
+    in_the_way: Vec<Unknown>,
+}
+
+/// Something that no snapshot could bring back, and that stood where something else was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Where it is.
+    pub to: PathBuf,
+    /// Why it is not kept.
+    pub why: String,
 }
 
 /// A path that was left as it is.
@@ -52,7 +71,7 @@ pub struct Left {
 
 impl Store {
     /// Makes the directories of a snapshot what they were. Touches only what differs; what no snapshot could bring back
-    /// is left alone and named.
+    /// is left alone and named, or gets another name if something that was kept has to come back in its place.
     ///
     /// # Errors
     /// When the snapshot is not there, or the present state cannot be kept first. Nothing has been touched then.
@@ -65,32 +84,34 @@ impl Store {
     /// # Errors
     /// When the snapshot is not there, or the present state cannot be kept.
     pub fn make_ready(&mut self, to: &SnapshotId) -> Result<Ready, SnapshotError> {
-        let target = self.roots(to)?;
-        let roots: Vec<PathBuf> = target.0.iter().map(|(root, _)| PathBuf::from(root)).collect();
-        self.look_at_everything();
-        let undo = self.take(&roots)?.id;
-        let diff = self.diff(&undo, to)?;
-        Ok(Ready { undo, roots: target, diff })
+        let roots = self.roots(to)?;
+        let (undo, mut diff) = self.compare(to)?;
+        let in_the_way = diff.clear_the_way(&mut self.objects)?;
+        Ok(Ready { undo, roots, diff, in_the_way })
     }
 
     /// Goes a way back that was made ready.
-    pub fn carry_out(&mut self, Ready { undo, roots, diff }: Ready) -> Restored {
-        let mut work = Work { store: self, roots, modes: BTreeMap::new(), left: Vec::new() };
-        work.left
-            .extend(diff.unknown.into_iter().map(|(path, why)| Left { path, why: why.as_str().to_owned() }));
+    pub fn carry_out(&mut self, Ready { undo, roots, diff, in_the_way }: Ready) -> Restored {
+        let unknown = diff.unknown.into_iter();
+        let left = unknown.map(|Unknown { path, why, .. }| Left { path, why: why.as_str().to_owned() });
+        let left = left.collect();
+        let mut work = Work { store: self, roots, modes: BTreeMap::new(), aside: Vec::new(), left };
         let mut failed = HashSet::new();
         for change in diff.changes.iter().rev().filter(|change| has_to_go_first(change)) {
-            failed.extend(work.attempt(change, Work::remove));
+            failed.extend(work.attempt(change, Work::make_room));
         }
+        let blocked: Vec<PathBuf> = in_the_way.iter().filter_map(|one| work.attempt_aside(one)).collect();
         for change in &diff.changes {
-            if !failed.contains(&change.path) {
+            if blocked.iter().any(|path| change.path.starts_with(path)) {
+                failed.insert(change.path.clone());
+            } else if !failed.contains(&change.path) {
                 failed.extend(work.attempt(change, Work::make));
             }
         }
         work.set_modes();
-        let left = work.left;
+        let (aside, left) = (work.aside, work.left);
         let changes = diff.changes.into_iter().filter(|change| !failed.contains(&change.path)).collect();
-        Restored { undo, changes, left }
+        Restored { undo, changes, aside, left }
     }
 
     /// Whether a name still holds what the snapshot before says.
@@ -128,7 +149,8 @@ struct Refusal(String);
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
         Self(match errno {
-            Errno::NOTEMPTY | Errno::EXIST => "something else is there".to_owned(),
+            Errno::NOTEMPTY => "it holds what is not kept".to_owned(),
+            Errno::EXIST => "something else is there".to_owned(),
             Errno::LOOP | Errno::NOTDIR => "a directory on the way is none any more".to_owned(),
             other => std::io::Error::from(other).to_string(),
         })
@@ -152,6 +174,7 @@ struct Work<'a> {
     roots: Tree,
     /// Permission bits that directories get when everything else is done.
     modes: BTreeMap<PathBuf, u32>,
+    aside: Vec<Aside>,
     left: Vec<Left>,
 }
 
@@ -164,6 +187,50 @@ impl Work<'_> {
         let Refusal(why) = act(self, change).err()?;
         self.left.push(Left { path: change.path.clone(), why });
         Some(change.path.clone())
+    }
+
+    /// Gives something that stands in the way another name; returns where that was not possible.
+    fn attempt_aside(&mut self, Unknown { path, why, .. }: &Unknown) -> Option<PathBuf> {
+        match self.set_aside(path) {
+            Ok(to) => {
+                self.aside.push(Aside { path: path.clone(), to, why: why.as_str().to_owned() });
+                None
+            }
+            Err(Refusal(refusal)) => {
+                let why = format!("{}, and it cannot be moved away: {refusal}", why.as_str());
+                self.left.push(Left { path: path.clone(), why });
+                Some(path.clone())
+            }
+        }
+    }
+
+    fn set_aside(&mut self, path: &Path) -> Result<PathBuf, Refusal> {
+        let (parent, name) = self.parent(path)?;
+        for number in 1..MOST_ASIDE {
+            let mut free = name.clone();
+            free.push(format!(".{SET_ASIDE}"));
+            if number > 1 {
+                free.push(format!("-{number}"));
+            }
+            match place(fd(&parent), &name, &free, false) {
+                Ok(()) => return Ok(path.with_file_name(free)),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Removes something. If that is not possible while something else has to come back in its place, for example because
+    /// a directory holds what is not kept, it gets another name.
+    fn make_room(&mut self, change: &Change) -> Result<(), Refusal> {
+        let Err(Refusal(why)) = self.remove(change) else { return Ok(()) };
+        if change.after.is_none() {
+            return Err(Refusal(why));
+        }
+        let to = self.set_aside(&change.path)?;
+        self.aside.push(Aside { path: change.path.clone(), to, why });
+        Ok(())
     }
 
     fn remove(&mut self, change: &Change) -> Result<(), Refusal> {

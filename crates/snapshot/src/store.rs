@@ -13,6 +13,7 @@ use tiller_protocol::id::SnapshotId;
 use crate::cache::{Cache, Stamp};
 use crate::digest::Digest;
 use crate::draft::{Draft, DraftDirectory, PassedOver, Walk, fd, mode, open_directory, open_root, size};
+use crate::earlier::Earlier;
 use crate::hold::{Held, Hold, private_dir};
 use crate::ignored::IgnoreFiles;
 use crate::limits::Limits;
@@ -36,6 +37,8 @@ pub struct Store {
     passed_over: Box<PassedOver>,
     ignore_files: IgnoreFiles,
     watch: Option<Watch>,
+    /// The last snapshot that was taken.
+    last: Option<SnapshotId>,
 }
 
 /// A snapshot that was taken.
@@ -77,6 +80,7 @@ impl Store {
             passed_over: Box::new(|_| false),
             ignore_files: IgnoreFiles::default(),
             watch: None,
+            last: None,
         })
     }
 
@@ -94,6 +98,11 @@ impl Store {
         }
     }
 
+    /// What this snapshot, which another process has taken, keeps stays kept.
+    pub fn follow(&mut self, last: &SnapshotId) {
+        self.last = Some(last.clone());
+    }
+
     /// Takes the empty directories of which this is true for not there: nobody wants to see that they come and go, or
     /// have them back.
     #[must_use]
@@ -104,17 +113,38 @@ impl Store {
         Self { passed_over: Box::new(passed_over), ..self }
     }
 
-    /// Keeps what the directories hold now. Costs a walk over them and reading what is new.
+    /// Keeps what the directories hold now. Costs a walk over them and reading what is new. What the snapshot before has
+    /// kept stays kept, whatever is ignored by now.
     ///
     /// # Errors
     /// When the store cannot be written, or there is more than the limits allow.
     pub fn take(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
+        self.take_beside(roots, None)
+    }
+
+    /// Compares what is there now with a snapshot, and keeps it: in any case what stands where that snapshot keeps
+    /// something. Looks at everything.
+    ///
+    /// # Errors
+    /// When there is no such snapshot, or the present state cannot be kept.
+    pub fn compare(&mut self, to: &SnapshotId) -> Result<(SnapshotId, Diff), SnapshotError> {
+        let roots = self.directories(to)?;
+        self.look_at_everything();
+        let now = self.take_beside(&roots, Some(to))?.id;
+        let diff = self.diff(&now, to)?;
+        Ok((now, diff))
+    }
+
+    fn take_beside(&mut self, roots: &[PathBuf], other: Option<&SnapshotId>) -> Result<Taken, SnapshotError> {
         if let Some(watch) = &mut self.watch {
             watch.listen();
         }
-        let taken = self.take_all(&outermost(roots));
+        let taken = self.take_all(&outermost(roots), other);
         match &taken {
-            Ok(_) => self.watch.iter_mut().for_each(Watch::settle),
+            Ok(taken) => {
+                self.last = Some(taken.id.clone());
+                self.watch.iter_mut().for_each(Watch::settle);
+            }
             Err(_) => {
                 self.objects.discard();
                 self.look_at_everything();
@@ -181,10 +211,13 @@ impl Store {
         })
     }
 
-    fn take_all(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
+    fn take_all(&mut self, roots: &[PathBuf], other: Option<&SnapshotId>) -> Result<Taken, SnapshotError> {
         let now = self.env.now().as_nanosecond();
         let (mut seen, mut looked, mut read) = (0, 0, 0);
         let mut tree = Tree::default();
+        // One that was let go of meanwhile holds nothing.
+        let last = self.last.clone().and_then(|last| self.roots(&last).ok());
+        let other = other.and_then(|other| self.roots(other).ok());
         for root in roots {
             let Some(directory) = open_root(root)? else { continue };
             let trees = self.known_trees(root);
@@ -193,7 +226,7 @@ impl Store {
                 excluded: &self.excluded,
                 passed_over: &self.passed_over,
                 cache: &self.cache,
-                has: &|digest| self.objects.has(digest),
+                earlier: Earlier::new(&mut self.objects, last.as_ref(), other.as_ref()),
                 ignore_files: &mut self.ignore_files,
                 watch: self.watch.as_mut(),
                 trees,
@@ -229,19 +262,21 @@ impl Store {
         reading: &mut Reading<'_>,
     ) -> Result<Node, SnapshotError> {
         let mut tree = Tree(Vec::with_capacity(draft.entries.len()));
-        let DraftDirectory { path, stat, seen, doubtful, entries, .. } = draft;
+        let DraftDirectory { path, stat, seen, doubtful, entries, partial, .. } = draft;
         for (name, draft) in entries {
             if let Some(node) = self.keep(fd(directory), &name, draft, reading)? {
                 tree.0.push((name, node));
             }
         }
-        self.keep_tree(&tree, Noted { path, stat, seen, doubtful })
+        self.keep_tree(&tree, Noted { path, stat, seen, doubtful, partial })
     }
 
     fn keep_tree(&mut self, tree: &Tree, noted: Noted) -> Result<Node, SnapshotError> {
         let tree = self.objects.put_tree(tree)?;
         let mode = mode(&noted.stat);
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.watch
+            && !noted.partial
+        {
             watch.found(noted.path, &noted.stat, tree, noted.seen, noted.doubtful);
         }
         Ok(Node::Directory { tree, mode })
@@ -272,7 +307,7 @@ impl Store {
 
     /// A directory in which nothing has to be read.
     fn keep_known(&mut self, draft: DraftDirectory) -> Result<Node, SnapshotError> {
-        let DraftDirectory { path, stat, seen, doubtful, entries, .. } = draft;
+        let DraftDirectory { path, stat, seen, doubtful, entries, partial, .. } = draft;
         let mut tree = Tree(Vec::with_capacity(entries.len()));
         for (name, draft) in entries {
             let node = match draft {
@@ -287,7 +322,7 @@ impl Store {
             };
             tree.0.push((name, node));
         }
-        self.keep_tree(&tree, Noted { path, stat, seen, doubtful })
+        self.keep_tree(&tree, Noted { path, stat, seen, doubtful, partial })
     }
 
     fn keep_file(
@@ -319,6 +354,7 @@ struct Noted {
     stat: rustix::fs::Stat,
     seen: usize,
     doubtful: bool,
+    partial: bool,
 }
 
 /// What reading files needs to know and counts.

@@ -1,5 +1,7 @@
 //! `tiller sessions diff`: what a session changed in files.
 
+use std::path::Path;
+
 use anyhow::Context;
 use serde_json::{Value, json};
 use tiller_engine::store;
@@ -52,25 +54,43 @@ impl Diff {
             return Ok(Exit::Success);
         };
         let mut store = snapshots_of(&log.path, env)?;
-        let summary = store.diff(from, to)?.summary();
-        match self.json {
-            true => print(&serde_json::to_string_pretty(&to_json(&summary))?)?,
-            false => print_changes(&mut store, &summary, self.names)?,
+        let diff = store.diff(from, to)?;
+        let summary = diff.summary();
+        if self.json {
+            let mut rows = to_json(&summary);
+            rows.extend(
+                diff.unknown
+                    .iter()
+                    .map(|one| json!({"path": one.path, "change": "unknown", "why": one.why.as_str()})),
+            );
+            print(&serde_json::to_string_pretty(&rows)?)?;
+            return Ok(Exit::Success);
+        }
+        print_changes(&mut store, &summary, self.names)?;
+        for one in &diff.unknown {
+            print(&line("unknown", &one.path, one.why.as_str()))?;
         }
         Ok(Exit::Success)
     }
 }
 
 /// The snapshots of the project that a session was started in.
-pub(crate) fn snapshots_of(log: &std::path::Path, env: &Env) -> anyhow::Result<Store> {
+pub(crate) fn snapshots_of(log: &Path, env: &Env) -> anyhow::Result<Store> {
     let mut state = State::default();
     store::load_bare(log, |entry| state.apply(&entry))?;
     let project = fs_err::canonicalize(&state.start_dir).unwrap_or(state.start_dir);
-    Ok(open_snapshots(&tiller_config::config_dir(env), &project, env)?)
+    let mut store = open_snapshots(&tiller_config::config_dir(env), &project, env)?;
+    state.snapshot.iter().for_each(|last| store.follow(last));
+    Ok(store)
+}
+
+/// A path about which there is something to say beside what differs.
+pub(crate) fn line(what: &str, path: &Path, why: &str) -> String {
+    format!("{what:<9} {}  ({why})", visible(&path.display().to_string()))
 }
 
 /// Changes as JSON.
-pub(crate) fn to_json(changes: &[Summary]) -> Value {
+pub(crate) fn to_json(changes: &[Summary]) -> Vec<Value> {
     let one = |change: &Summary| {
         let (kind, from) = match &change.kind {
             Kind::Added => ("added", None),
@@ -91,7 +111,7 @@ pub(crate) fn print_changes(store: &mut Store, changes: &[Summary], names: bool)
     }
     for change in changes {
         print(&headline(change))?;
-        if !names && let Some(diff) = lines(store, change) {
+        if !names && let Some(diff) = lines_of(store, change) {
             print(diff.trim_end())?;
         }
     }
@@ -118,7 +138,7 @@ fn mode(node: &Option<Node>) -> String {
 }
 
 /// The lines that differ, where both sides are text or nothing.
-fn lines(store: &mut Store, change: &Summary) -> Option<String> {
+fn lines_of(store: &mut Store, change: &Summary) -> Option<String> {
     if matches!(change.kind, Kind::Mode | Kind::Renamed { .. }) {
         return None;
     }

@@ -14,7 +14,7 @@ use tiller_protocol::env::Env;
 use crate::args;
 use crate::exit::Exit;
 
-pub(crate) use diff::{print_changes, snapshots_of, to_json as changes_to_json};
+pub(crate) use diff::{line, print_changes, snapshots_of, to_json as changes_to_json};
 
 const AFTER_HELP: &str = "\
 SESSION is the id of a session, the beginning of one, or `latest` for the latest session of this \

@@ -158,3 +158,82 @@ fn steps_back_add_up_and_are_forked() {
     assert!(!messages.contains("second") && !messages.contains("third"), "{messages}");
     world.server.assert_clean();
 }
+
+// UNDO-01 UNDO-02: what was kept comes back, also if its directory is ignored or its file too long by then; what is not
+// kept is named, in a look at it as well.
+#[test]
+fn what_was_kept_comes_back_whatever_is_ignored_by_then() {
+    let world = World::new().file("backend/main.py", "precious\n").file("short", "short\n");
+    (0..300).for_each(|n| world.write(&format!("data/{n}"), "row\n"));
+    let install =
+        "touch backend/pyvenv.cfg; mkdir backend/lib; for n in $(seq 300); do echo > backend/lib/$n; done";
+    prompt(&world, &["--session-id", ID], "first", &format!("echo data/ > .gitignore; {install}"));
+    let change = "echo gone > backend/main.py; rm data/1; echo changed > data/2; truncate -s 40M short";
+    prompt(&world, &["--resume", ID], "second", change);
+
+    let diff = world.run(&["sessions", "diff", ID, "--names"]).ok().stdout;
+    assert!(diff.contains("modified") && diff.contains("backend/main.py"), "{diff}");
+    assert!(diff.contains("unknown") && diff.contains("short  (the file is too large to be kept)"), "{diff}");
+    let rows: Value =
+        serde_json::from_str(&world.run(&["sessions", "diff", ID, "--json"]).ok().stdout).unwrap();
+    let short = rows.as_array().unwrap().iter().find(|row| row["path"] == json!(world.dir().join("short")));
+    assert_eq!(short.unwrap()["change"], "unknown", "{rows}");
+
+    let preview = world.run(&["rewind", ID, "--to", "1", "--dry-run"]).ok().stdout;
+    assert!(
+        preview.contains("backend/lib  (ignored files") && preview.contains("gets another name"),
+        "{preview}"
+    );
+    let preview = world.run(&["rewind", ID, "--to", "1", "--dry-run", "--json"]).ok().stdout;
+    let preview: Value = serde_json::from_str(&preview).unwrap();
+    let named =
+        |list: &str| preview[list].as_array().unwrap().iter().map(|row| row["path"].clone()).collect();
+    let (aside, left): (Vec<Value>, Vec<Value>) = (named("aside"), named("left"));
+    assert_eq!(aside, [json!(world.dir().join("short"))]);
+    assert!(left.contains(&json!(world.dir().join("backend/lib"))), "{left:?}");
+
+    let run = world.run(&["rewind", ID, "--to", "1"]).ok().stdout;
+    assert!(run.contains("short.set-aside") && run.contains("backend/lib"), "{run}");
+    assert_eq!((world.read("backend/main.py"), world.read("short")), ("precious\n".into(), "short\n".into()));
+    assert_eq!((world.read("data/1"), world.read("data/2")), ("row\n".into(), "row\n".into()));
+    assert_eq!(fs_err::metadata(world.path("short.set-aside")).unwrap().len(), 40 << 20);
+    assert!(world.path("backend/lib/300").exists() && !world.path(".gitignore").exists());
+}
+
+fn todo_prompt(world: &World, start: &[&str], todo: &str) {
+    let todos = json!({"todos": [{"content": todo, "activeForm": todo, "status": "pending"}]});
+    world.server.replies([Reply::new().tool("TodoWrite", todos), Reply::text("noted")]);
+    world.run(&[start, &["-p", todo]].concat()).ok();
+}
+
+/// What the todo file of the session holds after it was opened once more.
+fn todo_file(world: &World) -> String {
+    world.server.reply(Reply::text("ok"));
+    world.run(&["--resume", ID, "-p", "go on"]).ok();
+    let path = world.config_dir().join("todos").join(format!("{ID}-agent-{ID}.json"));
+    fs_err::read_to_string(path).unwrap()
+}
+
+// UNDO-02: compaction hands on what the todo file holds, so the list must not come back from there.
+#[test]
+fn the_todo_list_goes_back_with_the_conversation() {
+    let world = World::new();
+    todo_prompt(&world, &["--session-id", ID], "older");
+    todo_prompt(&world, &["--resume", ID], "newer");
+    assert!(todo_file(&world).contains("newer"));
+    world.run(&["rewind", ID, "--to", "2"]).ok();
+    let todos = todo_file(&world);
+    assert!(todos.contains("older") && !todos.contains("newer"), "{todos}");
+}
+
+#[test]
+fn the_todo_list_comes_along_with_an_adopted_log() {
+    let world = World::new();
+    todo_prompt(&world, &["--session-id", ID], "brought along");
+    let copy = world.home().join("copy.jsonl");
+    fs_err::copy(world.logs().pop().unwrap(), &copy).unwrap();
+    world.run(&["sessions", "rm", ID]).ok();
+    world.server.reply(Reply::text("ok"));
+    world.run(&["--resume", copy.to_str().unwrap(), "-p", "go on"]).ok();
+    assert!(todo_file(&world).contains("brought along"));
+}

@@ -138,7 +138,10 @@ impl Opening {
     pub(super) fn services(&self, setup: &mut Setup, wires: Wires) -> Services {
         let budget = Arc::new(Budget::new(setup.limits, &self.history.state.spent));
         let ended = CancellationToken::new();
-        let keeper = || Arc::new(Keeper::new(&setup.config_dir, &resolved(&setup.env.cwd), &setup.env));
+        let keeper = || {
+            let last = self.history.state.snapshot.clone();
+            Arc::new(Keeper::new(&setup.config_dir, &resolved(&setup.env.cwd), last, &setup.env))
+        };
         let services = Services {
             env: setup.env.clone(),
             agent: None,

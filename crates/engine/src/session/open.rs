@@ -133,6 +133,7 @@ impl Task {
         tracing::debug!(has_plan, "the session is open");
         task.begin(opening.source, opening.forked_from, &additional_dirs, mode)?;
         task.mend(&damage, opening.forked_from.is_some())?;
+        task.copy_todos();
         Ok((task, before))
     }
 
@@ -158,6 +159,17 @@ impl Task {
             self.follow_updates(&[update]);
         }
         Ok(())
+    }
+
+    /// The todo file is a copy of what the log says, which may have gone back or come from elsewhere since.
+    fn copy_todos(&self) {
+        let todos = &self.journal.state.todos;
+        if let Some(path) = &self.fixed.todo_file
+            && todo_file::load(path) != *todos
+            && let Err(error) = todo_file::save(path, todos)
+        {
+            tracing::warn!("the todo list was not saved: {error}");
+        }
     }
 
     /// Says what was damaged, and answers calls that the last run left open, so that the next request is acceptable.

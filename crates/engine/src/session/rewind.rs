@@ -11,7 +11,7 @@ use tiller_protocol::rewind::{
     ConversationBack, FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport,
     RewindTarget, Rewound, Stretch,
 };
-use tiller_snapshot::{Diff, Restored};
+use tiller_snapshot::{Aside, Diff, Restored};
 use tiller_tools::todo_file;
 
 use super::Task;
@@ -170,13 +170,22 @@ type Told = (Vec<FileDifference>, Vec<(PathBuf, String)>);
 async fn preview(keeper: &Arc<Keeper>, way: &Way) -> Result<Told, RewindError> {
     let Some(files) = &way.files else { return Ok(Told::default()) };
     let Preview { files, unknown } = keeper.preview(files.clone()).await?;
-    Ok((files, unknown.into_iter().map(|(path, why)| (path, why.as_str().to_owned())).collect()))
+    let left = unknown.into_iter().map(|one| {
+        let why = one.why.as_str();
+        let why = if one.is_in_the_way() { format!("{why}; it gets another name") } else { why.to_owned() };
+        (one.path, why)
+    });
+    Ok((files, left.collect()))
 }
 
 fn told(restored: Restored) -> Told {
     let changes = Diff { changes: restored.changes, unknown: Vec::new() }.summary();
     let files = changes.iter().flat_map(named).collect();
-    (files, restored.left.into_iter().map(|left| (left.path, left.why)).collect())
+    let aside = restored.aside.into_iter().map(|Aside { path, to, why }| {
+        let name = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (path, format!("{why}; what was there is now called {name}"))
+    });
+    (files, aside.chain(restored.left.into_iter().map(|left| (left.path, left.why))).collect())
 }
 
 fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {

@@ -8,7 +8,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::mcp::PREFIX;
 use tiller_protocol::rewind::FileDifference;
-use tiller_snapshot::{Kind, Ready, Restored, SnapshotError, Store, Summary, Unkept};
+use tiller_snapshot::{Kind, Ready, Restored, SnapshotError, Store, Summary, Unknown};
 use tiller_tools::{PreparedCall, View};
 
 use super::{RewindError, open_snapshots, tidy};
@@ -38,14 +38,16 @@ const COMPARED_IN_ALL: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Preview {
     pub(crate) files: Vec<FileDifference>,
-    /// What would be left as it is, because it is not known what it was.
-    pub(crate) unknown: Vec<(PathBuf, Unkept)>,
+    /// What would be left as it is, or get another name, because it is not kept.
+    pub(crate) unknown: Vec<Unknown>,
 }
 
 /// Takes snapshots for a session.
 pub(crate) struct Keeper {
     config_dir: PathBuf,
     project: PathBuf,
+    /// What the session has last kept before it was opened.
+    last: Option<SnapshotId>,
     env: Env,
     state: Mutex<Keeping>,
 }
@@ -62,11 +64,12 @@ struct Keeping {
 }
 
 impl Keeper {
-    pub(crate) fn new(config_dir: &Path, project: &Path, env: &Env) -> Self {
+    pub(crate) fn new(config_dir: &Path, project: &Path, last: Option<SnapshotId>, env: &Env) -> Self {
         let off = env.flag(DISABLED).then(|| format!("none are kept while {DISABLED} is set"));
         Self {
             config_dir: config_dir.to_owned(),
             project: project.to_owned(),
+            last,
             env: env.clone(),
             state: Mutex::new(Keeping { off, ..Keeping::default() }),
         }
@@ -141,7 +144,8 @@ impl Keeper {
         match &mut state.store {
             Some(store) => Ok(store),
             none => {
-                let store = open_snapshots(&self.config_dir, &self.project, &self.env)?.watching();
+                let mut store = open_snapshots(&self.config_dir, &self.project, &self.env)?.watching();
+                self.last.iter().for_each(|last| store.follow(last));
                 Ok(none.insert(Box::new(store)))
             }
         }
@@ -165,10 +169,7 @@ impl Keeper {
     /// What bringing a snapshot back would change, with the texts of files.
     pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Preview, RewindError> {
         let compare = move |store: &mut Store| {
-            let roots = store.directories(&to)?;
-            store.look_at_everything();
-            let now = store.take(&roots)?.id;
-            let diff = store.diff(&now, &to)?;
+            let (_, diff) = store.compare(&to)?;
             let mut room = COMPARED_IN_ALL;
             let files = diff.summary().into_iter().flat_map(|change| differences(store, &change, &mut room));
             Ok(Preview { files: files.collect(), unknown: diff.unknown })

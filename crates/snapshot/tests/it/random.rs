@@ -1,13 +1,16 @@
-//! Whatever was done to a directory, every snapshot of it comes back exactly.
+//! Whatever was done to a directory, every snapshot of it comes back exactly; and what a snapshot holds comes back
+//! without a loss, whatever is left out by then.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, TestCaseError};
-use proptest::{prop_assert_eq, proptest};
+use proptest::{prop_assert, prop_assert_eq, proptest};
+use tiller_protocol::id::SnapshotId;
+use tiller_snapshot::Limits;
 
-use crate::world::World;
+use crate::world::{Picture, World, picture};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -52,6 +55,19 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..COMMANDS.len()).prop_map(|at| Step::Command(COMMANDS[at])),
         3 => proptest::strategy::Just(Step::Take),
         2 => any::<usize>().prop_map(Step::Restore),
+    ]
+}
+
+/// Steps after which something that was kept would be left out: it is ignored, marked as something that can be made
+/// anew, or too long.
+fn leaving_out() -> impl Strategy<Value = Step> {
+    let long = proptest::collection::vec("[xyz]", 5..30).prop_map(|parts| parts.concat());
+    prop_oneof![
+        (name(), long).prop_map(|(name, text)| Step::Write(name, text)),
+        name().prop_map(|name| Step::Write(".gitignore".to_owned(), format!("/{name}\n"))),
+        name().prop_map(|name| Step::Write(format!("{name}/pyvenv.cfg"), String::new())),
+        name().prop_map(|name| Step::Remove(format!("{name}/pyvenv.cfg"))),
+        "[abc]{1,2}".prop_map(|name| Step::Write(format!("a/{name}"), "x".to_owned())),
     ]
 }
 
@@ -110,6 +126,69 @@ fn check(mut world: World, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What a snapshot holds.
+fn held(world: &mut World, id: &SnapshotId) -> Picture {
+    let dir = tempfile::tempdir().unwrap();
+    let into = dir.path().join("laid out");
+    world.store.lay_out(id, &world.project(), &into).unwrap();
+    picture(&into)
+}
+
+/// Brings a snapshot back: all that it holds is there then, and all that was there before is there still, or held by the
+/// snapshot that undoes it, or has got another name.
+fn restore_without_loss(world: &mut World, id: &SnapshotId) -> Result<SnapshotId, TestCaseError> {
+    let before = world.picture();
+    let restored = world.store.restore(id).unwrap();
+    let after = world.picture();
+    for (path, entry) in held(world, id) {
+        prop_assert_eq!(after.get(&path), Some(&entry), "{} of {:?}", path.display(), restored);
+    }
+    let undo = held(world, &restored.undo);
+    let project = world.project();
+    for (path, entry) in before.iter().filter(|(path, entry)| after.get(*path) != Some(entry)) {
+        let moved = restored.aside.iter().any(|aside| {
+            let rest =
+                project.join(path).strip_prefix(&aside.path).map(|rest| match rest.as_os_str().is_empty() {
+                    true => aside.to.clone(),
+                    false => aside.to.join(rest),
+                });
+            rest.is_ok_and(|to| after.get(to.strip_prefix(&project).unwrap()) == Some(entry))
+        });
+        prop_assert!(moved || undo.get(path) == Some(entry), "{} is lost: {:?}", path.display(), restored);
+    }
+    Ok(restored.undo)
+}
+
+fn check_without_loss(mut world: World, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut kept = vec![world.take()];
+    for step in steps {
+        match step {
+            Step::Take => kept.push(world.take()),
+            Step::Restore(which) => {
+                let id = kept[which % kept.len()].clone();
+                kept.push(restore_without_loss(&mut world, &id)?);
+            }
+            Step::Command(_) => {}
+            step => act(|name| world.path(name), step),
+        }
+    }
+    for id in kept {
+        restore_without_loss(&mut world, &id)?;
+    }
+    Ok(())
+}
+
+/// Little is enough to be left out.
+fn strict() -> World {
+    World::with(Limits {
+        ignored_entries: 2,
+        ignored_bytes: 6,
+        ignored_file: 3,
+        file: 20,
+        ..Limits::default()
+    })
+}
+
 /// A tree of 20,000 files and links, of all modes.
 fn large() -> World {
     let world = World::new().watching();
@@ -154,5 +233,14 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..40)
     ) {
         check(World::new().watching(), &steps)?;
+    }
+
+    // UNDO-01 UNDO-02
+    #[test]
+    fn what_a_snapshot_holds_comes_back_and_nothing_else_is_lost(
+        steps in proptest::collection::vec(prop_oneof![step(), leaving_out()], 1..60)
+    ) {
+        check_without_loss(strict(), &steps)?;
+        check_without_loss(strict().watching(), &steps)?;
     }
 }

@@ -51,6 +51,7 @@ fn what_was_not_kept_is_neither_removed_nor_overwritten() {
     let mut world = World::with(Limits { ignored_entries: 2, file: 100, ..Limits::default() });
     world.write(".gitignore", "out\n");
     world.write("file", "x");
+    world.write("turned", "x");
     let before = world.take();
     for n in 0..3 {
         world.write(&format!("new/out/{n}"), "built");
@@ -58,14 +59,70 @@ fn what_was_not_kept_is_neither_removed_nor_overwritten() {
     world.write("new/source", "x");
     world.write("large", &"x".repeat(101));
     world.write("file", &"y".repeat(101));
+    world.run("rm turned");
+    world.write("turned/large", &"z".repeat(101));
     let restored = world.store.restore(&before).unwrap();
     assert_eq!(world.read("new/out/2"), "built");
     assert_eq!(world.read("large").len(), 101);
-    assert_eq!(world.read("file").len(), 101);
     assert!(!world.path("new/source").exists());
     let mut left: Vec<_> = restored.left.iter().map(|left| left.path.clone()).collect();
     left.sort();
-    assert_eq!(left, ["file", "large", "new", "new/out"].map(|name| world.path(name)));
+    assert_eq!(left, ["large", "new", "new/out", "turned/large"].map(|name| world.path(name)));
+    // Where something that was kept has to come back, it gets another name.
+    assert_eq!((world.read("file"), world.read("turned")), ("x".to_owned(), "x".to_owned()));
+    assert_eq!(world.read("file.set-aside"), "y".repeat(101));
+    assert_eq!(world.read("turned.set-aside/large"), "z".repeat(101));
+    let mut aside: Vec<_> =
+        restored.aside.iter().map(|aside| (aside.path.clone(), aside.to.clone())).collect();
+    aside.sort();
+    let names = [("file", "file.set-aside"), ("turned", "turned.set-aside")];
+    assert_eq!(aside, names.map(|(path, to)| (world.path(path), world.path(to))));
+    // What has got another name once does not lose it.
+    world.write("file", &"w".repeat(101));
+    world.store.restore(&before).unwrap();
+    assert_eq!(
+        (world.read("file.set-aside").as_str(), world.read("file")),
+        (&*"y".repeat(101), "x".to_owned())
+    );
+    assert_eq!(world.read("file.set-aside-2"), "w".repeat(101));
+}
+
+// UNDO-01 UNDO-02: what was kept stays kept, whatever names its directory since.
+#[test]
+fn what_was_kept_comes_back_from_directories_that_are_ignored_by_now() {
+    let limits = Limits { ignored_entries: 5, ignored_file: 10, ..Limits::default() };
+    for mut world in [World::with(limits), World::with(limits).watching()] {
+        world.write("backend/main.py", "precious");
+        world.write("backend/sub/deep", "deep");
+        world.write("big.bin", "longer than ten");
+        for n in 0..8 {
+            world.write(&format!("data/{n}"), &n.to_string());
+        }
+        let (first, was) = (world.take(), world.picture());
+        world.run("printf 'data/\\n*.bin\\n' > .gitignore; touch backend/pyvenv.cfg; mkdir backend/lib");
+        for n in 0..8 {
+            world.write(&format!("backend/lib/{n}"), "installed");
+        }
+        let second = world.take();
+        let between = world.picture();
+        world
+            .run("echo gone > backend/main.py; rm -r backend/sub; echo other, and longer than ten > big.bin");
+        world.run("rm data/1 data/2; echo changed > data/3; echo new > data/new");
+        world.take();
+        world.store.restore(&second).unwrap();
+        let with_new = |mut picture: crate::world::Picture| {
+            picture.extend(world.picture().into_iter().filter(|(path, _)| path.ends_with("new")));
+            picture
+        };
+        assert_eq!(world.picture(), with_new(between));
+        let restored = world.store.restore(&first).unwrap();
+        let mut left: Vec<_> = restored.left.iter().map(|left| left.path.clone()).collect();
+        left.sort();
+        // What came into such a directory is not kept, and not removed.
+        assert_eq!(left, ["backend/lib", "backend/pyvenv.cfg", "data/new"].map(|name| world.path(name)));
+        world.run("rm -r backend/lib backend/pyvenv.cfg data/new");
+        assert_eq!(world.picture(), was);
+    }
 }
 
 // Nobody can lead what is brought back out of the project by putting a link where a directory was.
