@@ -37,7 +37,7 @@ pub(super) fn sessions(env: &Env, words: &str) -> Vec<SessionRow> {
         let found = if words.is_empty() { None } else { Some(said(&file, words)?) };
         (!head.title.is_empty()).then(|| session_row(&file, head, found, env.now()))
     };
-    store::all(&config_dir(env), &project).into_iter().filter_map(row).collect()
+    store::here(&config_dir(env), &project).filter_map(row).collect()
 }
 
 /// Where words were said last in a session.

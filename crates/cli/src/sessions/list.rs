@@ -33,7 +33,7 @@ impl List {
         let config_dir = tiller_config::config_dir(env);
         let files = match self.all {
             true => store::everywhere(&config_dir),
-            false => store::all(&config_dir, &fs_err::canonicalize(&env.cwd)?),
+            false => store::here(&config_dir, &fs_err::canonicalize(&env.cwd)?).collect(),
         };
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         // One more than is shown tells whether there are more; the others are not even opened.

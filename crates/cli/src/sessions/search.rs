@@ -32,7 +32,7 @@ impl Search {
         let config_dir = tiller_config::config_dir(env);
         let files = match self.all {
             true => store::everywhere(&config_dir),
-            false => store::all(&config_dir, &fs_err::canonicalize(&env.cwd)?),
+            false => store::here(&config_dir, &fs_err::canonicalize(&env.cwd)?).collect(),
         };
         let mut found = Vec::new();
         for file in files {

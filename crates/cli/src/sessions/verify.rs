@@ -57,7 +57,7 @@ impl Verify {
         let config_dir = tiller_config::config_dir(env);
         let files = match self.all {
             true => store::everywhere(&config_dir),
-            false => store::all(&config_dir, &fs_err::canonicalize(&env.cwd)?),
+            false => store::here(&config_dir, &fs_err::canonicalize(&env.cwd)?).collect(),
         };
         Ok(files.into_iter().map(|file| (file.id, file.log)).collect())
     }

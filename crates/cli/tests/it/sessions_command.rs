@@ -323,3 +323,52 @@ fn a_session_in_use_is_neither_removed_nor_rewound() {
     gate.open();
     live.finish();
 }
+
+// LOG-07 UNDO-02: logs of directories whose paths differ only in such characters lie in the same place.
+#[test]
+fn sessions_of_a_directory_with_the_same_key_are_not_of_this_one() {
+    let world = World::new();
+    let [one, other] = ["a-b", "a.b"].map(|name| world.path(name));
+    let run_in = |dir: &Path, args: &[&str]| {
+        let output = world.command(args).current_dir(dir).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(text).unwrap())
+    };
+    [&one, &other].iter().for_each(|dir| fs_err::create_dir(dir).unwrap());
+    world.server.replies([
+        Reply::new().tool("Bash", json!({"command": "echo mine > file"})),
+        Reply::text("done"),
+        Reply::text("another one"),
+    ]);
+    let begun = run_in(&one, &["-p", "write it", "--permission-mode", "bypassPermissions"]);
+    assert!(begun.0, "{}", begun.1);
+    assert!(run_in(&other, &["sessions", "list"]).1.contains("there are no sessions"));
+    for args in
+        [&["rewind", "latest", "--to", "1"][..], &["sessions", "rm", "latest"], &["-c", "-p", "go on"]]
+    {
+        let (success, text) = run_in(&other, args);
+        let fresh = args[0] == "-c"
+            && !world.server.messages().last().unwrap().body().to_string().contains("write it");
+        assert!(!success || fresh, "{args:?}: {text}");
+    }
+    assert_eq!(world.read("a-b/file"), "mine\n");
+    assert!(run_in(&one, &["sessions", "list"]).1.contains("write it"));
+    assert!(run_in(&one, &["rewind", "latest", "--to", "1"]).0);
+    assert!(!world.path("a-b/file").exists());
+}
+
+// LOG-03 LOG-07: one damaged byte does not make a session vanish.
+#[test]
+fn a_session_whose_only_prompt_is_damaged_is_found() {
+    let world = World::new();
+    world.server.replies([Reply::text("an answer"), Reply::text("more")]);
+    world.run(&["-p", "the only prompt"]).ok();
+    let log = world.logs().pop().unwrap();
+    let mut bytes = fs_err::read(&log).unwrap();
+    let at = bytes.windows(15).position(|window| window == b"the only prompt").unwrap();
+    bytes[at + 4] = 0xff;
+    fs_err::write(&log, bytes).unwrap();
+    says(&world, &["sessions", "list"], &["(first prompt is damaged)"]);
+    world.run(&["-c", "-p", "go on"]).ok();
+    assert_eq!(world.logs(), [log]);
+}

@@ -15,6 +15,8 @@ use super::packed;
 const BEGINNING: u64 = 64 * 1024 * 1024;
 /// Characters of a title.
 const TITLE_CHARS: usize = 80;
+/// The title of a session in which something was said while no prompt can be read.
+const DAMAGED: &str = "(first prompt is damaged)";
 
 /// What is known of a session without reading all of its log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,28 +88,57 @@ fn cut(text: &str) -> String {
 
 /// The title of a session; nothing if nothing was said in it.
 pub(super) fn title(log: &Path) -> Option<String> {
-    lines(log)?.find_map(|line| line.prompt())
+    Some(begun(log).title).filter(|title| !title.is_empty())
+}
+
+/// Where a session was begun, as far as its log tells.
+pub(super) fn begun_in(log: &Path) -> Option<PathBuf> {
+    lines(log)?.find_map(|line| match line {
+        Seen::Line(line) => line.cwd,
+        Seen::Said => None,
+    })
 }
 
 pub(super) fn head(log: &Path) -> Head {
-    let mut head = Head::default();
-    for line in lines(log).into_iter().flatten() {
-        head.started = head.started.or(line.timestamp);
-        head.cwd = head.cwd.or_else(|| line.cwd.clone());
-        if let Some(title) = line.prompt() {
-            head.branch = line.git_branch;
-            head.title = title;
-            break;
-        }
-    }
+    let mut head = begun(log);
     if let Some(name) = given_name(log) {
         head.title = cut(&name);
     }
     head
 }
 
+/// What the beginning of a log tells.
+fn begun(log: &Path) -> Head {
+    let mut head = Head::default();
+    let mut said = false;
+    for line in lines(log).into_iter().flatten() {
+        let Seen::Line(line) = line else {
+            said = true;
+            continue;
+        };
+        head.started = head.started.or(line.timestamp);
+        head.cwd = head.cwd.or_else(|| line.cwd.clone());
+        if let Some(title) = line.prompt() {
+            head.branch = line.git_branch;
+            head.title = title;
+            return head;
+        }
+    }
+    if said {
+        head.title = DAMAGED.to_owned();
+    }
+    head
+}
+
+/// A line of the beginning.
+enum Seen {
+    Line(Line),
+    /// An answer, or a line that is damaged: something was said.
+    Said,
+}
+
 /// Lines of the beginning that may matter. Long ones that are known not to are passed over unread.
-fn lines(log: &Path) -> Option<impl Iterator<Item = Line>> {
+fn lines(log: &Path) -> Option<impl Iterator<Item = Seen>> {
     let file = packed::open(log).ok()?;
     let mut reader = BufReader::with_capacity(32 * 1024, file.take(BEGINNING));
     let mut buffer = Vec::new();
@@ -121,10 +152,15 @@ fn lines(log: &Path) -> Option<impl Iterator<Item = Line>> {
             let may_matter = ["{\"type\":\"user\"", "{\"type\":\"session\""]
                 .iter()
                 .any(|start| buffer.starts_with(start.as_bytes()));
-            if (may_matter || !is_ours)
-                && let Ok(line) = serde_json::from_slice(&buffer)
-            {
-                return Some(line);
+            if may_matter || !is_ours {
+                match serde_json::from_slice(&buffer) {
+                    Ok(line) => return Some(Seen::Line(line)),
+                    // One without its end was never finished.
+                    Err(_) if buffer.ends_with(b"\n") => return Some(Seen::Said),
+                    Err(_) => {}
+                }
+            } else if buffer.starts_with(b"{\"type\":\"assistant\"") {
+                return Some(Seen::Said);
             }
         }
     }))

@@ -5,9 +5,9 @@ use std::time::SystemTime;
 
 use tiller_protocol::id::SessionId;
 
-use super::head::{Head, head, title};
+use super::head::{Head, begun_in, head, title};
 use super::packed;
-use super::{SessionPaths, StoreError, project_dir};
+use super::{SessionPaths, StoreError, project_dir, project_key};
 
 /// A session that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn find(config_dir: &Path, project: &Path, id: SessionId) -> Result<Found, S
 /// The session of a project that was written last, and in which something was said.
 #[must_use]
 pub fn latest(config_dir: &Path, project: &Path) -> Option<Found> {
-    let found = all(config_dir, project).into_iter().find(|file| title(&file.log).is_some())?;
+    let found = here(config_dir, project).find(|file| title(&file.log).is_some())?;
     Some(Found { id: found.id, paths: SessionPaths::new(config_dir, project, found.id) })
 }
 
@@ -78,10 +78,24 @@ pub fn list(config_dir: &Path, project: &Path) -> Vec<SessionSummary> {
         let title = title(&log).unwrap_or_default();
         SessionSummary { id, log, modified, title }
     };
-    all(config_dir, project).into_iter().map(summary).collect()
+    here(config_dir, project).map(summary).collect()
 }
 
-/// The logs of a project, newest first. Reads none of them.
+/// The logs of a project's sessions, newest first. Reads the beginning of those that are asked for.
+pub fn here(config_dir: &Path, project: &Path) -> impl Iterator<Item = LogFile> {
+    all(config_dir, project).into_iter().filter(move |file| !is_of_another(&file.log, project))
+}
+
+/// Whether a log belongs to another directory for which logs are kept in the same place: keys tell letters and digits
+/// of ASCII apart, and nothing else. A log that came from elsewhere, or does not say where it was begun, is of this one.
+fn is_of_another(log: &Path, project: &Path) -> bool {
+    let Some(cwd) = begun_in(log) else { return false };
+    let cwd = fs_err::canonicalize(&cwd).unwrap_or(cwd);
+    cwd != project && project_key(&cwd) == project_key(project)
+}
+
+/// The logs that are kept in the place of a project, newest first: also those of directories with the same key. Reads
+/// none of them.
 #[must_use]
 pub fn all(config_dir: &Path, project: &Path) -> Vec<LogFile> {
     newest_first(logs(&project_dir(config_dir, project)))

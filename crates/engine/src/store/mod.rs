@@ -20,7 +20,7 @@ mod fault_tests;
 
 pub use head::Head;
 pub(crate) use kinds::{Kinds, kinds};
-pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, latest, list};
+pub use list::{Found, LogFile, SessionSummary, all, everywhere, find, here, latest, list};
 pub use load::{Damage, Loaded, load, load_bare};
 pub(crate) use load::{Mark, load_after, load_from, load_sparing};
 pub(crate) use name::CarriedName;

@@ -9,8 +9,8 @@ use tiller_protocol::id::SessionId;
 use tiller_protocol::line;
 use tiller_steering::attachment::Memory;
 
-use super::all;
 use super::head::title;
+use super::here;
 
 /// Bytes of the end of a log that are looked at for the last answer.
 const TAIL: u64 = 128 * 1024;
@@ -19,7 +19,7 @@ const ANSWER_CHARS: usize = 300;
 
 /// Sessions of a project other than this one in which something was said, newest first.
 pub(crate) fn recall(config_dir: &Path, project: &Path, except: SessionId, at_most: usize) -> Vec<Memory> {
-    let others = all(config_dir, project).into_iter().filter(|file| file.id != except);
+    let others = here(config_dir, project).filter(|file| file.id != except);
     others
         .filter_map(|file| {
             let log = file.log;
