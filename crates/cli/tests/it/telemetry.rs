@@ -1,14 +1,19 @@
 //! Measurements in the local debug log, and the switch for running calls while the model writes.
 
 use serde_json::{Value, json};
-use tiller_testkit::Reply;
+use tiller_testkit::{Gate, Reply};
 
-use crate::harness::{World, result_text};
+use crate::harness::{World, eventually, result_text};
 
 /// Runs with a debug log; gives its measurements.
 fn measured(world: &World, args: &[&str]) -> Vec<Value> {
     let all = ["-p", "go", "--permission-mode", "bypassPermissions", "--debug-file", "debug"];
     world.run(&[&all[..], args].concat());
+    measurements(world)
+}
+
+/// The measurements of the debug log.
+fn measurements(world: &World) -> Vec<Value> {
     let debug = world.read("debug");
     let lines = debug.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["target"] == "tiller::telemetry").map(|mut line| line["fields"].take()).collect()
@@ -157,5 +162,29 @@ fn the_environment_can_switch_streaming_on_again() {
         .file(".tiller/settings.json", r#"{"streamingToolExecution": false}"#);
     reading(&world);
     only(&measured(&world, &[]), "tiller_streaming_tools_used");
+    world.server.assert_clean();
+}
+
+// LOOP-35: what was delivered is pending until it is answered, and nothing is where nothing was delivered.
+#[test]
+fn steering_that_was_answered_is_measured() {
+    let world = World::new().file("a", "content\n");
+    let gate = Gate::new();
+    world.server.replies([
+        Reply::new().tool("Read", json!({"file_path": "a"})).gate(&gate),
+        Reply::text("done"),
+        Reply::text("again"),
+    ]);
+    let mut live = world.talk(&["--permission-mode", "bypassPermissions", "--debug-file", "debug"]);
+    live.say("go");
+    gate.wait_reached();
+    live.say("and quickly");
+    eventually("the message is queued", || world.log().iter().any(|entry| entry["type"] == "queued"));
+    gate.open();
+    live.turn();
+    live.say("once more");
+    live.turn();
+    live.finish();
+    assert_eq!(only(&measurements(&world), "tiller_steering_answered")["count"], 1);
     world.server.assert_clean();
 }
