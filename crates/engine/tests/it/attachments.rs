@@ -399,7 +399,7 @@ async fn a_reminder_forged_in_a_document_of_steering_is_disarmed_and_counted() {
     assert_eq!(attachments(&watch).iter().map(|one| one.forged).sum::<usize>(), 4);
 }
 
-// LOOP-34 LOOP-35 STEER-68
+// LOOP-34 STEER-68
 #[tokio::test]
 async fn only_what_waited_and_was_meant_for_the_turn_is_delivered() {
     let lab = Lab::new();

@@ -4,7 +4,9 @@ use serde_json::json;
 use tiller_engine::Setup;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
-use tiller_protocol::entry::{Body, Cause, Delivery, EndMarker, EndReason, Entry, Outcome, TurnEnd};
+use tiller_protocol::entry::{
+    Body, Cause, Delivery, EndMarker, EndReason, Entry, Level, Notice, Outcome, TurnEnd,
+};
 use tiller_testenv::eventually_beside;
 use tiller_testkit::{Gate, Reply};
 
@@ -71,10 +73,12 @@ async fn events_come_in_conversation_order() {
             "epoch",
             "user",
             "StepStarted",
+            "Answering",
             "assistant text",
             "call a",
             "result a Call",
             "StepStarted",
+            "Answering",
             "assistant text",
             "end Success",
         ]
@@ -93,11 +97,12 @@ async fn an_overloaded_model_is_left_for_the_fallback() {
         lab.server.messages().iter().map(|r| r.body()["model"].as_str().unwrap().to_owned()).collect();
     assert_eq!(models[2..], ["claude-sonnet-5-5", "claude-haiku-5-5", "claude-haiku-5-5"]);
     let notice = watch.entries().iter().find_map(|entry| match &entry.body {
-        Body::Notice(notice) => Some(notice.content.clone()),
+        Body::Notice(notice) => Some(notice.clone()),
         _ => None,
     });
-    let notice = notice.unwrap();
-    assert!(notice.contains("claude-sonnet-5-5") && notice.contains("claude-haiku-5-5"), "{notice}");
+    let Notice { level, content, .. } = notice.unwrap();
+    assert!(content.contains("claude-sonnet-5-5") && content.contains("claude-haiku-5-5"), "{content}");
+    assert_eq!(level, Level::Info, "it goes on, and nothing has to be done");
     assert_eq!(watch.outcome(), Outcome::Success);
     lab.server.assert_clean();
 }
