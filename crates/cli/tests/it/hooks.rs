@@ -241,7 +241,7 @@ fn input_of_the_user_begins_a_new_row_of_refused_ends() {
         .file(".tiller/settings.json", &settings(&json!({"Stop": runs(hook)})));
     let gate = Gate::new();
     let seventh = Reply::text("7").gate(&gate);
-    let replies = (1..=14).map(|n| if n == 7 { seventh.clone() } else { Reply::text(&n.to_string()) });
+    let replies = (1..=14).map(|n| if n == 7 { seventh.clone() } else { Reply::text(n.to_string()) });
     world.server.replies(replies.collect::<Vec<_>>());
     let mut live = world.talk(&[]);
     live.say("go");
