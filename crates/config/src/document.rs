@@ -61,7 +61,7 @@ impl Node {
         })?;
         let Some(value) = parsed.value else { return Ok(Self::from(Value::Object(Map::new()))) };
         let node = Reader { text }.node(&value).map_err(|(place, key)| {
-            problem(place, &key, "the key is there twice; which of them counts would be a guess".to_owned())
+            problem(place, &key, "the key occurs twice; keep only one of them".to_owned())
         })?;
         match (&node.content, node.place) {
             (Content::Object(_), _) | (_, None) => Ok(node),
@@ -205,7 +205,7 @@ mod tests {
         for (text, place) in [
             ("{\n  oops", "line 2, column 3"),
             ("{\"a\": 1 \"b\": 2}", "line 1, column 8"),
-            ("{\n \"a\": 1,\n \"a\": 2}", "line 3, column 2: a: the key is there twice"),
+            ("{\n \"a\": 1,\n \"a\": 2}", "line 3, column 2: a: the key occurs twice"),
             ("[]", "settings are an object"),
             ("{'a': 1}", "line 1, column 2"),
         ] {

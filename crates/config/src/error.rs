@@ -32,7 +32,7 @@ pub enum SettingsError {
     #[error("--mcp-config: {} does not exist; give a file, or an object with mcpServers", .0.display())]
     NoSuchMcpFile(PathBuf),
     /// `--setting-sources` names something else.
-    #[error("\"{0}\" is none of user, project, local")]
+    #[error("\"{0}\" is not one of user, project, local")]
     UnknownSource(String),
     /// There is no such setting.
     #[error("there is no setting {key}{}", did_you_mean(.suggestion.as_deref()))]
@@ -43,7 +43,7 @@ pub enum SettingsError {
         suggestion: Option<String>,
     },
     /// The value does not fit the setting.
-    #[error("{key}: {problem}; `tiller config schema` says what fits")]
+    #[error("{key}: {problem}; `tiller config schema` lists valid values")]
     UnfitValue {
         /// The setting.
         key: String,
@@ -51,19 +51,19 @@ pub enum SettingsError {
         problem: String,
     },
     /// What was to be added is no plugin.
-    #[error("this is no plugin that could be added: {0}")]
+    #[error("not a valid plugin: {0}")]
     NoPlugin(String),
     /// There is a plugin of that name.
-    #[error("there is a plugin named {0} already; `--replace` puts the new one in its place")]
+    #[error("a plugin named {0} is already installed; use `--replace` to replace it")]
     PluginExists(String),
     /// A link in a plugin cannot be copied.
-    #[error("{} leads out of the plugin, or to a folder; replace the link by what it leads to", .0.display())]
+    #[error("{} is a link to a folder or out of the plugin; replace it with its target", .0.display())]
     PluginLeadsOut(PathBuf),
     /// A plugin would fill the disk.
-    #[error("{} has more than 10,000 files or 100 MiB; a plugin is smaller", .0.display())]
+    #[error("{} has more than 10,000 files or 100 MiB, which is too large for a plugin", .0.display())]
     PluginTooLarge(PathBuf),
     /// A list was to be changed, but the file has something else in that place.
-    #[error("{}: {key} is not what Tiller writes there; correct the file first", .file.display())]
+    #[error("{}: {key} has an unexpected value; correct the file first", .file.display())]
     Occupied {
         /// The file.
         file: PathBuf,

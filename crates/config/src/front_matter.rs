@@ -74,7 +74,7 @@ fn fields(source: &str) -> Result<Map<String, Value>, Unreadable> {
         Ok(Value::Null) => return Ok(Map::new()),
         Ok(_) => Unreadable {
             place: Place { line: 2, column: 1 },
-            reason: "the fields are no list of `name: value`".to_owned(),
+            reason: "the fields are not a list of `name: value`".to_owned(),
         },
         Err(error) => unreadable(&error),
     };
@@ -91,7 +91,7 @@ fn unreadable(error: &serde_saphyr::Error) -> Unreadable {
     let reason = told.lines().next().unwrap_or_default();
     // The place is told in the lines of the file, not in those of the fields.
     let reason = reason.rsplit_once(" at line ").map_or(reason, |(reason, _)| reason);
-    Unreadable { place, reason: format!("the fields are no YAML: {reason}") }
+    Unreadable { place, reason: format!("the fields are not valid YAML: {reason}") }
 }
 
 /// Fields of which each begins a line with its name; further lines are indented or items of a list.
@@ -185,7 +185,7 @@ mod tests {
         let error = |text| FrontMatter::parse(text).expect_err("it cannot be read");
         assert_eq!(error("---\nname: x\n").reason, "the fields are not closed by a line ---");
         let broken = error("---\nname: x\n[oops\n---\nbody");
-        assert!(broken.reason.starts_with("the fields are no YAML: "), "{broken:?}");
+        assert!(broken.reason.starts_with("the fields are not valid YAML: "), "{broken:?}");
         assert!(!broken.reason.contains("line "), "{broken:?}");
         assert!((2..=4).contains(&broken.place.line), "{broken:?}");
         assert_eq!(error("---\njust words\n---\n").place.line, 2);

@@ -93,7 +93,7 @@ impl Layers {
     ) -> Result<(), SettingsError> {
         let managed_only = steps("locked");
         if let Some(out) = node.remove(&managed_only).filter(|_| dialect == Dialect::Own) {
-            let text = "counts in the managed file only; it is ignored".to_owned();
+            let text = "works only in the managed file; it is ignored".to_owned();
             self.warnings.push(Problem {
                 origin: origin.clone(),
                 place: out.place,

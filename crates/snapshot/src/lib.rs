@@ -39,11 +39,11 @@ pub enum SnapshotError {
     #[error("snapshots could not be used: {0}")]
     Io(#[from] std::io::Error),
     /// There is no such snapshot, or a part of it is gone.
-    #[error("the snapshot {0} is not there any more; it may be too old, or its files were removed")]
+    #[error("the snapshot {0} no longer exists; it may be too old, or its files were removed")]
     Gone(String),
     /// There is too much to keep.
     #[error(
-        "{what} in {root} are more than a snapshot holds; start in a smaller directory to be able to undo"
+        "{what} in {root} exceed what a snapshot can hold; start in a smaller directory to be able to undo"
     )]
     TooLarge {
         /// What there is too much of.
@@ -55,7 +55,9 @@ pub enum SnapshotError {
     #[error("snapshots of this directory are in use by another tiller process; try again when it has ended")]
     Busy,
     /// A link stands where a working directory was.
-    #[error("{0} is a link by now, which is not followed; put the directory back and try again")]
+    #[error(
+        "{0} has become a symbolic link, which Tiller does not follow; put the directory back and try again"
+    )]
     Linked(String),
 }
 

@@ -129,7 +129,7 @@ impl Store {
             Node::Directory { .. } => rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir(),
             Node::Unkept(_) => false,
         };
-        if same { Ok(()) } else { Err(Refusal("it changed meanwhile".to_owned())) }
+        if same { Ok(()) } else { Err(Refusal("it changed in the meantime".to_owned())) }
     }
 }
 
@@ -149,9 +149,9 @@ struct Refusal(String);
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
         Self(match errno {
-            Errno::NOTEMPTY => "it holds what is not kept".to_owned(),
+            Errno::NOTEMPTY => "it contains files that are not kept".to_owned(),
             Errno::EXIST => "something else is there".to_owned(),
-            Errno::LOOP | Errno::NOTDIR => "a directory on the way is none any more".to_owned(),
+            Errno::LOOP | Errno::NOTDIR => "a parent directory is no longer a directory".to_owned(),
             other => std::io::Error::from(other).to_string(),
         })
     }
@@ -298,9 +298,10 @@ impl Work<'_> {
 
     /// Opens the directory a path is in, step by step from its root, and makes sure that it can be changed.
     fn parent(&mut self, path: &Path) -> Result<(OwnedFd, OsString), Refusal> {
-        let root = self.root_of(path).ok_or_else(|| Refusal("it is in no working directory".to_owned()))?;
+        let root =
+            self.root_of(path).ok_or_else(|| Refusal("it is not in a working directory".to_owned()))?;
         let below = path.strip_prefix(&root).unwrap_or(path);
-        let missing = || Refusal("its directory is not there".to_owned());
+        let missing = || Refusal("its directory does not exist".to_owned());
         let name = below.file_name().ok_or_else(missing)?.to_owned();
         let mut here = root.clone();
         let mut directory = open_root(&root)?.ok_or_else(missing)?;
@@ -339,7 +340,7 @@ impl Work<'_> {
 
     fn directory(&mut self, path: &Path) -> Result<OwnedFd, Refusal> {
         if self.is_root(path) {
-            return open_root(path)?.ok_or_else(|| Refusal("it is not there".to_owned()));
+            return open_root(path)?.ok_or_else(|| Refusal("it does not exist".to_owned()));
         }
         let modes = std::mem::take(&mut self.modes);
         let opened = self.parent(path);

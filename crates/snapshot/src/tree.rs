@@ -70,7 +70,7 @@ impl Unkept {
             Self::Large => "the file is too large to be kept",
             Self::Ignored => "ignored files of this size are not kept",
             Self::Repository => "repositories are left alone",
-            Self::Special => "it is no ordinary file",
+            Self::Special => "it is not a regular file",
             Self::Unreadable => "it cannot be read",
             Self::Mount => "another file system is mounted there",
             Self::Excluded => "it does not belong to the project",

@@ -108,10 +108,10 @@ impl Decoder<'_> {
             return self.unusable("name", &wrong);
         }
         if agent.when_to_use.is_empty() {
-            return self.unusable("description", "is missing: say when the agent is to be used");
+            return self.unusable("description", "is missing: say when to use the agent");
         }
         if agent.prompt.is_empty() {
-            return self.unusable("", "has no prompt: say what the agent is to do");
+            return self.unusable("", "has no prompt: say what the agent should do");
         }
         Some(agent)
     }
@@ -138,12 +138,12 @@ impl Decoder<'_> {
 
     fn turns(&mut self, name: &str, value: &Value) -> Option<u32> {
         let turns = value.as_u64().and_then(|turns| u32::try_from(turns).ok()).filter(|&turns| turns > 0);
-        turns.or_else(|| self.unusable(name, "is no whole number above 0"))
+        turns.or_else(|| self.unusable(name, "is not a whole number above 0"))
     }
 
     fn mode(&mut self, name: &str, value: &Value) -> Option<Mode> {
         let mode = value.as_str().unwrap_or_default().parse::<Mode>();
-        mode.ok().or_else(|| self.unusable(name, "is no permission mode"))
+        mode.ok().or_else(|| self.unusable(name, "is not a permission mode"))
     }
 
     /// As in settings. The end of an agent is the end of a sub-agent, whatever its definition calls it.
@@ -178,7 +178,7 @@ impl Decoder<'_> {
         tools.retain(|tool| {
             let whole = !tool.contains('(');
             if !whole {
-                self.problem(name, &format!("{tool} is left out: tools are given whole or not at all"));
+                self.problem(name, &format!("{tool} is left out: tools are granted whole or not at all"));
             }
             whole
         });
@@ -190,7 +190,7 @@ impl Decoder<'_> {
         let tools = self.names(name, value)?.into_iter().map(|tool| match tool.split_once('(') {
             None => tool,
             Some((whole, _)) => {
-                self.problem(name, &format!("{tool} takes away {whole}: tools are taken away whole"));
+                self.problem(name, &format!("{tool} removes {whole}: tools are removed whole"));
                 whole.trim_end().to_owned()
             }
         });

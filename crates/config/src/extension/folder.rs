@@ -196,13 +196,13 @@ pub(crate) fn read(path: &Path, within: Option<&(PathBuf, &'static str)>) -> io:
     }
     let metadata = fs_err::metadata(path)?;
     if !metadata.is_file() {
-        return refused("it is no file");
+        return refused("it is not a file");
     }
     if metadata.len() > LARGEST_FILE {
         return refused("it is larger than 256 KiB");
     }
     match String::from_utf8(fs_err::read(path)?) {
         Ok(text) => Ok(text),
-        Err(_) => refused("it is no UTF-8"),
+        Err(_) => refused("it is not UTF-8"),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn add_first<T: Named>(known: &mut Vec<T>, new: T, problems: &mut Vec
     match known.iter().find(|known| known.name() == new.name()) {
         None => known.push(new),
         Some(known) => {
-            let text = format!("{} defines {} as well; that one counts", known.origin(), new.name());
+            let text = format!("{} defines {} as well and takes precedence", known.origin(), new.name());
             problems.push(whole(new.origin().clone(), &text));
         }
     }

@@ -65,8 +65,7 @@ impl<'a> Expander<'a> {
             unset.map(|name| format!("the variable {name} is not set; ${{{name}}} stays as it is written"));
         let withheld = self.withheld.iter().map(|name| {
             format!(
-                "{name} lets Tiller in at the model and is not given to what a project's file names; if the server is \
-                 to have it, put the server into your own ~/.tiller/mcp.json"
+                "{name} is a credential for the model and is not passed to the servers of a project; if the server needs it, put the server into your own ~/.tiller/mcp.json"
             )
         });
         unset.chain(withheld).collect()

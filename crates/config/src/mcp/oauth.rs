@@ -178,7 +178,7 @@ fn secret(decoder: &mut Decoder<'_>, value: &Value, key: &str, scope: McpScope) 
     }
     if !is_own(scope) {
         decoder.problem(format!(
-            "{key} counts only in your own configuration: add the server with --scope local or user"
+            "{key} works only in your own configuration: add the server with --scope local or user"
         ));
         return None;
     }

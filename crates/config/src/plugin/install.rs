@@ -34,7 +34,7 @@ pub fn add_plugin(config_dir: &Path, source: &Path, occupied: Occupied) -> Resul
     let plugins = installed_dir(config_dir);
     let target = plugins.join(&name);
     if source.starts_with(&plugins) {
-        return Err(SettingsError::NoPlugin(format!("{} is there already", source.display())));
+        return Err(SettingsError::NoPlugin(format!("{} already exists", source.display())));
     }
     if target.exists() && occupied == Occupied::Refuse {
         return Err(SettingsError::PluginExists(name));

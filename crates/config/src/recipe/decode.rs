@@ -93,7 +93,7 @@ impl Decoder<'_> {
             }
         }
         if recipe.body.is_empty() {
-            return self.unusable("", "says nothing: write below the fields what is to be done");
+            return self.unusable("", "is empty: write the instructions below the fields");
         }
         if recipe.description.is_empty() {
             recipe.description = first_line(&recipe.body);

@@ -286,7 +286,7 @@ fn plugins_are_added_and_removed() {
     world.write("source/commands/ship.md", "Sink.");
     assert!(recipe(&load(&world), "kit:ship").body.starts_with("Run "));
     let again = add_plugin(&config_dir, &source, Occupied::Refuse).unwrap_err().to_string();
-    assert_eq!(again, "there is a plugin named kit already; `--replace` puts the new one in its place");
+    assert_eq!(again, "a plugin named kit is already installed; use `--replace` to replace it");
     add_plugin(&config_dir, &source, Occupied::Replace).unwrap();
     assert_eq!(recipe(&load(&world), "kit:ship").body, "Sink.");
 

@@ -151,7 +151,7 @@ fn only_a_policy_can_lock() {
     world.write("home/.tiller/settings.json", r#"{"model": "opus"}"#);
     let resolved = world.load();
     assert_eq!(resolved.model.value, "opus");
-    assert!(resolved.warnings[0].to_string().contains("managed file only"), "{:?}", resolved.warnings);
+    assert!(resolved.warnings[0].to_string().contains("only in the managed file"), "{:?}", resolved.warnings);
 }
 
 #[test]
