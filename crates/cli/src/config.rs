@@ -113,7 +113,10 @@ fn set(env: &Env, key: &str, value: &str, target: Target) -> anyhow::Result<()> 
     let rows = load(env)?.rows();
     let winner = rows.iter().rfind(|row| row.key == key).filter(|row| row.origin.layer > layer(target));
     if let Some(Row { value, origin, .. }) = winner.filter(|row| !row.value.is_null()) {
-        complain(&format!("warning: {} says {key} = {value}, which comes before {}", origin, file.display()));
+        complain(&format!(
+            "warning: {key} is overridden: {origin} sets it to {value} and takes precedence over {}",
+            file.display()
+        ));
     }
     Ok(())
 }

@@ -77,7 +77,7 @@ struct Test {
 fn event(name: &str) -> Result<HookEvent, String> {
     let names = HookEvent::ALL.map(HookEvent::name).join(", ");
     let named = HookEvent::ALL.into_iter().find(|event| event.name() == name);
-    named.ok_or_else(|| format!("there is no such event; events are {names}"))
+    named.ok_or_else(|| format!("no such event; choose from {names}"))
 }
 
 /// Runs `tiller hooks`.

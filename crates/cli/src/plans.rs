@@ -85,7 +85,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
             let list: Vec<Value> = all.iter().map(|kept| as_json(kept, &plans)).collect();
             print(&serde_json::to_string_pretty(&list)?)?;
         }
-        Action::List { json: false } if all.is_empty() => print("there are no plans of this directory yet")?,
+        Action::List { json: false } if all.is_empty() => print("there are no plans in this directory yet")?,
         Action::List { json: false } => {
             for kept in &all {
                 print(&as_line(kept, &plans))?;
@@ -119,7 +119,7 @@ fn kept(config_dir: &Path, plans: &Plans, env: &Env) -> anyhow::Result<Vec<Kept>
 
 fn wanted<'a>(all: &'a [Kept], name: Option<&str>) -> anyhow::Result<&'a Kept> {
     let Some(name) = name else {
-        return all.first().context("there is no plan of this directory yet");
+        return all.first().context("there is no plan in this directory yet");
     };
     let is_meant = |kept: &&Kept| {
         kept.slug.as_str().starts_with(name) || kept.session.to_string().starts_with(&name.to_lowercase())
@@ -127,7 +127,7 @@ fn wanted<'a>(all: &'a [Kept], name: Option<&str>) -> anyhow::Result<&'a Kept> {
     let meant: Vec<&Kept> = all.iter().filter(is_meant).collect();
     match meant.as_slice() {
         [only] => Ok(only),
-        [] => bail!("no plan of this directory begins with \"{name}\"; `tiller plans list` prints them"),
+        [] => bail!("no plan in this directory begins with \"{name}\"; `tiller plans list` prints them"),
         many => {
             let names: Vec<&str> = many.iter().map(|kept| kept.slug.as_str()).collect();
             bail!("several plans begin with \"{name}\": {}; give more of the name", names.join(", "))

@@ -82,7 +82,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
                 Ok(Exit::Success)
             }
             false => {
-                anyhow::bail!("you have no plugin named {name}; `tiller plugin list` says which there are")
+                anyhow::bail!("you have no plugin named {name}; `tiller plugin list` lists them")
             }
         },
     }

@@ -168,17 +168,15 @@ impl Command {
         match way {
             Way::Prompt(prompt) => print(&format!("back to before: {}", visible(&short(&prompt.text))))?,
             Way::Branch(number) => print(&format!("at the end of branch {number}"))?,
-            Way::Undo => print("the last step back is undone; --undo once more takes it again")?,
+            Way::Undo => print("the last rewind is undone; --undo once more redoes it")?,
         }
         let conversation = match (undone.conversation, way) {
             (false, _) => "stays as it is",
-            (true, Way::Prompt(_)) => {
-                "went back; what was said since is left behind, and --undo brings it back"
-            }
+            (true, Way::Prompt(_)) => "went back; later messages are left behind, and --undo restores them",
             (true, Way::Branch(_)) => {
-                "goes on from there; the one before is a branch now, and --undo returns to it"
+                "continues from there; the previous one is now a branch, and --undo returns to it"
             }
-            (true, Way::Undo) => "is again what it was before that step",
+            (true, Way::Undo) => "is as it was before the rewind",
         };
         print(&format!("the conversation {conversation}"))?;
         print_changes(store, &changes, true)?;

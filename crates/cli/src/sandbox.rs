@@ -190,9 +190,9 @@ impl Run {
         let why_not_more = match (full, level) {
             (true, _) | (_, Level::Namespaces) => String::new(),
             (_, level) if level < probe().level => " because --level says so".to_owned(),
-            _ => format!(", and no stronger means because {}", probe().reasons.join("; ")),
+            _ => format!(", and nothing stronger because {}", probe().reasons.join("; ")),
         };
-        complain(&format!("the command is held by {}{why_not_more}", means(level)));
+        complain(&format!("the command is confined by {}{why_not_more}", means(level)));
         for gap in gaps(confinement.profile, level, probe().landlock) {
             complain(&format!("gap: {gap}"));
         }

@@ -88,7 +88,7 @@ fn named_mode(args: &Args) -> anyhow::Result<Option<Mode>> {
 
 fn overruled<T: PartialEq + std::fmt::Display>(option: &str, flag: Option<&T>, settled: &Sourced<T>) {
     if let Some(flag) = flag.filter(|flag| **flag != settled.value) {
-        complain(&format!("warning: {option} {flag} is overruled by {}: {}", settled.origin, settled.value));
+        complain(&format!("warning: {option} {flag} is overridden by {}: {}", settled.origin, settled.value));
     }
 }
 

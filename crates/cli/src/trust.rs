@@ -65,7 +65,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
     print(&to_text(&question))?;
     if !trust.show {
         question.confirm(&config_dir)?;
-        print(&format!("{} is trusted now", project.display()))?;
+        print(&format!("{} is now trusted", project.display()))?;
     }
     Ok(Exit::Success)
 }
@@ -97,7 +97,7 @@ fn list(config_dir: &Path, env: &Env) -> anyhow::Result<Exit> {
     for dir in trusted {
         let changed = question(&dir, &CommandLine::default(), env);
         let remark = match changed {
-            _ if !dir.is_dir() => "  (does not exist any more)",
+            _ if !dir.is_dir() => "  (no longer exists)",
             Ok(Some(_)) => "  (its settings have changed since)",
             Ok(None) => "",
             Err(_) => "  (its settings cannot be read)",

@@ -16,7 +16,7 @@ use xtask::say;
 /// Where the pictures are.
 const PLACE: &str = "docs/screenshots";
 const SIZE: (u16, u16) = (92, 32);
-const READY: &str = "What shall be done?";
+const READY: &str = "What should be done?";
 /// Shown while a question is too new to be answered.
 const TOO_NEW: &str = "one moment";
 
@@ -49,7 +49,7 @@ const SCENES: &[Scene] = &[
         args: &[],
         prompt: "What does the basket do?",
         script: answer,
-        shows: &["total", "What shall be done?"],
+        shows: &["total", "What should be done?"],
     },
 ];
 

@@ -42,7 +42,7 @@ pub(super) fn facts() -> Value {
 pub(super) fn examine() -> Vec<Finding> {
     let support = probe();
     let landlock = support.landlock.map(|version| format!(" (Landlock {version})")).unwrap_or_default();
-    let held = format!("commands can be held by {}{landlock}", means(support.level));
+    let held = format!("commands can be confined by {}{landlock}", means(support.level));
     let why = support.reasons.join("; ");
     let mut findings = vec![match support.level {
         Level::Namespaces => Finding::ok(TOPIC, held),
@@ -55,13 +55,13 @@ pub(super) fn examine() -> Vec<Finding> {
             TOPIC,
             format!("{held}; {why}"),
             "use a kernel with Landlock 3 or newer, or allow unprivileged user namespaces; until then plan mode runs \
-             only commands that plainly read",
+             only plainly read-only commands",
         ),
     }];
     for (profile, name) in PROFILES {
         let missing = gaps(profile, support.level, support.landlock);
         findings.push(match missing.is_empty() {
-            true => Finding::ok(TOPIC, format!("profile {name} holds without gaps")),
+            true => Finding::ok(TOPIC, format!("profile {name} is fully enforced")),
             false => Finding::ok(TOPIC, format!("profile {name} does not cover: {}", missing.join("; "))),
         });
     }

@@ -138,11 +138,12 @@ fn web(settings: &Resolved) -> anyhow::Result<Vec<Destination>> {
 
 /// The list for people.
 pub(super) fn to_text(destinations: &[Destination]) -> String {
-    let mut lines = vec!["Tiller itself connects to nothing but:".to_owned()];
+    let mut lines = vec!["Tiller itself connects only to:".to_owned()];
     for Destination { destination, reason } in destinations {
         lines.push(format!("  {destination}\n{}", hanging("      ", reason)));
     }
-    let rest = "No telemetry is sent. Commands that are run, and MCP servers that are programs, are not part of this list.";
+    let rest =
+        "No telemetry is sent. Commands and MCP servers that run as programs are not part of this list.";
     lines.push(rest.to_owned());
     lines.join("\n")
 }

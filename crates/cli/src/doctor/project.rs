@@ -17,11 +17,11 @@ pub(super) fn examine(
     let resolved = match resolved {
         Ok(resolved) => resolved,
         Err(error) => {
-            findings.push(Finding::fail("settings", error.to_string(), "no session starts before that"));
+            findings.push(Finding::fail("settings", error.to_string(), "no session starts until then"));
             return findings;
         }
     };
-    let advice = "correct the file; until then this is left out";
+    let advice = "correct the file; until then this is ignored";
     findings.extend(
         resolved.warnings.iter().map(|warning| Finding::warn("settings", warning.to_string(), advice)),
     );
@@ -36,7 +36,7 @@ fn files(env: &Env) -> Finding {
     let found = Places::of(env).all_files().into_iter().filter(|(_, path)| path.exists());
     let found: Vec<String> = found.map(|(layer, path)| format!("{layer}: {}", path.display())).collect();
     match found.is_empty() {
-        true => Finding::ok("settings", "there are no settings files; defaults count"),
+        true => Finding::ok("settings", "no settings files; defaults apply"),
         false => Finding::ok("settings", found.join("\n")),
     }
 }
@@ -51,8 +51,7 @@ fn trusted(env: &Env, request: &CommandLine) -> Finding {
             Finding::warn(
                 "trust",
                 format!("settings of this project run or loosen something: {}", keys.join(", ")),
-                "`tiller trust --show` prints them, `tiller trust` confirms them; headless runs follow them in any \
-                 case, unless given --no-project-settings",
+                "`tiller trust --show` prints them, `tiller trust` confirms them; headless runs use them anyway, unless given --no-project-settings",
             )
         }
         Err(error) => Finding::fail("trust", explain(&error), "correct the file or move it away"),
@@ -68,7 +67,7 @@ fn rules(resolved: &Resolved) -> Vec<Finding> {
             std::iter::once(counted).chain(doubts).collect()
         }
         Err(error) => {
-            vec![Finding::fail("rules", explain(&error), "correct the rule; no session starts before")]
+            vec![Finding::fail("rules", explain(&error), "correct the rule; no session starts until then")]
         }
     }
 }
@@ -85,8 +84,8 @@ fn sandbox(resolved: &Resolved) -> Finding {
         (false, _) => Finding::ok("sandbox", format!("commands are confined only while planning ({origin})")),
         (true, Level::None) => Finding::warn(
             "sandbox",
-            "commands are not confined, because the kernel cannot do it",
-            "see above; until then, what you allow can do whatever you can",
+            "commands are not confined, because the kernel does not support it",
+            "see above; until then, commands you allow can do whatever you can",
         ),
         (true, _) => {
             Finding::ok("sandbox", format!("commands are confined to the working directories, {network}"))

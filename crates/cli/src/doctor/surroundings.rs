@@ -42,15 +42,11 @@ fn directory(dir: &Path) -> Finding {
     let shown = dir.display();
     let nearest = nearest_existing(dir);
     if access(nearest, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        let text = format!("{shown} cannot be written: no session can be kept");
-        return Finding::fail(
-            TOPIC,
-            text,
-            "give yourself the right, or set TILLER_CONFIG_DIR to another directory",
-        );
+        let text = format!("{shown} cannot be written: sessions cannot be saved");
+        return Finding::fail(TOPIC, text, "make it writable, or set TILLER_CONFIG_DIR to another directory");
     }
     if nearest != dir {
-        return Finding::ok(TOPIC, format!("{shown} will be made when it is needed"));
+        return Finding::ok(TOPIC, format!("{shown} will be created when needed"));
     }
     match fs_err::metadata(dir).map(|meta| (meta.is_dir(), meta.permissions().mode() & 0o777)) {
         Ok((false, _)) => Finding::fail(
@@ -60,7 +56,7 @@ fn directory(dir: &Path) -> Finding {
         ),
         Ok((true, mode)) if mode & 0o077 != 0 => Finding::warn(
             TOPIC,
-            format!("others on this machine can look into {shown} (mode {mode:03o})"),
+            format!("other users on this machine can read {shown} (mode {mode:03o})"),
             format!("chmod 700 {shown}"),
         ),
         Ok(_) => Finding::ok(TOPIC, format!("{shown} is private and can be written")),
@@ -73,7 +69,7 @@ fn room(dir: &Path) -> Option<Finding> {
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     let text = format!("{} MB are free for session logs", free >> 20);
     Some(match free < SCARCE {
-        true => Finding::warn("disk", text, "make room, or set TILLER_CONFIG_DIR to another disk"),
+        true => Finding::warn("disk", text, "free some space, or set TILLER_CONFIG_DIR to another disk"),
         false => Finding::ok("disk", text),
     })
 }
@@ -99,8 +95,8 @@ fn terminal(env: &Env) -> Finding {
         true => Finding::ok("terminal", format!("{text}, {locale}")),
         false => Finding::warn(
             "terminal",
-            format!("{text}; the locale does not say UTF-8"),
-            "set LANG to something like C.UTF-8, so that programs print what you can read",
+            format!("{text}; the locale is not UTF-8"),
+            "set LANG to something like C.UTF-8, so that programs print readable text",
         ),
     }
 }

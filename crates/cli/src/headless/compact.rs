@@ -13,7 +13,7 @@ pub(super) struct Offer {
 /// What hosts are told of `/compact`.
 pub(super) const OFFER: Offer = Offer {
     name: "compact",
-    description: "Fold the conversation into a summary; 'undo' takes that back",
+    description: "Fold the conversation into a summary; 'undo' reverts it",
     argument_hint: "[what matters | undo]",
 };
 

@@ -56,7 +56,7 @@ pub(super) fn plan(ask: &PlanAsk) -> Value {
     }
     json!({
         "subtype": "can_use_tool", "tool_name": "ExitPlanMode", "display_name": "ExitPlanMode",
-        "description": "The agent hands a plan over.", "input": input, "tool_use_id": ask.call,
+        "description": "The agent presents a plan.", "input": input, "tool_use_id": ask.call,
         "permission_suggestions": [], "approval_modes": ask.modes, "requires_user_interaction": true,
     })
 }

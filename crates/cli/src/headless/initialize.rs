@@ -25,7 +25,7 @@ pub(super) fn initialize(
     let unavailable: Vec<&str> = UNAVAILABLE.into_iter().filter(|name| is_given(&request[*name])).collect();
     if !unavailable.is_empty() {
         return Err(format!(
-            "initialize asks for {}, which this version of tiller does not have; leave it out",
+            "initialize asks for {}, which this version of tiller does not support; leave it out",
             unavailable.join(", ")
         ));
     }
@@ -72,7 +72,7 @@ fn form(given: &Value, tally: &Tally) -> Result<Option<Command>, String> {
         return Ok(None);
     }
     if let Err(problem) = StructuredOutput::new(given.clone()) {
-        return Err(format!("jsonSchema is no JSON schema: {problem}"));
+        return Err(format!("jsonSchema is not a valid JSON schema: {problem}"));
     }
     if tally.turns > 0 {
         return Err("jsonSchema can be set only before the first message".to_owned());

@@ -170,7 +170,7 @@ impl Output {
                 if !tally.answer().trim().is_empty() {
                     line(tally.answer().trim_end())?;
                 }
-                self.complain("interrupted; --continue goes on from here");
+                self.complain("interrupted; --continue resumes from here");
             }
             None => self.complain("the run ended unexpectedly"),
         }

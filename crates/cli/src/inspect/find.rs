@@ -24,7 +24,7 @@ pub(crate) fn find(wanted: &str, env: &Env) -> anyhow::Result<Log> {
     let project = fs_err::canonicalize(&env.cwd)?;
     if wanted == "latest" {
         let found = store::latest(&config_dir, &project)
-            .with_context(|| format!("there is no session of {} yet", project.display()))?;
+            .with_context(|| format!("there is no session in {} yet", project.display()))?;
         return Ok(Log { id: found.id, path: store::unpacked(&found.paths.log)? });
     }
     let projects = config_dir.join("projects");

@@ -95,7 +95,7 @@ pub(super) fn is_missing_key(error: &anyhow::Error) -> bool {
 
 /// Says what to do without a key; whether the user would like to watch the demo meanwhile.
 pub(super) async fn without_key(problem: &str, manner: &Manner) -> anyhow::Result<bool> {
-    let body = format!("Tiller needs a model to talk to, and there is none yet:\n\n{problem}.");
+    let body = format!("Tiller needs access to a model, which is not set up yet:\n\n{problem}.");
     let options = vec![
         ChoiceOption {
             label: "Watch the demo".to_owned(),

@@ -157,7 +157,7 @@ pub(super) fn instruction_files(env: &Env) -> Vec<InstructionRow> {
         .map(|file| InstructionRow { detail: detail(file.text.lines().count()), path: file.path })
         .collect();
     let new: [(PathBuf, &str); 2] = [
-        (env.cwd.join(INSTRUCTIONS), "new: for everybody who works on this project"),
+        (env.cwd.join(INSTRUCTIONS), "new: for everyone who works on this project"),
         (config_dir.join(INSTRUCTIONS), "new: for you, in all projects"),
     ];
     for (path, detail) in new {

@@ -19,13 +19,13 @@ pub(super) async fn edit(env: &Env, path: &Path) -> Result<(), String> {
         .map_err(|error| format!("the editor could not be started: {error}"))?;
     match status.success() {
         true => Ok(()),
-        false => Err(format!("{editor} failed ({status}); what it had in hand is not used")),
+        false => Err(format!("{editor} failed ({status}); its text is not used")),
     }
 }
 
 /// Lets the user edit a text.
 pub(super) async fn edit_text(env: &Env, text: &str) -> Result<String, String> {
-    let failed = |error: std::io::Error| format!("the text could not be handed to the editor: {error}");
+    let failed = |error: std::io::Error| format!("the text could not be passed to the editor: {error}");
     let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile().map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     edit(env, file.path()).await?;

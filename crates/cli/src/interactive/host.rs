@@ -136,7 +136,7 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
         Request::Files => Some(Reply::Files(files::list(&env.cwd).await)),
         Request::Remember(past) => {
             let kept = history::append(&config_dir(env), &past);
-            kept.err().map(|error| told(Level::Warning, format!("the history could not be kept: {error}")))
+            kept.err().map(|error| told(Level::Warning, format!("the history could not be saved: {error}")))
         }
         Request::Sessions(words) => Some(Reply::Sessions(choices::other_sessions(env, &words, session))),
         Request::Memory => Some(Reply::Memory(choices::instruction_files(env))),
@@ -148,7 +148,7 @@ async fn answer(request: Request, env: &Env, session: SessionId) -> Option<Reply
         }
         Request::ReadClipboard => Some(match images::from_clipboard().await {
             Some(path) => Reply::Clipboard(path),
-            None => told(Level::Info, "The clipboard has no image that could be read.".to_owned()),
+            None => told(Level::Info, "The clipboard has no readable image.".to_owned()),
         }),
         Request::Run { words, done } => Some(match printed(&words, env).await {
             Ok(_) => told(Level::Info, done),
@@ -230,23 +230,24 @@ fn note(text: &str, dir: &Path) -> Reply {
     let before = match fs_err::read_to_string(&path) {
         Ok(before) => before,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return told(Level::Error, format!("the note could not be kept: {error}")),
+        Err(error) => return told(Level::Error, format!("the note could not be saved: {error}")),
     };
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     let line = format!("{gap}- {}\n", text.trim().replace('\n', "\n  "));
     let file = fs_err::OpenOptions::new().create(true).append(true).open(&path);
     match file.and_then(|mut file| file.write_all(line.as_bytes())) {
-        Ok(()) => {
-            told(Level::Info, format!("Noted in {INSTRUCTIONS}; the agent reads it in its next session."))
-        }
-        Err(error) => told(Level::Error, format!("the note could not be kept: {error}")),
+        Ok(()) => told(
+            Level::Info,
+            format!("Added to {INSTRUCTIONS}; the agent reads it from the next session on."),
+        ),
+        Err(error) => told(Level::Error, format!("the note could not be saved: {error}")),
     }
 }
 
 /// What another command of this program prints, or what is wrong.
 async fn printed(words: &[String], env: &Env) -> Result<String, (Level, String)> {
-    let program =
-        std::env::current_exe().map_err(|_| (Level::Error, "the program does not find itself".to_owned()))?;
+    let program = std::env::current_exe()
+        .map_err(|_| (Level::Error, "Tiller's own program could not be found".to_owned()))?;
     let output = Command::new(program).args(words).current_dir(&env.cwd).stdin(Stdio::null()).output().await;
     let output = output.map_err(|error| {
         (Level::Error, format!("tiller {} could not be started: {error}", words.join(" ")))

@@ -23,7 +23,8 @@ pub(super) fn load(path: &Path) -> Result<RawBlock, String> {
         return Err(format!("{} is too large to be attached", path.display()));
     }
     let bytes = fs_err::read(path).map_err(|error| error.to_string())?;
-    tiller_tools::image_block(&bytes).ok_or_else(|| format!("{} is no image that models see", path.display()))
+    tiller_tools::image_block(&bytes)
+        .ok_or_else(|| format!("{} is not an image type that models support", path.display()))
 }
 
 /// The image in the clipboard, in a file that stays as long as the machine keeps temporary ones.

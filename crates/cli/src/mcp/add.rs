@@ -73,18 +73,18 @@ impl Add {
         let server = match kind {
             "http" | "streamable-http" | "sse" => {
                 if !self.args.is_empty() || !self.env.is_empty() {
-                    bail!("a service has no arguments and no variables; --header says what requests carry");
+                    bail!("a service takes no arguments or variables; use --header to set headers");
                 }
                 let kind = if kind == "sse" { "sse" } else { "http" };
                 json!({"type": kind, "url": self.target, "headers": pairs(&self.header, ":")?})
             }
             "stdio" => {
                 if !self.header.is_empty() {
-                    bail!("a program gets no headers; --env sets variables");
+                    bail!("a program takes no headers; use --env to set variables");
                 }
                 json!({"type": "stdio", "command": self.target, "args": self.args, "env": pairs(&self.env, "=")?})
             }
-            other => bail!("--transport: {other} is none of stdio, http, sse"),
+            other => bail!("--transport: {other} is not one of stdio, http, sse"),
         };
         written(env, self.scope, &self.name, &server)
     }
@@ -107,17 +107,17 @@ impl Remove {
         let scopes = self.scope.map_or(everywhere.to_vec(), |scope| vec![scope.into()]);
         for scope in scopes {
             if let Some(file) = trusting(env, || remove_mcp_server(&places, scope, &self.name))? {
-                print(&format!("{} was taken out of {}", self.name, file.display()))?;
+                print(&format!("removed {} from {}", self.name, file.display()))?;
                 return Ok(Exit::Success);
             }
         }
-        bail!("there is no server named {} here; `tiller mcp list` prints those that there are", self.name)
+        bail!("there is no server named {} here; `tiller mcp list` lists the servers", self.name)
     }
 }
 
 fn written(env: &Env, scope: Scope, name: &str, server: &Value) -> anyhow::Result<Exit> {
     let file = trusting(env, || add_mcp_server(&Places::of(env), scope.into(), name, server))?;
-    print(&format!("{name} stands in {} now", file.display()))?;
+    print(&format!("added {name} to {}", file.display()))?;
     Ok(Exit::Success)
 }
 

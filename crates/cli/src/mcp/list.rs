@@ -167,7 +167,7 @@ impl Principal for Nobody {
     }
 
     fn sample(&self, _: SamplingRequest) -> BoxFuture<'static, Result<Sampled, String>> {
-        async { Err("nobody is there who could allow it".to_owned()) }.boxed()
+        async { Err("nobody is there to allow it".to_owned()) }.boxed()
     }
 
     fn sampling_model(&self) -> String {

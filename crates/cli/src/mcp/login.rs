@@ -38,10 +38,7 @@ impl Login {
             bail!("{} is a program; there is nothing to sign in to", self.name);
         };
         if !oauth.grant.needs_user() {
-            bail!(
-                "{} lets Tiller in without anybody signing in; `tiller mcp get {0}` says whether it does",
-                self.name
-            );
+            bail!("{} needs no sign-in by a user; `tiller mcp get {0}` says whether it works", self.name);
         }
         crate::runtime()?.block_on(async {
             let tokens = TokenStore::below(&config_dir(env));
@@ -52,7 +49,7 @@ impl Login {
                 browser::open(env, login.url());
             }
             login.finish().await?;
-            print(&format!("You are signed in to {} now.", self.name))?;
+            print(&format!("You are now signed in to {}.", self.name))?;
             Ok(Exit::Success)
         })
     }

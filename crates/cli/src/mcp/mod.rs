@@ -187,7 +187,7 @@ impl Known {
     fn find(&self, name: &str) -> anyhow::Result<&McpDefinition> {
         let found = self.definitions.iter().find(|one| one.name == name);
         found.with_context(|| {
-            format!("there is no server named {name} here; `tiller mcp list` prints those that there are")
+            format!("there is no server named {name} here; `tiller mcp list` lists the servers")
         })
     }
 

@@ -141,12 +141,12 @@ impl Report {
         let unusable = self.unusable.iter().map(|problem| hanging("FAIL   ", problem));
         let sum = match (self.passed, self.failed) {
             (0, 0) => "there are no examples; put some into the settings as permissions.tests".to_owned(),
-            (passed, 0) => format!("all {passed} examples come out as expected"),
+            (passed, 0) => format!("all {passed} examples pass"),
             (passed, failed) if self.unusable.is_empty() => {
-                format!("{failed} of {} examples come out otherwise", passed + failed)
+                format!("{failed} of {} examples fail", passed + failed)
             }
             (passed, failed) => {
-                format!("{failed} of {} examples come out otherwise or cannot be read", passed + failed)
+                format!("{failed} of {} examples fail or cannot be read", passed + failed)
             }
         };
         told.chain(unusable).chain([sum]).collect::<Vec<_>>().join("\n")

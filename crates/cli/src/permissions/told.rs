@@ -75,10 +75,10 @@ impl Told {
             lines.push(beside(&format!("a session first asks a model whether it does this: {described}")));
         }
         if self.decision == Behavior::Ask {
-            lines.push(beside("a run that has nobody to ask denies it"));
+            lines.push(beside("a run with nobody to ask denies it"));
         }
         if self.parts.len() > 1 || self.parts.iter().any(|part| part.reason != self.reason) {
-            lines.push("\nparts, each by itself".to_owned());
+            lines.push("\nparts, each on its own".to_owned());
             lines.extend(self.parts.iter().map(Part::to_text));
         }
         lines.join("\n")
@@ -108,7 +108,7 @@ fn held(profile: Profile) -> &'static str {
     match profile {
         Profile::ReadOnly => "it runs where the kernel lets it change nothing",
         Profile::Workspace => "it runs confined to the working directories",
-        Profile::Full => "it runs without being confined",
+        Profile::Full => "it runs unconfined",
     }
 }
 

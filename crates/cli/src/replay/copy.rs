@@ -35,7 +35,7 @@ impl WorkingCopy {
             let mut store = open_snapshots(&scratch, &original, env)?;
             let now = store.take(std::slice::from_ref(&original))?.id;
             store.lay_out(&now, &original, &dir.path().join("work")).with_context(|| {
-                format!("there is nothing to run calls in: {} is not there", original.display())
+                format!("there is nothing to run calls in: {} does not exist", original.display())
             })?;
         }
         Ok(Self { dir, original })

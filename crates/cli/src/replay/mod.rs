@@ -74,7 +74,10 @@ fn find_recording(wanted: &str, env: &Env) -> anyhow::Result<Replay> {
     let path = env.cwd.join(wanted);
     if path.is_dir() {
         return Replay::exported(&path, env).with_context(|| {
-            format!("{} holds no recording; `tiller replay --export DIR SESSION` makes one", path.display())
+            format!(
+                "{} contains no recording; `tiller replay --export DIR SESSION` creates one",
+                path.display()
+            )
         });
     }
     if path.is_file() {
@@ -113,7 +116,7 @@ impl Command {
         print(&hanging(
             "",
             &format!(
-                "{dir} is written; {masked}. Look through it before you give it away: it holds the \
+                "wrote {dir}; {masked}. Look through it before you share it: it contains the \
             whole conversation. `tiller replay {dir}` replays it."
             ),
         ))?;

@@ -49,7 +49,7 @@ impl List {
             let rows: Vec<_> = rows.iter().map(to_json).collect();
             print(&serde_json::to_string_pretty(&rows)?)?;
         } else if rows.is_empty() {
-            let place = if self.all { "on this machine" } else { "of this directory" };
+            let place = if self.all { "on this machine" } else { "in this directory" };
             print(&format!("there are no sessions {place} yet"))?;
         } else {
             rows.iter().try_for_each(|row| print(&self.line(row)))?;

@@ -40,7 +40,7 @@ impl Remove {
         match self.json {
             true => print(&json!({"removed": ids, "bytes": freed}).to_string())?,
             false => {
-                ids.iter().try_for_each(|id| print(&format!("{id} is removed")))?;
+                ids.iter().try_for_each(|id| print(&format!("removed {id}")))?;
                 print(&format!("{} freed", size(freed)))?;
             }
         }

@@ -27,7 +27,7 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
         if self.text.trim().is_empty() {
-            bail!("say what to look for");
+            bail!("give a text to search for");
         }
         let config_dir = tiller_config::config_dir(env);
         let files = match self.all {

@@ -115,8 +115,8 @@ fn branches(file: &LogFile, outline: &Outline) -> Vec<String> {
         lines.push(hanging(&head, &format!("{of}: {}", visible(&last))));
     }
     let text = format!(
-        "Prompts without a number were left behind by steps back. They stay in the log: `tiller rewind {} --branch \
-         NUMBER` goes on from a branch, `--undo` takes the last step back again.",
+        "Prompts without a number were left behind by rewinding. They stay in the log: `tiller rewind {} --branch \
+         NUMBER` continues a branch, `--undo` undoes the last rewind.",
         file.id
     );
     lines.push(hanging("", &text));

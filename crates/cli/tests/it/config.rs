@@ -194,7 +194,7 @@ fn settings_are_set_where_they_shall_be_and_looked_up() {
         "{\n  // ours\n  \"other\": 1,\n  \"model\": \"haiku\"\n}\n"
     );
     let run = world.run(&["config", "set", "model", "sonnet", "--user"]).ok();
-    assert!(run.stderr.contains("\"haiku\", which comes before"), "{}", run.stderr);
+    assert!(run.stderr.contains("sets it to \"haiku\" and takes precedence over"), "{}", run.stderr);
     world.run(&["config", "set", "permissions.deny", r#"["Bash"]"#, "--local"]).ok();
     assert_eq!(serde_json::from_str::<Value>(&get("permissions.deny")).unwrap(), json!(["Bash"]));
     assert!(world.read(".tiller/settings.local.json").contains("Bash"));

@@ -47,9 +47,9 @@ fn the_level_of_confinement_is_told_with_its_reasons() {
     let text = world.run(&["doctor"]).ok().stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let means = match level {
-        "none" => "held by nothing",
-        "landlock" => "held by Landlock",
-        _ => "held by namespaces",
+        "none" => "confined by nothing",
+        "landlock" => "confined by Landlock",
+        _ => "confined by namespaces",
     };
     assert!(text.contains(means), "{text}");
     for reason in reasons {
@@ -72,7 +72,7 @@ fn a_sound_machine_gets_no_complaint() {
     let failed: Vec<&Value> = findings.iter().filter(|finding| finding["grade"] == "fail").collect();
     assert!(failed.is_empty(), "{failed:#?}");
     has(&findings, "git", "ok", &["git version"]);
-    has(&findings, "files", "ok", &[".tiller", "will be made"]);
+    has(&findings, "files", "ok", &[".tiller", "will be created"]);
     has(&findings, "model", "ok", &[world.server.url(), "ANTHROPIC_API_KEY"]);
     assert!(!run.stdout.contains(world.server.key()), "the key is shown: {}", run.stdout);
     assert_eq!(world.server.requests().len(), 0, "nothing is contacted");

@@ -119,7 +119,7 @@ fn hooks_are_listed_with_their_files() {
 fn what_is_wrong_with_the_request_is_said() {
     let world = World::new();
     let run = world.run(&["hooks", "test", "BeforeTool"]);
-    assert!(run.code() != 0 && run.stderr.contains("events are PreToolUse, PostToolUse"), "{run:#?}");
+    assert!(run.code() != 0 && run.stderr.contains("choose from PreToolUse, PostToolUse"), "{run:#?}");
     for input in ["{", "[]"] {
         let run = world.run(&["hooks", "test", "Stop", "--input", input]);
         assert!(run.code() == 1 && run.stderr.contains("--input"), "{run:#?}");

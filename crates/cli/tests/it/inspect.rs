@@ -46,7 +46,7 @@ fn a_session_is_found_by_its_id_its_beginning_or_as_the_latest() {
         1,
         &["no session begins with \"ffff\"", "tiller inspect latest"],
     );
-    refused(&World::new().run(&["inspect", "latest"]), 1, &["there is no session of"]);
+    refused(&World::new().run(&["inspect", "latest"]), 1, &["there is no session in"]);
     refused(&world.run(&["inspect"]), 1, &["SESSION"]);
     refused(&world.run(&["inspect", ID, "--yaml"]), 2, &["--yaml"]);
     refused(&world.run(&["inspect", ID, "--json", "--html", "x"]), 1, &["cannot be used with"]);
@@ -57,7 +57,7 @@ fn sessions_of_other_directories_are_found_by_id() {
     let world = recorded();
     let run = world.run(&["inspect", &ID[..13]]).ok();
     assert!(run.stdout.starts_with("The parser loses the last line"), "{}", run.stdout);
-    refused(&world.run(&["inspect", "latest"]), 1, &["there is no session of"]);
+    refused(&world.run(&["inspect", "latest"]), 1, &["there is no session in"]);
 }
 
 // LEDG-01: every reminder that reached the model, word for word, and nothing that did not.

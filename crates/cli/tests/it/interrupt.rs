@@ -122,7 +122,7 @@ fn sigterm_ends_with_a_result_and_143() {
         if format == "text" {
             // How much of the answer had arrived is not ours to say.
             assert!("Half of an".starts_with(stdout.trim_end()), "{stdout}");
-            assert_eq!(stderr, "tiller: interrupted; --continue goes on from here\n");
+            assert_eq!(stderr, "tiller: interrupted; --continue resumes from here\n");
         } else {
             let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
             assert_eq!(

@@ -13,7 +13,7 @@ fn servers_are_added_listed_tried_and_taken_out() {
     let script = mcp_server().display().to_string();
     let added =
         world.run(&["mcp", "add", "fake", "python3", "--env", "A=b=c", "--", &script, "--marker", "m"]).ok();
-    assert!(added.stdout.contains("fake stands in"), "{}", added.stdout);
+    assert!(added.stdout.contains("added fake to"), "{}", added.stdout);
     let url = "http://127.0.0.1:9/mcp";
     world.run(&["mcp", "add", "--scope", "user", "--header", "X-Key: secret", "far", url]).ok();
     world.run(&["mcp", "add-json", "--scope", "project", "broken", r#"{"command": "no-such-program"}"#]).ok();
@@ -122,9 +122,9 @@ fn what_cannot_be_a_server_is_refused() {
     let world = World::new();
     for (words, said) in [
         (&["add", "a/b", "x"][..], "letters, digits"),
-        (&["add", "a", "https://example.org", "--env", "A=b"], "no variables"),
-        (&["add", "a", "x", "--header", "A: b"], "gets no headers"),
-        (&["add", "a", "x", "--transport", "ws"], "none of stdio, http"),
+        (&["add", "a", "https://example.org", "--env", "A=b"], "no arguments or variables"),
+        (&["add", "a", "x", "--header", "A: b"], "takes no headers"),
+        (&["add", "a", "x", "--transport", "ws"], "not one of stdio, http"),
         (&["add", "a", "x", "--env", "A"], "has no ="),
         (&["add-json", "a", "3"], "has to be an object"),
         (&["get", "nobody"], "no server named nobody"),

@@ -38,7 +38,7 @@ fn the_commands_of_the_page_work_one_after_the_other() {
         assert_eq!(words[0], "tiller", "{command}");
         said += &world.run(&words[1..]).ok().stdout;
     }
-    for told in ["files: ready", "read_text_file", "You are signed in to tracker now."] {
+    for told in ["files: ready", "read_text_file", "You are now signed in to tracker."] {
         assert!(said.contains(told), "{told} in {said}");
     }
 }

@@ -121,8 +121,8 @@ fn what_cannot_be_a_note_is_an_error_that_says_why() {
     let long = "x".repeat(20_000);
     for (words, why) in [
         (&[][..], "there is nothing to send"),
-        (&["--from", "", "x"], "a sender's name has 1 to 64 characters"),
-        (&[long.as_str()], "a note may have 16384 bytes"),
+        (&["--from", "", "x"], "a sender's name must be 1 to 64 characters"),
+        (&[long.as_str()], "a note is limited to 16384 bytes"),
     ] {
         let run = send(&world, words);
         assert_eq!(run.code(), 1);

@@ -218,7 +218,7 @@ fn the_explanation_reads_well_in_eighty_columns() {
            rule    Bash(rm:*)
            source  <project>/.tiller/settings.json
 
-    parts, each by itself
+    parts, each on its own
       allow  ls -la
                it changes nothing
       deny   timeout 5 rm x
@@ -229,7 +229,7 @@ fn the_explanation_reads_well_in_eighty_columns() {
                no rule allows writing <project>/out
     ");
     let asked = world.run(&["permissions", "explain", "Edit", "notes"]).ok();
-    assert!(asked.stdout.contains("a run that has nobody to ask denies it"), "{}", asked.stdout);
+    assert!(asked.stdout.contains("a run with nobody to ask denies it"), "{}", asked.stdout);
 }
 
 #[test]
@@ -337,7 +337,7 @@ const EXAMPLES: &str = r#"{"permissions": {
 fn examples_beside_the_rules_are_tested() {
     let world = World::new().file(".tiller/settings.json", EXAMPLES);
     let run = world.run(&["permissions", "test"]).ok();
-    assert_eq!(run.stdout, "all 4 examples come out as expected\n");
+    assert_eq!(run.stdout, "all 4 examples pass\n");
     let run = world.run(&["permissions", "test", "--verbose"]).ok();
     assert_eq!(run.stdout.lines().filter(|line| line.starts_with("ok ")).count(), 4, "{}", run.stdout);
 
@@ -444,7 +444,7 @@ fn a_difference_fails_and_is_shown() {
                      KillShell, WebFetch, WebSearch, TodoWrite, EnterPlanMode,
                      ExitPlanMode, AskUserQuestion, Recall.
            in        <project>/.tiller/settings.local.json
-    2 of 5 examples come out otherwise
+    2 of 5 examples fail
     "#);
     let run = world.run(&["permissions", "test", "--json"]);
     assert_eq!(run.code(), 1);

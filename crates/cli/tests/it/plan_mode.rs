@@ -294,7 +294,7 @@ fn delegate_mode_cannot_be_named() {
 fn plans_can_be_listed_shown_and_compared() {
     let world = World::new();
     let none = world.run(&["plans", "list"]).ok();
-    assert_eq!(none.stdout, "there are no plans of this directory yet\n");
+    assert_eq!(none.stdout, "there are no plans in this directory yet\n");
     assert_eq!(world.run(&["plans", "show"]).code(), 1);
     world.server.reply(Reply::text("nothing to plan"));
     world.run(&["-p", "just look", "--permission-mode", "plan"]).ok();

@@ -47,7 +47,7 @@ fn conversation_and_files_go_back() {
     assert!(!messages.contains("did second") && !messages.contains("third"), "{messages}");
     assert!(!messages.contains("thinking"), "{messages}");
     let shown = world.run(&["sessions", "show", ID]).ok().stdout;
-    assert!(shown.contains("left behind by steps back"), "{shown}");
+    assert!(shown.contains("left behind by rewinding"), "{shown}");
     let log = world.run(&["sessions", "verify", ID]).ok();
     assert!(log.stdout.contains("sound"), "{}", log.stdout);
 }

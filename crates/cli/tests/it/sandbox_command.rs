@@ -53,14 +53,14 @@ fn what_holds_the_command_is_said_when_it_is_less_than_it_could_be() {
     let level = level(&world);
     let run = sandboxed(&world, &["--profile", "full", "--verbose"], "echo ran").ok();
     assert_eq!(run.stdout, "ran\n");
-    assert!(run.stderr.contains("is held by nothing"), "{}", run.stderr);
+    assert!(run.stderr.contains("is confined by nothing"), "{}", run.stderr);
     if level != "namespaces" {
         return;
     }
     let run = sandboxed(&world, &["--profile", "workspace"], "echo ran").ok();
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("ran\n", ""));
     let run = sandboxed(&world, &["--profile", "workspace", "--verbose"], "echo ran").ok();
-    assert!(run.stderr.contains("is held by namespaces"), "{}", run.stderr);
+    assert!(run.stderr.contains("is confined by namespaces"), "{}", run.stderr);
 }
 
 // KERN-08

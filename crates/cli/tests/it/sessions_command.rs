@@ -126,7 +126,7 @@ fn sessions_are_listed() {
 #[test]
 fn a_directory_without_sessions_says_so() {
     let world = World::new();
-    says(&world, &["sessions", "list"], &["there are no sessions of this directory yet"]);
+    says(&world, &["sessions", "list"], &["there are no sessions in this directory yet"]);
     assert_eq!(json_of(&world, &["sessions", "list", "--json"]), json!([]));
     refuses(&world, &["sessions", "show", "latest"], &["there is no session"]);
 }
@@ -203,7 +203,7 @@ fn what_was_said_is_found() {
     assert_eq!((&hits[0]["sessionId"], &hits[0]["role"]), (&json!(OTHER), &json!("user")));
     // Results of calls and what Tiller added were not said by anybody.
     assert_eq!(json_of(&world, &["sessions", "search", "working directory", "--json"]), json!([]));
-    refuses(&world, &["sessions", "search", " "], &["say what to look for"]);
+    refuses(&world, &["sessions", "search", " "], &["give a text to search for"]);
 }
 
 // UNDO-02: what a session changed, including what a command changed in files that nobody tracks.
@@ -227,7 +227,7 @@ fn a_removed_session_leaves_nothing_behind() {
     let world = two_sessions();
     let snapshots = world.config_dir().join("snapshots");
     assert!(snapshots.is_dir());
-    says(&world, &["sessions", "rm", OTHER, ID], &[OTHER, ID, "is removed", "freed"]);
+    says(&world, &["sessions", "rm", OTHER, ID], &[OTHER, ID, "removed ", "freed"]);
     assert_eq!(world.logs(), Vec::<PathBuf>::new());
     let mut left = Vec::new();
     let mut dirs = vec![snapshots];
@@ -264,11 +264,11 @@ fn a_removed_session_is_not_brought_back_by_its_compressed_log() {
     let packed = compress(&log, &["--keep"]);
     let only_packed = compress(&other, &[]);
     assert!(log.exists() && packed.exists() && !other.exists());
-    says(&world, &["sessions", "rm", ID, OTHER], &[ID, OTHER, "is removed"]);
+    says(&world, &["sessions", "rm", ID, OTHER], &[ID, OTHER, "removed "]);
     for file in [log, packed, other, only_packed] {
         assert!(!file.exists(), "{} is still there", file.display());
     }
-    says(&world, &["sessions", "list"], &["there are no sessions of this directory yet"]);
+    says(&world, &["sessions", "list"], &["there are no sessions in this directory yet"]);
 }
 
 #[test]

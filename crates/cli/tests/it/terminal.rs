@@ -17,7 +17,7 @@ const CTRL_BACKSLASH: &str = "\x1c";
 const CTRL_G: &str = "\x07";
 
 /// What is shown when input is awaited.
-pub(crate) const READY: &str = "What shall be done?";
+pub(crate) const READY: &str = "What should be done?";
 
 /// Starts Tiller in a terminal.
 pub(crate) fn open(world: &World, args: &[&str], columns: u16, rows: u16) -> Program {
@@ -114,7 +114,7 @@ fn what_is_typed_while_a_command_runs_steers() {
     say(&program, "work");
     eventually("the command runs", || world.path("begun").exists());
     say(&program, "this way");
-    program.until_shown("this way  lands after the running step");
+    program.until_shown("this way  sent after the running step");
     world.write("go", "");
     program.until_shown("steered: delivered now");
     program.until_shown("As you wish.");
@@ -134,7 +134,7 @@ fn what_is_queued_becomes_a_turn_of_its_own() {
     program.type_in("afterwards");
     program.until_shown("› afterwards");
     program.type_in("\t");
-    program.until_shown("afterwards  lands after the turn");
+    program.until_shown("afterwards  sent after the turn");
     world.write("go", "");
     program.until_shown("And the second.");
     assert!(!world.server.messages()[1].body().to_string().contains("afterwards"));

@@ -29,8 +29,8 @@ fn every_view_opens_and_closes() {
         ("/steering", &["what Tiller added", "% of what is sent"]),
         ("/status", &["── Status", "session", "claude-sonnet-5-5", "asks before changes"]),
         ("/todos", &["The todo list is empty."]),
-        ("/tasks", &["Nothing runs in the background."]),
-        ("/agents", &["No sub-agent is at work.", "Explore"]),
+        ("/tasks", &["Nothing is running in the background."]),
+        ("/agents", &["No sub-agents are running.", "Explore"]),
         ("/permissions", &["── Permissions", "Mode: asks before changes"]),
         ("/hooks", &["── Hooks"]),
         ("/config", &["── Settings"]),
@@ -38,9 +38,9 @@ fn every_view_opens_and_closes() {
         ("/doctor", &["── Doctor"]),
         ("/mcp", &["── Servers", "This session has no server of the Model Context Protocol."]),
         ("/memory", &["AGENTS.md", "1 line", "new: for you, in all projects"]),
-        ("/mode", &["Which mode? Now it is default", "accepts edits · commands"]),
+        ("/mode", &["Which mode? Current: default", "accepts edits · commands"]),
         ("/model", &["Which model?", "opusplan"]),
-        ("/output-style", &["How shall answers be?", "concise", "comes with Tiller"]),
+        ("/output-style", &["Which style should answers have?", "concise", "comes with Tiller"]),
         ("/theme", &["Which colours?", "light"]),
         ("/rewind", &["Go back to before which prompt?"]),
     ] {
@@ -94,13 +94,13 @@ fn an_unknown_model_is_refused_and_a_known_one_is_asked() {
     world.server.replies([Reply::text("Sonnet."), Reply::text("Opus.")]);
     let program = begin(&world, &[]);
     say(&program, "/model bogus");
-    program.until_shown("There is no model bogus. Known are: sonnet, opus");
+    program.until_shown("There is no model bogus. Known models: sonnet, opus");
     say(&program, "first");
     until_done(&program, "● Sonnet.");
     say(&program, "/model");
-    program.until_shown("Which model? Now it is claude-sonnet-5-5");
+    program.until_shown("Which model? Current: claude-sonnet-5-5");
     program.type_in("2");
-    program.until_shown("The model is claude-opus-5-5 from now on.");
+    program.until_shown("The model is now claude-opus-5-5.");
     say(&program, "second");
     until_done(&program, "● Opus.");
     let asked: Vec<String> =
@@ -255,7 +255,7 @@ fn the_plan_is_opened_in_the_users_editor() {
     program.type_in(ESC);
     program.until_shown(READY);
     say(&program, "/plan open");
-    program.until_shown("has 4 lines now.");
+    program.until_shown("now has 4 lines.");
     look_at(&program, "/plan", &["── The plan", "Touch a file.", "Added by hand."]);
     leave(program);
 }
@@ -267,7 +267,7 @@ fn instructions_are_edited() {
     say(&program, "/memory");
     program.until_shown("which file do you want to edit?");
     program.type_in("1");
-    program.until_shown("AGENTS.md has 2 lines now.");
+    program.until_shown("AGENTS.md now has 2 lines.");
     assert_eq!(world.read("AGENTS.md"), "Be kind.\nAdded by hand.\n");
     leave(program);
 }
@@ -281,10 +281,10 @@ fn sessions_are_searched_and_one_is_continued() {
     }
     let program = begin(&world, &[]);
     say(&program, "/resume");
-    program.until_shown("Go on with a session (2 here)");
+    program.until_shown("Resume a session (2 here)");
     program.until("each says more than its title", |terminal| terminal.text().matches(" kB · ").count() == 2);
     program.type_in("fence");
-    program.until_shown("Go on with a session (1 here)");
+    program.until_shown("Resume a session (1 here)");
     program.type_in(ESC);
     program.until_shown(READY);
     // What was answered is found, too.
@@ -306,7 +306,7 @@ fn a_session_is_exported_as_page_text_and_log() {
     until_done(&program, "● An answer.");
     for (file, beginning) in [("s.html", "<!doctype html>"), ("s.md", "#"), ("s.jsonl", "{")] {
         say(&program, &format!("/export {file}"));
-        program.until_shown(&format!("The session is written to {file}"));
+        program.until_shown(&format!("The session was written to {file}"));
         let text = world.read(file).to_lowercase();
         assert!(text.starts_with(beginning) && text.contains("an answer."), "{file}: {text:.200}");
     }
@@ -385,7 +385,7 @@ fn colours_and_vim_keys_are_changed_and_kept() {
     let world = World::new();
     let program = begin(&world, &[]);
     say(&program, "/theme nosuch");
-    program.until_shown("There is no theme nosuch. Known are: dark");
+    program.until_shown("There is no theme nosuch. Known themes: dark");
     say(&program, "/theme light");
     program.until_gone("› /theme light");
     say(&program, "/vim");
@@ -426,7 +426,7 @@ fn background_work_is_listed_and_stopped() {
     until_done(&program, "● It runs.");
     eventually("it runs", || world.path("begun").exists());
     say(&program, "/tasks stop nosuch");
-    program.until_shown("Nothing named nosuch runs in the background");
+    program.until_shown("There is no background task nosuch");
     say(&program, "/tasks");
     program.until_shown("running  touch begun; sleep 1000");
     let shown = program.text();

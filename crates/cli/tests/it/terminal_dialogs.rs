@@ -38,7 +38,7 @@ fn a_rule_is_kept_where_the_user_wants_it() {
     program.until_shown("› 2. Yes, and from now on");
     program.until_shown("only me");
     program.type_in(RIGHT);
-    program.until_shown("this project, everybody");
+    program.until_shown("this project, everyone");
     program.type_in(ENTER);
     until_done(&program, "● Done.");
     assert!(world.path("one").exists() && world.path("two").exists(), "the rule covers both");

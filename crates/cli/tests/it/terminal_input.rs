@@ -177,7 +177,7 @@ fn a_file_is_mentioned_and_a_note_is_kept() {
     program.type_in("#always run the tests");
     program.until_shown("# always run the tests");
     program.type_in(ENTER);
-    program.until_shown("Noted in AGENTS.md");
+    program.until_shown("Added to AGENTS.md");
     assert_eq!(world.read("AGENTS.md"), "- always run the tests\n");
     leave(program);
     assert_eq!(world.server.messages().len(), 1, "the note is none of the model's business");

@@ -40,7 +40,7 @@ fn the_list_says_where_servers_stand_and_steers_them() {
     close(&program);
     until_listed(&program, "fake  ready");
     program.type_in("2");
-    program.until_shown("3. Do without it in this session");
+    program.until_shown("3. Switch it off for this session");
     program.type_in("3");
     program.until_shown(READY);
     until_listed(&program, "fake  switched off");
@@ -106,7 +106,7 @@ fn a_page_of_a_server_is_opened_for_whoever_agrees_and_for_nobody_else() {
     until_done(&program, "● Not visited.");
     assert!(told(&world, "a").contains("decline"));
     say(&program, "again");
-    until_asked(&program, "What goes there is not encrypted.");
+    until_asked(&program, "The connection is not encrypted.");
     program.type_in("1");
     until_done(&program, "● Not opened.");
     assert!(told(&world, "b").contains("accept"));
@@ -268,6 +268,6 @@ fn a_service_is_signed_in_to_from_the_list() {
     assert_eq!(got.code(), 1, "{got:?}");
     assert!(got.stdout.contains("needs sign-in"), "{got:?}");
     let signed_in = world.run(&["mcp", "login", "tracker"]).ok();
-    assert!(signed_in.stdout.contains("You are signed in to tracker now."), "{signed_in:?}");
+    assert!(signed_in.stdout.contains("You are now signed in to tracker."), "{signed_in:?}");
     eventually("it works again", || world.run(&["mcp", "get", "tracker"]).code() == 0);
 }

@@ -173,10 +173,10 @@ fn ctrl_c_stops_the_turn_and_leaves_when_pressed_again() {
     gate.open();
     // On a busy machine the second may come too late to belong to the first.
     for _ in 0..30 {
-        let hints = program.printed().matches("again to leave").count();
+        let hints = program.printed().matches("again to exit").count();
         program.type_in(CTRL_C);
         let answered =
-            |text: &str| text.contains("tiller --resume") || text.matches("again to leave").count() > hints;
+            |text: &str| text.contains("tiller --resume") || text.matches("again to exit").count() > hints;
         eventually("Ctrl+C has been understood", || answered(&program.printed()));
         if program.printed().contains("tiller --resume") {
             break;
@@ -226,7 +226,7 @@ fn the_first_sign_of_a_line_says_what_it_is() {
     program.type_in("!echo $((6 * 7)) > answer; cat answer\n");
     program.until_shown("\n  42");
     program.type_in("#always run the tests\n");
-    program.until_shown("Noted in AGENTS.md");
+    program.until_shown("Added to AGENTS.md");
     assert_eq!(world.read("AGENTS.md"), "- always run the tests\n");
     assert!(world.server.messages().is_empty(), "neither is for the model");
     program.type_in("go\n");
@@ -260,11 +260,11 @@ fn the_mode_is_told_and_can_be_changed() {
     program.type_in("/mode default\n");
     program.until_shown("Mode: asks before changes · commands ");
     program.type_in("/mode\n");
-    program.until_shown("Which mode? Now it is default");
+    program.until_shown("Which mode? Current: default");
     program.until_shown("Type one of the numbers 1 to 5");
     program.type_in("2\n");
     program.until_shown("Mode: accepts edits · commands ");
     program.type_in("/mode bogus\n");
-    program.until_shown("There is no mode bogus. Known are: default");
+    program.until_shown("There is no mode bogus. Known modes: default");
     leave(program);
 }

@@ -71,11 +71,11 @@ fn esc_twice_goes_back_with_the_files_and_the_step_is_undone() {
     assert!(!request.contains("Changed."), "{request}");
 
     say(&program, "/rewind");
-    program.until_shown("› Undo the last step back");
+    program.until_shown("› Undo the last rewind");
     program.type_in(ENTER);
-    program.until_shown("1. Undo the step back");
+    program.until_shown("1. Undo the rewind");
     program.type_in("1");
-    program.until_shown("The last step back is undone: conversation and files");
+    program.until_shown("The last rewind is undone: conversation and files");
     eventually("the files are as they were", || !world.path("new").exists());
     assert_eq!(world.read("file"), "one\n2\nthree\n");
     leave(program);
@@ -101,15 +101,15 @@ fn a_conversation_that_was_left_behind_is_gone_on_from() {
     until_done(&program, "● Otherwise.");
 
     say(&program, "/rewind");
-    program.until_shown("› Undo the last step back");
+    program.until_shown("› Undo the last rewind");
     program.type_in(UP);
-    program.until_shown("› Go on from what was left behind: change it");
+    program.until_shown("› Continue what was left behind: change it");
     program.until_shown("2 prompts, to its end");
     program.type_in(ENTER);
-    program.until_shown("Go on from: change it");
+    program.until_shown("Continue from: change it");
     program.until_shown("1. Conversation and files");
     program.type_in("1");
-    program.until_shown("On from what was left behind: conversation and files");
+    program.until_shown("Continued what was left behind: conversation and files");
     eventually("the files are as they were", || world.read("file") == "one\n2\nthree\n");
     assert!(!world.path("new").exists());
 

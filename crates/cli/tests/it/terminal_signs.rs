@@ -59,7 +59,7 @@ fn a_kernel_that_confines_nothing_is_told_of() {
     let world = World::new().on(Kernel::ConfinesNothing);
     let program = begin(&world, &["--permission-mode", "plan"]);
     program.until_shown("PLAN MODE: changes nothing · NOT HELD");
-    program.until_shown("this kernel has no means");
+    program.until_shown("no kernel support");
     leave(program);
 }
 

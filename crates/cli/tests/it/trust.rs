@@ -23,7 +23,7 @@ fn trust_is_given_for_what_is_shown_and_can_be_taken_back() {
     assert_eq!(world.run(&["trust", "--list"]).ok().stdout, NOBODY);
 
     let trusted = world.run(&["trust"]).ok();
-    assert!(trusted.stdout.ends_with(&format!("{dir} is trusted now\n")), "{}", trusted.stdout);
+    assert!(trusted.stdout.ends_with(&format!("{dir} is now trusted\n")), "{}", trusted.stdout);
     assert_eq!(world.run(&["trust", "--list"]).ok().stdout, format!("{dir}\n"));
     assert_eq!(world.run(&["trust"]).ok().stdout, format!("{dir} needs no further trust\n"));
 

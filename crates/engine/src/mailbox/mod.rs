@@ -64,13 +64,13 @@ pub enum MailError {
     #[error("there is nothing to send; write the note as an argument or on standard input")]
     Empty,
     /// It is too long.
-    #[error("a note may have {MAX_TEXT} bytes; put the text into a file and send its path")]
+    #[error("a note is limited to {MAX_TEXT} bytes; put the text into a file and send its path")]
     TooLong,
     /// The sender has no usable name.
-    #[error("a sender's name has 1 to {MAX_NAME} characters on one line")]
+    #[error("a sender's name must be 1 to {MAX_NAME} characters on one line")]
     BadName,
     /// There are too many.
-    #[error("{0} holds {MAX_NOTES} notes; each is removed a week after it was sent, or by you")]
+    #[error("{0} is full ({MAX_NOTES} notes); notes are removed after a week, or delete some yourself")]
     Full(PathBuf),
     /// The directory cannot be used.
     #[error(transparent)]

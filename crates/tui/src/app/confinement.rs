@@ -65,10 +65,9 @@ impl Confinement {
     pub(super) fn describe(&self, mode: Mode) -> String {
         match (&self.means, self.level(mode)) {
             (None, _) if mode == Mode::Plan => {
-                "NOT HELD: this kernel has no means; while planning only those run that plainly read"
-                    .to_owned()
+                "NOT HELD: no kernel support; while planning, only plainly read-only commands run".to_owned()
             }
-            (None, _) => "NOT HELD: this kernel has no means; tiller doctor says why".to_owned(),
+            (None, _) => "NOT HELD: no kernel support; tiller doctor says why".to_owned(),
             (Some(means), Level::ReadOnly) => format!("read-only, held by {means}"),
             (Some(means), Level::Workspace) => format!("held to the working directories by {means}"),
             (Some(_), Level::NotHeld) if mode == Mode::BypassPermissions => {

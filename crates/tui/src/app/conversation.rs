@@ -90,7 +90,7 @@ impl App {
             }
             Body::Orphaned(_) => {
                 self.close_answers();
-                self.tell(Level::Info, "What was written above is discarded; the model is asked again.");
+                self.tell(Level::Info, "The text above is discarded; the model is asked again.");
             }
             Body::Compacted(compacted) => self.show_fold(compacted),
             Body::Rewound(rewound) => self.stepped_back(rewound),

@@ -41,7 +41,7 @@ impl App {
         ]);
         let mut rows = vec![Line::default()];
         rows.extend(wrap(&head, self.look.size.width, 2));
-        let undo = "/context has the summary. /compact undo takes it back, until your next message.";
+        let undo = "/context shows the summary. /compact undo reverts it until your next message.";
         for text in [kept(fold), undo.to_owned()] {
             rows.extend(wrap(&Line::styled(format!("  {text}"), theme.dim), self.look.size.width, 2));
         }
@@ -61,7 +61,7 @@ impl App {
         rows.extend(wrap(&Line::raw(kept(fold)), columns, 2));
         if !fold.restored.is_empty() {
             let restored = clean(&fold.restored.join(", ")).into_owned();
-            rows.extend(wrap(&Line::raw(format!("brought back: {restored}")), columns, 2));
+            rows.extend(wrap(&Line::raw(format!("restored: {restored}")), columns, 2));
         }
         if let Some(wish) = &fold.instructions {
             rows.extend(wrap(&Line::raw(format!("wanted of the summary: {}", clean(wish))), columns, 2));
@@ -88,7 +88,7 @@ fn kept(fold: &Compacted) -> String {
         parts.push(format!("{} of yours shortened", counted(fold.shortened, "message")));
     }
     if fold.left_out > 0 {
-        parts.push(format!("{} of yours found no room", counted(fold.left_out, "message")));
+        parts.push(format!("{} of yours left out", counted(fold.left_out, "message")));
     }
     if let Some(end) = &fold.kept {
         parts.push(format!("the last {} sent as before", counted(end.messages, "message")));

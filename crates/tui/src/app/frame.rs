@@ -78,7 +78,7 @@ impl App {
                     rows.extend(tail(shown, OUTPUT_ROWS));
                 }
                 Block::Call { tool, bytes } => {
-                    let text = format!("  {tool}: writes its input, {bytes} bytes");
+                    let text = format!("  {tool}: writing its input, {bytes} bytes");
                     rows.push(Line::styled(text, self.look.theme.dim));
                 }
             }
@@ -146,7 +146,7 @@ impl App {
         if let Some(retry) = &self.live.retry {
             let left = elapsed(retry.at.saturating_sub(self.now));
             let text =
-                format!("Asks again in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
+                format!("Retrying in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
             return [vec![Line::default()], line(text, theme.warning)].concat();
         }
         let folding =
@@ -215,9 +215,9 @@ impl App {
             }
             Some(suggestion) if queue.is_empty() => vec![visible_line(suggestion)],
             Some(suggestion) => return format!("{} ({queue} takes it)", visible_line(suggestion)),
-            None => {
-                ["What shall be done? /help lists commands", "What shall be done?"].map(str::to_owned).into()
-            }
+            None => ["What should be done? /help lists commands", "What should be done?"]
+                .map(str::to_owned)
+                .into(),
         };
         let room = usize::from(self.look.size.width).saturating_sub(HINT_MARGIN);
         let fits = hints.into_iter().find(|hint| width(hint) <= room);

@@ -40,11 +40,11 @@ impl Act {
         let runs = matches!(server.state, McpState::Ready | McpState::Starting);
         match self {
             Self::Show => "See what it offers",
-            Self::Order(McpOrder::Reconnect) if runs => "Start it anew",
+            Self::Order(McpOrder::Reconnect) if runs => "Restart it",
             Self::Order(McpOrder::Reconnect) => "Start it",
             Self::Order(McpOrder::SignIn) => "Sign in",
             Self::Order(McpOrder::SignOut) => "Sign out",
-            Self::Order(McpOrder::Stop) => "Do without it in this session",
+            Self::Order(McpOrder::Stop) => "Switch it off for this session",
         }
     }
 }

@@ -168,7 +168,7 @@ impl App {
         }
         let is_running = !self.live.running.is_empty();
         self.remark(if is_running {
-            "nothing of this can go on in the background"
+            "nothing that is running can move to the background"
         } else {
             "nothing is running"
         });
@@ -197,7 +197,7 @@ impl App {
             return self.quit(Exit::Quit);
         }
         self.quit_asked_at = Some(self.now);
-        self.remark(format!("press {} again to leave", self.keys.name(Action::Clear)));
+        self.remark(format!("press {} again to exit", self.keys.name(Action::Clear)));
         Vec::new()
     }
 

@@ -42,8 +42,8 @@ pub(super) fn rows<'a>(
 
 fn row(queued: &Queued, working: bool, paper: &Paper<'_>) -> Line<'static> {
     let (mark, when) = match (queued.delivery, working) {
-        (Delivery::Steer, true) => ("↪ ", ["lands after the running step", "next step"]),
-        (Delivery::Queue, true) => ("⧗ ", ["lands after the turn", "after turn"]),
+        (Delivery::Steer, true) => ("↪ ", ["sent after the running step", "next step"]),
+        (Delivery::Queue, true) => ("⧗ ", ["sent after the turn", "after turn"]),
         (_, false) => ("⧗ ", ["waits for your next message", "waits"]),
     };
     let when = match paper.columns {

@@ -35,7 +35,10 @@ impl App {
     pub(super) fn may_open(&mut self, command: &str) -> bool {
         let is_free = !self.is_asking() && self.input.is_empty();
         if !is_free {
-            self.tell(Level::Info, &format!("What {command} shows is there now; {command} again shows it."));
+            self.tell(
+                Level::Info,
+                &format!("The result of {command} is ready; run {command} again to see it."),
+            );
         }
         is_free
     }

@@ -106,7 +106,7 @@ impl Trail {
         let prompts = if count == 1 { "1 prompt".to_owned() } else { format!("{count} prompts") };
         Some(PromptRow {
             target: RewindTarget::Branch(branch.step),
-            text: format!("Go on from what was left behind: {}", short(&last.text)),
+            text: format!("Continue what was left behind: {}", short(&last.text)),
             detail: format!("{prompts}, to its end"),
         })
     }
@@ -123,7 +123,7 @@ impl Trail {
         if self.stepped {
             rows.push(PromptRow {
                 target: RewindTarget::Undo,
-                text: "Undo the last step back".to_owned(),
+                text: "Undo the last rewind".to_owned(),
                 detail: "everything as it was before it".to_owned(),
             });
         }
@@ -178,7 +178,7 @@ impl Offer {
         let option =
             |label: &str, detail: &str| ChoiceOption { label: label.to_owned(), detail: detail.to_owned() };
         let one = |part: &RewindPart| match (self.target, part) {
-            (RewindTarget::Undo, _) => option("Undo the step back", "what it changed is as it was before it"),
+            (RewindTarget::Undo, _) => option("Undo the rewind", "what it changed is as it was before it"),
             (_, RewindPart::Both) => option("Conversation and files", ""),
             (_, RewindPart::Conversation) => option("The conversation", "files stay as they are"),
             (_, RewindPart::Files) => option("The files", "the conversation stays as it is"),
@@ -222,7 +222,7 @@ impl App {
 
     /// Asks what going back would change.
     pub(super) fn preview_rewind(&mut self, to: RewindTarget) -> Vec<Effect> {
-        let page = Content::Text("Looking at what would change …".to_owned());
+        let page = Content::Text("Checking what would change …".to_owned());
         self.open_page("Go back", page);
         self.ask_preview(to, RewindPart::Both, None)
     }
@@ -276,8 +276,8 @@ impl App {
     fn offer(&mut self, report: &RewindReport, problem: Option<String>) {
         let offer = Offer::new(report);
         let title = match (report.order.to, &report.prompt) {
-            (RewindTarget::Undo, _) => "Undo the last step back?".to_owned(),
-            (RewindTarget::Branch(step), _) => format!("Go on from: {}", self.name_of(step)),
+            (RewindTarget::Undo, _) => "Undo the last rewind?".to_owned(),
+            (RewindTarget::Branch(step), _) => format!("Continue from: {}", self.name_of(step)),
             (RewindTarget::Prompt(_), prompt) => {
                 format!("Go back to before: {}", short(prompt.as_deref().unwrap_or_default()))
             }
@@ -354,8 +354,8 @@ impl App {
         let text = match (prompt, rewound.branch) {
             (Some(Some(prompt)), _) => format!("Back to before \"{prompt}\": {what}"),
             (Some(None), _) => format!("Back to before an earlier prompt: {what}"),
-            (None, Some(_)) => format!("On from what was left behind: {what}"),
-            (None, None) => format!("The last step back is undone: {what}"),
+            (None, Some(_)) => format!("Continued what was left behind: {what}"),
+            (None, None) => format!("The last rewind is undone: {what}"),
         };
         let theme = &self.look.theme;
         let line = Line::from(vec![Span::styled("↶ ", theme.accent), Span::styled(text, theme.strong)]);

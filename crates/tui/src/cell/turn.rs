@@ -29,7 +29,7 @@ pub(crate) fn turn_end(outcome: &Outcome, took: Took, paper: &Paper<'_>) -> Vec<
         Outcome::MaxBudget => (Level::Warning, "The spending limit was reached.".to_owned()),
         Outcome::Error { message, .. } | Outcome::Unstructured { message } => (Level::Error, message.clone()),
         Outcome::Interrupted => {
-            (Level::Warning, "Stopped. What is finished stays; say how to go on.".to_owned())
+            (Level::Warning, "Stopped. Finished work is kept; say how to continue.".to_owned())
         }
         Outcome::ToolRejected => (Level::Warning, "You refused; say what to do instead.".to_owned()),
         Outcome::HookStopped { message } => (Level::Warning, format!("A hook ended the turn: {message}")),

@@ -90,7 +90,7 @@ impl Control {
 }
 
 fn question(field: &FormField) -> String {
-    let optional = if field.required { "" } else { " (may stay empty)" };
+    let optional = if field.required { "" } else { " (optional)" };
     let description = field.description.as_deref().map(|text| format!(": {}", visible_line(text)));
     format!("{}{}{optional}", visible_line(&field.title), description.unwrap_or_default())
 }

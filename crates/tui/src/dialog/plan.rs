@@ -69,7 +69,7 @@ impl PlanApproval {
             Pick::Chosen(index) => match self.ask.modes.get(index) {
                 Some(mode) => self.approved(*mode),
                 None => {
-                    let question = "What should be different? (may stay empty)";
+                    let question = "What should be different? (optional)";
                     self.feedback = Some(Feedback::new(question, "", &self.keys));
                     Outcome::Handled
                 }

@@ -30,7 +30,7 @@ impl ServerQuestion {
     pub fn visit(server: &str, message: &str, url: &str, keys: Arc<Keymap>) -> Self {
         let host = host(url);
         let may_open = url.starts_with("https://") || (url.starts_with("http://") && is_loopback(name(host)));
-        let mut options = vec![ChoiceOption::plain("I visit it myself"), ChoiceOption::plain("No")];
+        let mut options = vec![ChoiceOption::plain("I will open it myself"), ChoiceOption::plain("No")];
         let mut meanings = vec![Outcome::Answered(Answer::Elicitation { content: None })];
         if may_open {
             options.insert(0, ChoiceOption::plain("Open it in the browser"));
@@ -43,11 +43,11 @@ impl ServerQuestion {
             lines.extend(paragraphs(&url, columns, theme.accent));
             lines.extend(paragraphs(&format!("The page is on {host}."), columns, theme.strong));
             if !may_open {
-                lines.extend(paragraphs("What goes there is not encrypted.", columns, theme.warning));
+                lines.extend(paragraphs("The connection is not encrypted.", columns, theme.warning));
             }
             lines.push(Line::default());
             lines.extend(paragraphs(
-                "What you enter there, neither Tiller nor the model sees.",
+                "Neither Tiller nor the model sees what you enter there.",
                 columns,
                 theme.dim,
             ));

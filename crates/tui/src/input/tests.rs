@@ -351,7 +351,7 @@ fn pictures_of_the_input() {
         pictures(12, move |columns, height, theme| {
             let mut input = input.clone();
             input.resize(columns);
-            let mut view = input.view(columns, height / 2, "What shall be done?", theme);
+            let mut view = input.view(columns, height / 2, "What should be done?", theme);
             if let Some(menu) = input.menu_view(columns, height / 2, theme) {
                 let cursor = view.cursor;
                 view.push(menu);

@@ -80,8 +80,8 @@ actions! {
     Input {
         Submit "submit" ["enter"] "Send; while the agent works, steer it";
         Queue "queue" ["tab"] "Send when the running turn is over";
-        Newline "newline" ["shift+enter", "alt+enter", "ctrl+j"] "Begin a new line";
-        Clear "clear" ["ctrl+c"] "Empty the input (undo brings it back)";
+        Newline "newline" ["shift+enter", "alt+enter", "ctrl+j"] "Start a new line";
+        Clear "clear" ["ctrl+c"] "Clear the input (undo brings it back)";
         Left "left" ["left"] "Go left";
         Right "right" ["right", "ctrl+f"] "Go right";
         WordLeft "word-left" ["alt+b", "ctrl+left", "alt+left"] "Go to the beginning of the word";
@@ -91,58 +91,58 @@ actions! {
         TextStart "text-start" ["alt+<", "ctrl+home"] "Go to the beginning of the text";
         TextEnd "text-end" ["alt+>", "ctrl+end"] "Go to the end of the text";
         Up "up" ["up"] "Go up, then back in the history";
-        Down "down" ["down"] "Go down, then forth in the history";
-        HistoryOlder "history-older" ["ctrl+p"] "Take the input before";
-        HistoryNewer "history-newer" ["ctrl+n"] "Take the input after";
+        Down "down" ["down"] "Go down, then forward in the history";
+        HistoryOlder "history-older" ["ctrl+p"] "Previous input";
+        HistoryNewer "history-newer" ["ctrl+n"] "Next input";
         HistorySearch "history-search" ["ctrl+r"] "Search the history of all sessions";
         DeleteBack "delete-back" ["backspace", "ctrl+h"] "Delete to the left";
         DeleteForward "delete-forward" ["delete", "ctrl+d"] "Delete to the right";
-        KillWordBack "kill-word-back" ["ctrl+w"] "Cut back to the blank before";
+        KillWordBack "kill-word-back" ["ctrl+w"] "Cut back to the previous blank";
         KillPartBack "kill-part-back" ["alt+backspace", "ctrl+backspace"] "Cut back to the beginning of the word";
         KillWordForward "kill-word-forward" ["alt+d", "ctrl+delete"] "Cut to the end of the word";
         KillLineEnd "kill-line-end" ["ctrl+k"] "Cut to the end of the line";
         KillLineStart "kill-line-start" ["ctrl+u"] "Cut to the beginning of the line";
         Yank "yank" ["ctrl+y"] "Insert what was cut";
-        YankOlder "yank-older" ["alt+y"] "After that: insert what was cut before instead";
+        YankOlder "yank-older" ["alt+y"] "After that: replace it with an earlier cut";
         Undo "undo" ["ctrl+_", "ctrl+/", "ctrl+7"] "Undo";
         Redo "redo" ["alt+_", "alt+/", "ctrl+shift+z"] "Redo";
-        ExternalEditor "external-editor" ["ctrl+g"] "Write on in $EDITOR";
-        PasteImage "paste-image" ["ctrl+v"] "Attach the image of the clipboard";
+        ExternalEditor "external-editor" ["ctrl+g"] "Continue in $EDITOR";
+        PasteImage "paste-image" ["ctrl+v"] "Attach the image in the clipboard";
         Unfold "unfold" ["alt+p"] "Show a folded paste in full";
         ShortHelp "short-help" ["?"] "This help, if the input is empty";
     }
     Menu {
         MenuNext "menu-next" ["down", "ctrl+n"] "Next entry";
         MenuPrevious "menu-previous" ["up", "ctrl+p"] "Previous entry";
-        MenuAccept "menu-accept" ["enter"] "Take the entry";
-        MenuComplete "menu-complete" ["tab"] "Complete, and write on";
+        MenuAccept "menu-accept" ["enter"] "Accept the entry";
+        MenuComplete "menu-complete" ["tab"] "Complete and keep typing";
         MenuClose "menu-close" ["esc", "ctrl+c"] "Close the menu";
     }
     Dialog {
         Next "next" ["down", "ctrl+n"] "Next choice";
         Previous "previous" ["up", "ctrl+p"] "Previous choice";
         Accept "accept" ["enter"] "Choose";
-        Toggle "toggle" ["space"] "Check or uncheck; of what waits: steer with it, or queue it";
+        Toggle "toggle" ["space"] "Check or uncheck; for a queued message: steer or queue";
         Cancel "cancel" ["esc", "ctrl+c"] "Refuse or close";
         NextPart "next-part" ["right", "tab"] "Next question, or wider scope";
         PreviousPart "previous-part" ["left", "shift+tab"] "Previous question, or narrower scope";
-        MoveUp "move-up" ["shift+up", "alt+up"] "Move what waits up";
-        MoveDown "move-down" ["shift+down", "alt+down"] "Move what waits down";
-        Drop "drop" ["delete", "d"] "Drop what waits";
+        MoveUp "move-up" ["shift+up", "alt+up"] "Move a queued message up";
+        MoveDown "move-down" ["shift+down", "alt+down"] "Move a queued message down";
+        Drop "drop" ["delete", "d"] "Drop a queued message";
         PageDown "page-down" ["pagedown", "ctrl+f"] "Read on";
         PageUp "page-up" ["pageup", "ctrl+b"] "Read back";
         EditPlan "edit-plan" ["e", "ctrl+g"] "Open the plan in $EDITOR";
     }
     Global {
-        Interrupt "interrupt" ["esc"] "Close what is open, then stop the agent; pressed twice while it rests: back to an earlier prompt";
+        Interrupt "interrupt" ["esc"] "Close what is open, then stop the agent; pressed twice while idle: go back to an earlier prompt";
         CycleMode "cycle-mode" ["shift+tab"] "Next permission mode";
-        Background "background" ["ctrl+b"] "Let the running command or agent go on in the background";
-        ExpandOutput "expand-output" ["ctrl+o"] "List what calls gave, and show it in full";
+        Background "background" ["ctrl+b"] "Move the running command or agent to the background";
+        ExpandOutput "expand-output" ["ctrl+o"] "List results of calls and show them in full";
         Todos "todos" ["ctrl+t"] "Show or hide the todo list";
-        Queued "queued" ["ctrl+q"] "List what waits: edit, move, drop, deliver at another time";
-        Redraw "redraw" ["ctrl+l"] "Draw the screen anew";
-        Suspend "suspend" ["ctrl+z"] "Put Tiller to sleep; `fg` wakes it";
-        Exit "exit" ["ctrl+d"] "Leave, if the input is empty";
+        Queued "queued" ["ctrl+q"] "List queued messages: edit, move, drop, change delivery";
+        Redraw "redraw" ["ctrl+l"] "Redraw the screen";
+        Suspend "suspend" ["ctrl+z"] "Suspend Tiller; `fg` resumes it";
+        Exit "exit" ["ctrl+d"] "Exit, if the input is empty";
         Help "help" ["f1"] "This help";
     }
 }

@@ -20,13 +20,13 @@ const NONE: &str = "none";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The key does not exist.
-    #[error("\"{key}\" is no key; write for example ctrl+b, alt+enter, shift+tab, f5 or pagedown")]
+    #[error("\"{key}\" is not a key; use for example ctrl+b, alt+enter, shift+tab, f5 or pagedown")]
     UnknownKey {
         /// As it was written.
         key: String,
     },
     /// The action does not exist.
-    #[error("\"{action}\" is no action that a key can have{}; /help lists them all", meant(*.nearest))]
+    #[error("\"{action}\" is not an action that a key can have{}; /help lists them all", meant(*.nearest))]
     UnknownAction {
         /// As it was written.
         action: String,
@@ -44,7 +44,9 @@ pub enum KeyError {
         second: &'static str,
     },
     /// The key is needed to write.
-    #[error("{key} cannot be bound to \"{action}\": it is needed to write; combine it with ctrl or alt")]
+    #[error(
+        "{key} cannot be bound to \"{action}\": that key is needed for typing; combine it with ctrl or alt"
+    )]
     Typed {
         /// The key.
         key: String,
@@ -53,7 +55,7 @@ pub enum KeyError {
     },
     /// Nothing would be left to do this with.
     #[error(
-        "\"{action}\" would have no key any more, and nothing goes on without it; bind another key to it"
+        "\"{action}\" would be left without a key, and Tiller cannot be used without it; bind another key to it"
     )]
     Unreachable {
         /// The action.

@@ -17,7 +17,7 @@ const WIDEST: usize = 30;
 /// What cannot be told by a table.
 const SIGNS: [(&str, &str); 4] = [
     ("/", "A command, first in the line"),
-    ("!", "A shell command of yours, first in the line"),
+    ("!", "A shell command, first in the line"),
     ("#", "A note for the agent's memory, first in the line"),
     ("@", "A file or directory; @file#L10-20 for some of its lines"),
 ];

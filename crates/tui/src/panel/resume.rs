@@ -118,7 +118,7 @@ impl Resume {
 
     /// The sessions with their numbers.
     fn printed(&self, columns: u16, theme: &Theme) -> View {
-        let mut lines = vec![title("Go on with a session", columns, theme.accent)];
+        let mut lines = vec![title("Resume a session", columns, theme.accent)];
         for (at, index) in self.found.iter().enumerate() {
             let mut entry = self.entry(*index, false, columns, theme);
             if let Some(lead) = entry.first_mut().and_then(|line| line.spans.first_mut()) {
@@ -140,12 +140,12 @@ impl Resume {
         let query = fit(&self.query, usize::from(columns).saturating_sub(lead.len() + 1));
         let caret =
             u16::try_from(lead.len() + width(&query)).unwrap_or(u16::MAX).min(columns.saturating_sub(1));
-        let heading = format!("Go on with a session ({} {places})", self.found.len());
+        let heading = format!("Resume a session ({} {places})", self.found.len());
         let mut lines = wrapped_title(&heading, columns, theme.accent);
         let field = lines.len();
         lines.push(Line::from(vec![Span::styled(lead, theme.accent), Span::raw(query)]));
         if self.found.is_empty() {
-            lines.push(Line::styled("  no session like that", theme.dim));
+            lines.push(Line::styled("  no matching session", theme.dim));
         }
         let entries: Vec<Vec<Line<'static>>> = self
             .found

@@ -135,7 +135,7 @@ impl Plain {
         }
         let effects = self.app.stop();
         if effects.is_empty() {
-            self.app.tell(Level::Info, "Press Ctrl+C again to leave.");
+            self.app.tell(Level::Info, "Press Ctrl+C again to exit.");
         }
         self.prompted = false;
         effects

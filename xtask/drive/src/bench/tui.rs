@@ -15,7 +15,7 @@ use super::sample::millis;
 
 const SIZE: (u16, u16) = (100, 40);
 /// What is shown when input is awaited.
-const READY: &str = "What shall be done?";
+const READY: &str = "What should be done?";
 /// Bytes of a token, about.
 const TOKEN: usize = 4;
 const TOKENS: usize = 1_000_000;

@@ -35,7 +35,7 @@ impl App {
         if self.known_model(name).is_none() {
             let known: Vec<&str> = self.info.models.iter().map(|row| row.name.as_str()).collect();
             let text = format!(
-                "There is no model {name}. Known are: {}. For another one, start with --model or set \"model\" in the \
+                "There is no model {name}. Known models: {}. For another one, start with --model or set \"model\" in the \
                  settings.",
                 known.join(", ")
             );
@@ -50,7 +50,7 @@ impl App {
         let options = self.info.models.iter().map(option).collect();
         let current = self.info.models.iter().position(|row| row.id == self.model()).unwrap_or(0);
         let choice =
-            self.choice(&format!("Which model? Now it is {}", self.model()), options).marking(current);
+            self.choice(&format!("Which model? Current: {}", self.model()), options).marking(current);
         let names = self.info.models.iter().map(|row| row.name.clone()).collect();
         self.overlay = Some(Overlay::Choice(choice, Subject::Model(names)));
         Vec::new()
@@ -58,7 +58,7 @@ impl App {
 
     pub(in crate::app) fn set_model(&mut self, name: &str) -> Vec<Effect> {
         let id = self.known_model(name).map_or(name, |row| &row.id).to_owned();
-        self.tell(Level::Info, &format!("The model is {id} from now on."));
+        self.tell(Level::Info, &format!("The model is now {id}."));
         self.info.model = id;
         vec![Effect::Send(Command::SetModel(name.to_owned()))]
     }
@@ -70,8 +70,9 @@ impl App {
         let option =
             |style: &StyleRow| ChoiceOption { label: style.name.clone(), detail: style.source.clone() };
         let current = styles.iter().position(|style| style.is_current).unwrap_or(0);
-        let choice =
-            self.choice("How shall answers be?", styles.iter().map(option).collect()).marking(current);
+        let choice = self
+            .choice("Which style should answers have?", styles.iter().map(option).collect())
+            .marking(current);
         let names = styles.iter().map(|style| style.name.clone()).collect();
         self.overlay = Some(Overlay::Choice(choice, Subject::Style(names)));
     }
@@ -107,7 +108,7 @@ impl App {
                     1 => "1 line".to_owned(),
                     count => format!("{count} lines"),
                 };
-                self.tell(Level::Info, &format!("{shown} has {lines} now."));
+                self.tell(Level::Info, &format!("{shown} now has {lines}."));
             }
             Err(problem) => self.tell(Level::Error, &problem),
         }
@@ -122,7 +123,7 @@ impl App {
             Some(mode) => self.set_mode(mode),
             None => {
                 let names = Mode::ALL.map(Mode::name).join(", ");
-                self.tell(Level::Warning, &format!("There is no mode {name}. Known are: {names}."));
+                self.tell(Level::Warning, &format!("There is no mode {name}. Known modes: {names}."));
                 Vec::new()
             }
         }
@@ -136,7 +137,7 @@ impl App {
         };
         let modes = self.modes();
         let current = modes.iter().position(|mode| *mode == self.state.mode).unwrap_or(0);
-        let title = format!("Which mode? Now it is {}", self.state.mode);
+        let title = format!("Which mode? Current: {}", self.state.mode);
         let options = modes.iter().map(|mode| option(*mode)).collect();
         let choice = self.choice(&title, options).marking(current);
         self.overlay = Some(Overlay::Choice(choice, Subject::Mode(modes)));
@@ -163,7 +164,7 @@ impl App {
                     Palette::ALL.iter().map(|palette| palette.name()).chain([AUTO]).collect();
                 self.tell(
                     Level::Warning,
-                    &format!("There is no theme {name}. Known are: {}.", names.join(", ")),
+                    &format!("There is no theme {name}. Known themes: {}.", names.join(", ")),
                 );
                 Vec::new()
             }

@@ -47,7 +47,7 @@ pub(super) fn cost(app: &App) -> Vec<Line<'static>> {
 /// Sub-agents at work.
 pub(in crate::app) fn agents(app: &App) -> Vec<Line<'static>> {
     if app.live.agents.is_empty() {
-        return vec![Line::styled("No sub-agent is at work.", app.look.theme.dim)];
+        return vec![Line::styled("No sub-agents are running.", app.look.theme.dim)];
     }
     app.agent_tree(u16::MAX)
 }
@@ -76,7 +76,7 @@ pub(in crate::app) fn session_rules(app: &App) -> Vec<Line<'static>> {
 /// What runs in the background, and what did.
 pub(super) fn tasks(app: &App) -> Vec<Line<'static>> {
     if app.live.tasks.is_empty() {
-        return vec![Line::styled("Nothing runs in the background.", app.look.theme.dim)];
+        return vec![Line::styled("Nothing is running in the background.", app.look.theme.dim)];
     }
     let rows = |task: &tiller_protocol::command::BackgroundTask| {
         let state = format!("{:?}", task.state).to_lowercase();
@@ -93,7 +93,7 @@ pub(super) fn status(app: &App) -> Vec<Line<'static>> {
     let context = match (app.state.last_usage, app.context_window()) {
         (Some(usage), Some(window)) => format!("{} of {} tokens", amount(usage.total()), amount(window)),
         (Some(usage), None) => format!("{} tokens", amount(usage.total())),
-        (None, _) => "nothing was sent yet".to_owned(),
+        (None, _) => "nothing sent yet".to_owned(),
     };
     let unpriced = if app.state.spent.unpriced { " and what has no known price" } else { "" };
     let rows = [

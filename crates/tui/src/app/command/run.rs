@@ -129,10 +129,10 @@ impl App {
     /// In delegate mode the agent hands work out and does none itself.
     fn delegate(&mut self) -> Vec<Effect> {
         let (mode, text) = match self.state.mode {
-            Mode::Delegate => (Mode::Default, "The agent works itself again."),
+            Mode::Delegate => (Mode::Default, "The agent does its own work again."),
             _ => (
                 Mode::Delegate,
-                "The agent hands work to sub-agents from now on, and itself only reads. /delegate again ends that.",
+                "The agent now delegates all work and only reads. /delegate again ends this.",
             ),
         };
         self.tell(Level::Info, text);
@@ -143,10 +143,7 @@ impl App {
         if let Some(id) = rest.strip_prefix("stop ").map(str::trim) {
             let runs = self.live.tasks.get(id).is_some_and(|task| task.state == TaskState::Running);
             if !runs {
-                self.tell(
-                    Level::Warning,
-                    &format!("Nothing named {id} runs in the background; /tasks lists what does."),
-                );
+                self.tell(Level::Warning, &format!("There is no background task {id}; /tasks lists them."));
                 return Vec::new();
             }
             return vec![Effect::Send(Command::StopTask(id.to_owned()))];
@@ -161,7 +158,7 @@ impl App {
             None => self.reported("Setting", &["config", "get", rest]),
             Some((key, value)) => {
                 let (key, value) = (key.trim(), value.trim());
-                let done = format!("{key} is {value} in your settings; new sessions have it.");
+                let done = format!("{key} is {value} in your settings; it applies to new sessions.");
                 self.done_by(&["config", "set", key, value, "--user"], done)
             }
         }
@@ -175,7 +172,7 @@ impl App {
             None if file.is_empty() => format!("tiller-{id}.html"),
             None => file.to_owned(),
         };
-        let done = format!("The session is written to {file}");
+        let done = format!("The session was written to {file}");
         match file.rsplit('.').next() {
             Some("md" | "txt") => self.done_by(&["sessions", "export", &id, "--output", &file], done),
             Some("jsonl") => self.done_by(&["sessions", "export", &id, "--json", "--output", &file], done),

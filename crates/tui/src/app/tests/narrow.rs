@@ -271,7 +271,7 @@ fn shown(columns: u16, play: Play) -> (String, String) {
 
 /// Words that matter: not those of hints in an empty input, which have short forms, nor when something waits to land.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    const IN_SHORT: [&str; 4] = ["What shall", "Enter steers", "⧗ ", "↪ "];
+    const IN_SHORT: [&str; 4] = ["What should", "Enter steers", "⧗ ", "↪ "];
     let is_short = |row: &str| {
         let row = row.trim_start_matches([' ', '›']);
         IN_SHORT.iter().any(|begin| row.starts_with(begin))

@@ -102,13 +102,13 @@ fn a_mode_can_be_named() {
     assert_eq!(stage.sent(), ["SetMode(AcceptEdits)"]);
     run(&mut stage, "/mode nosuch");
     assert!(
-        stage.shown().contains("There is no mode nosuch. Known are: default, acceptEdits"),
+        stage.shown().contains("There is no mode nosuch. Known modes: default, acceptEdits"),
         "{}",
         stage.shown()
     );
     run(&mut stage, "/mode");
     let shown = stage.shown();
-    assert!(shown.contains("Which mode? Now it is default") && shown.contains("plan"), "{shown}");
+    assert!(shown.contains("Which mode? Current: default") && shown.contains("plan"), "{shown}");
     assert!(shown.contains("PLAN MODE: changes nothing · commands read-only"), "{shown}");
     stage.write("5");
     assert_eq!(stage.sent(), ["SetMode(Plan)"]);

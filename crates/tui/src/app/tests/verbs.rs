@@ -31,8 +31,8 @@ fn what_waits_says_when_it_lands() {
     let steered = stage.queue(1, "this way", Delivery::Steer);
     stage.queue(2, "then that", Delivery::Queue);
     let shown = stage.shown();
-    assert!(shown.contains("this way  lands after the running step"), "{shown}");
-    assert!(shown.contains("then that  lands after the turn"), "{shown}");
+    assert!(shown.contains("this way  sent after the running step"), "{shown}");
+    assert!(shown.contains("then that  sent after the turn"), "{shown}");
     let prompt = json!([{"type": "text", "text": "this way"}]);
     let content = json!({"type": "queued_command", "id": steered, "prompt": prompt});
     stage.append(Body::Attachment(Attachment::new(content, "queue", String::new(), Vec::new())));
@@ -184,7 +184,7 @@ fn ctrl_c_clears_then_stops_then_leaves() {
     assert_eq!(stage.sent(), ["Interrupt"]);
     stage.end_turn(Outcome::Interrupted);
     ctrl_c(&mut stage);
-    assert!(stage.shown().contains("press Ctrl+C again to leave"));
+    assert!(stage.shown().contains("press Ctrl+C again to exit"));
     stage.wait(10);
     ctrl_c(&mut stage);
     assert_eq!(stage.sent(), [""; 0], "the first time was long ago");
@@ -231,9 +231,9 @@ fn panels_open_over_the_input_and_close_again() {
         stage.write(command);
         stage.press(KeyCode::Enter);
         let text = stage.shown();
-        assert!(text.contains(shown) && !text.contains("What shall be done?"), "{text}");
+        assert!(text.contains(shown) && !text.contains("What should be done?"), "{text}");
         stage.press(KeyCode::Esc);
-        assert!(stage.shown().contains("What shall be done?"));
+        assert!(stage.shown().contains("What should be done?"));
     }
 }
 
@@ -295,7 +295,7 @@ fn hints_name_the_keys_that_count() {
     let keys = keys.into_iter().chain([("f3", "cancel"), ("f4", "menu-close")]);
     let mut stage = Stage::with_keys(80, 20, Keymap::with(keys).unwrap());
     stage.press(KeyCode::F(2));
-    assert!(stage.shown().contains("press F2 again to leave"), "{}", stage.shown());
+    assert!(stage.shown().contains("press F2 again to exit"), "{}", stage.shown());
     stage.event(Event::Suggestion("run the tests".to_owned()));
     assert!(stage.shown().contains("run the tests (Ctrl+X takes it)"), "{}", stage.shown());
     stage.begin_turn("work");

@@ -49,7 +49,7 @@ fn esc_closes_what_is_open_before_it_stops() {
         assert!(stage.shown().contains("Enter steers"), "{command}:\n{}", stage.shown());
     }
     stage.app.on_reply(Reply::Report { title: "Agents", text: "Explore".to_owned() });
-    assert!(stage.shown().contains("No sub-agent is at work."), "{}", stage.shown());
+    assert!(stage.shown().contains("No sub-agents are running."), "{}", stage.shown());
     stage.press(KeyCode::Esc);
     assert_eq!(stage.sent(), [""; 0], "the agent works on");
     stage.press(KeyCode::Esc);
@@ -63,7 +63,7 @@ fn the_mode_goes_on_while_help_is_open() {
     run(&mut stage, "/help");
     stage.press(KeyCode::BackTab);
     assert_eq!(stage.sent(), ["CycleMode"]);
-    assert!(stage.shown().contains("What shall be done?"), "{}", stage.shown());
+    assert!(stage.shown().contains("What should be done?"), "{}", stage.shown());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::theme::Theme;
 const SCOPES: [(Destination, &str); 4] = [
     (Destination::Session, "this session"),
     (Destination::LocalSettings, "this project, only me"),
-    (Destination::ProjectSettings, "this project, everybody"),
+    (Destination::ProjectSettings, "this project, everyone"),
     (Destination::UserSettings, "all my projects"),
 ];
 /// Earlier calls that are listed.

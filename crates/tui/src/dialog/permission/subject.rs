@@ -13,7 +13,7 @@ use crate::theme::Theme;
 /// The question that the call raises.
 pub(super) fn title(ask: &PermissionAsk) -> String {
     let question = match ask.tool.as_str() {
-        "Bash" if ask.leaves_sandbox => "Run again outside of the sandbox?",
+        "Bash" if ask.leaves_sandbox => "Run again outside the sandbox?",
         "Bash" => "Run this command?",
         "Write" if ask.change.as_ref().is_some_and(|change| !change.is_new) => "Replace this file?",
         "Write" => "Write this file?",
