@@ -401,7 +401,7 @@ fn what_cannot_be_replayed_is_said() {
         run.stderr
     };
     assert!(complaint(&["replay", "nothing"]).contains("no session begins with"));
-    assert!(complaint(&["replay", "empty"]).contains("holds no recording"));
+    assert!(complaint(&["replay", "empty"]).contains("contains no recording"));
     let world = long_session();
     let dir = world.dir().display().to_string();
     let run = world.run(&["replay", "--export", &dir, "latest"]);
