@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use tiller_engine::store;
 use tiller_engine::undo::Outline;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::env::Env;
-use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::rewind::Stretch;
 
 use super::moment;
@@ -38,23 +36,10 @@ impl Export {
         let log = find::find(&self.session, env)?;
         let mut text = String::new();
         if self.json {
-            let cwd = env.cwd.clone();
-            let envelope = Envelope {
-                session: log.id,
-                cwd: &cwd,
-                version: tiller_engine::VERSION,
-                git_branch: None,
-                slug: None,
-            };
-            let mut failed = None;
-            store::load(&log.path, |entry| match line::write(&entry, &envelope) {
-                Ok(line) => {
-                    text.push_str(&line);
-                    text.push('\n');
-                }
-                Err(error) => failed = Some(error),
+            store::sound_lines(&log.path, log.id, |line| {
+                text.push_str(line);
+                text.push('\n');
             })?;
-            failed.map_or(Ok(()), Err).context("the log cannot be written as JSON")?;
             text.truncate(text.trim_end().len());
         } else {
             let outline = Outline::read(&log.path)?;

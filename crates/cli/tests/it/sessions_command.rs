@@ -185,6 +185,20 @@ fn a_session_is_exported_for_people_and_programs() {
     let lines = world.run(&["sessions", "export", OTHER, "--json"]).ok().frames();
     let log = log_of(&world, OTHER);
     assert_eq!(lines.len(), entries(&log).len());
+    let exported = world.command(&["sessions", "export", OTHER, "--json"]).current_dir("/").output().unwrap();
+    let sound = fs_err::read_to_string(&log).unwrap();
+    assert_eq!(String::from_utf8(exported.stdout).unwrap(), sound, "whoever exports it, these are its lines");
+    let mut damaged: Vec<&str> = sound.lines().collect();
+    let joined = damaged[2].to_owned() + damaged[3];
+    damaged.splice(2..4, [joined.as_str()]);
+    fs_err::write(&log, damaged.join("\n") + "\n").unwrap();
+    let saved = world.run(&["sessions", "export", OTHER, "--json"]).ok().frames();
+    assert_eq!(
+        saved.iter().map(|line| &line["uuid"]).collect::<Vec<_>>(),
+        lines.iter().map(|line| &line["uuid"]).collect::<Vec<_>>()
+    );
+    assert_eq!(saved[2]["cwd"], lines[2]["cwd"]);
+    fs_err::write(&log, sound).unwrap();
     says(&world, &["sessions", "export", OTHER, "-o", "out.md"], &["out.md is written"]);
     assert!(world.read("out.md").contains("add a line"));
     let mode = std::os::unix::fs::PermissionsExt::mode(

@@ -13,6 +13,7 @@ mod recall;
 mod record;
 mod remove;
 mod search;
+mod sound;
 mod writer;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use paths::{SessionPaths, project_dir, project_key};
 pub(crate) use recall::recall;
 pub use remove::remove;
 pub use search::{Hit, search};
+pub use sound::sound_lines;
 pub(crate) use writer::LogWriter;
 
 /// What can go wrong with the session store.
