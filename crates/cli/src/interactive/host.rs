@@ -39,6 +39,8 @@ pub(super) struct World {
     tasks: TaskTracker,
     /// Stops command lines of the user's own that run now.
     stop: Mutex<CancellationToken>,
+    /// Ends the run of the status line's command that newer facts have overtaken.
+    overtaken: Mutex<CancellationToken>,
 }
 
 impl World {
@@ -52,6 +54,7 @@ impl World {
             style: Mutex::new(output_style),
             tasks: TaskTracker::new(),
             stop: Mutex::new(CancellationToken::new()),
+            overtaken: Mutex::new(CancellationToken::new()),
         })
     }
 
@@ -77,6 +80,13 @@ impl World {
         std::mem::take(&mut *stop).cancel();
     }
 
+    /// Ends the last run of the status line's command; the token is for the next one.
+    fn overtake(&self) -> CancellationToken {
+        let mut overtaken = self.overtaken.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *overtaken).cancel();
+        overtaken.clone()
+    }
+
     /// Ends what is under way.
     pub(super) async fn end(&self) {
         self.stop();
@@ -97,11 +107,16 @@ impl Host for World {
         if request == Request::StopShell {
             return self.stop();
         }
-        let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let stop = match request {
+            Request::StatusLine(_) => self.overtake(),
+            _ => self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
         self.tasks.spawn(async move {
             let reply = match (request, status_line) {
                 (Request::Shell(command), _) => Some(shell::run(&command, &env, &stop).await),
-                (Request::StatusLine(facts), Some(command)) => status(&command, &facts, &env).await,
+                (Request::StatusLine(facts), Some(command)) => {
+                    stop.run_until_cancelled(status(&command, &facts, &env)).await.flatten()
+                }
                 (Request::Report { title, words }, _) => Some(report(title, &words, args, &env).await),
                 (request, _) => answer(request, &env, session).await,
             };
