@@ -15,7 +15,7 @@ pub enum SettingsError {
     #[error("{0}; correct the file or move it away")]
     Syntax(Problem),
     /// What an option gives is not JSON with comments.
-    #[error("{option}: {}{}; give a file, or an object such as {{}} in quotation marks", .problem.place.map(|place| format!("{place}: ")).unwrap_or_default(), .problem.text)]
+    #[error("{option}: {}{}; give a file, or a JSON object in quotation marks", .problem.place.map(|place| format!("{place}: ")).unwrap_or_default(), .problem.text)]
     Given {
         /// The option.
         option: &'static str,

@@ -1,6 +1,6 @@
 //! What the provider is told about the tools for files and for planning.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tiller_protocol::mode::Mode;
 
 use crate::harness::Bench;
@@ -65,21 +65,43 @@ fn prompts_stay_small() {
     }
 }
 
-// EXEC-02
+// EXEC-02: a tool that is added has to be added here.
 #[test]
 fn the_safety_table_holds() {
-    let bench = Bench::new();
-    for (tool, input, safe) in [
-        ("Read", json!({"file_path": "f"}), true),
-        ("Glob", json!({"pattern": "*"}), true),
-        ("Grep", json!({"pattern": "x"}), true),
-        ("Write", json!({"file_path": "f", "content": ""}), false),
-        ("Edit", json!({"file_path": "f", "old_string": "a", "new_string": "b"}), false),
-        ("NotebookEdit", json!({"notebook_path": "f.ipynb", "new_source": ""}), false),
-    ] {
-        let call = bench.prepare(tool, &input);
-        assert_eq!((call.parallel(), call.read_only()), (safe, safe), "{tool}");
+    let registry = everything();
+    let table = [
+        ("Read", json!({"file_path": "f"}), (true, true)),
+        ("Edit", json!({"file_path": "f", "old_string": "a", "new_string": "b"}), (false, false)),
+        ("Write", json!({"file_path": "f", "content": ""}), (false, false)),
+        ("NotebookEdit", json!({"notebook_path": "f.ipynb", "new_source": ""}), (false, false)),
+        ("Glob", json!({"pattern": "*"}), (true, true)),
+        ("Grep", json!({"pattern": "x"}), (true, true)),
+        ("Bash", json!({"command": "rm x"}), (false, false)),
+        ("BashOutput", json!({"bash_id": "bash_1"}), (true, true)),
+        ("ShellInput", json!({"shell_id": "bash_1", "text": "x"}), (false, false)),
+        ("KillShell", json!({"shell_id": "bash_1"}), (false, false)),
+        ("WebFetch", json!({"url": "https://example.org", "prompt": "x"}), (true, true)),
+        ("WebSearch", json!({"query": "xyz"}), (true, true)),
+        ("TodoWrite", json!({"todos": []}), (false, false)),
+        ("EnterPlanMode", json!({}), (true, true)),
+        ("ExitPlanMode", json!({}), (true, false)),
+        ("AskUserQuestion", question(), (false, true)),
+        ("Recall", json!({"query": "x"}), (true, true)),
+        ("Task", json!({"description": "d", "prompt": "p", "subagent_type": "Explore"}), (true, true)),
+        ("TaskOutput", json!({"task_id": "t"}), (true, true)),
+        ("Skill", json!({"skill": "review"}), (false, true)),
+    ];
+    assert_eq!(table.iter().map(|(tool, ..)| *tool).collect::<Vec<_>>(), registry.names());
+    for (tool, input, wanted) in table {
+        let call =
+            registry.prepare(tool, Input::Json(&input)).unwrap_or_else(|error| panic!("{tool}: {error}"));
+        assert_eq!((call.parallel(), call.read_only()), wanted, "{tool}");
     }
+}
+
+fn question() -> Value {
+    let options = ["a", "b"].map(|label| json!({"label": label, "description": ""}));
+    json!({"questions": [{"question": "Which?", "header": "Which", "options": options, "multiSelect": false}]})
 }
 
 #[test]

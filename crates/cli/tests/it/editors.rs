@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tiller_testkit::Reply;
+use tiller_testkit::{Gate, Reply};
 
 use crate::harness::{DEADLINE, World, eventually, outside_of_workspaces};
 
@@ -101,6 +101,32 @@ fn what_is_selected_goes_with_the_next_prompt() {
     assert_eq!(kinds(&world).len(), 2);
     assert_eq!(live.finish().code, 0);
     assert!(files(&ide_dir(&world), "sock").is_empty() && files(&ide_dir(&world), "json").is_empty());
+    world.server.assert_clean();
+}
+
+// LOOP-33
+#[test]
+fn what_is_selected_meanwhile_waits_for_the_next_prompt() {
+    let world = World::new().file("a.txt", "text\n").file("src/pump.rs", "fn pump() {}\n");
+    let gate = Gate::new();
+    let call = json!({"file_path": world.path("a.txt")});
+    world.server.replies([
+        Reply::new().tool("Read", call).gate(&gate),
+        Reply::text("done"),
+        Reply::text("done"),
+    ]);
+    let mut live = world.talk(&[]);
+    let mut editor = Editor::connect(&world);
+    live.say("read it");
+    gate.wait_reached();
+    editor.select(&world.path("src/pump.rs"), "fn pump()");
+    gate.open();
+    live.turn();
+    assert_eq!(kinds(&world), Vec::<String>::new(), "after calls nobody looks at the editor");
+    live.say("and this?");
+    live.turn();
+    assert_eq!(kinds(&world), ["selected_lines_in_ide"]);
+    assert_eq!(live.finish().code, 0);
     world.server.assert_clean();
 }
 

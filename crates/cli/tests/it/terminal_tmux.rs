@@ -13,7 +13,7 @@ const LINES: usize = 500;
 /// Lines between two gates.
 const PART: usize = 100;
 /// What only a live area shows: the page of help, the question, the input.
-const LIVE: [&str; 5] = ["What one can do here", "Yes, this once", "Enter steers", "asks before", "───"];
+const LIVE: [&str; 5] = ["Commands and keys", "Yes, this once", "Enter steers", "asks before", "───"];
 
 /// A server of tmux of its own, with Tiller in its only pane.
 struct Tmux {

@@ -113,7 +113,7 @@ fn settings_can_be_given_as_file_or_object() {
     let error = given("nowhere.json").unwrap_err().to_string();
     assert!(error.contains("nowhere.json") && error.contains("does not exist"), "{error}");
     let error = given("{oops").unwrap_err().to_string();
-    assert!(error.contains("command line: line 1, column 2"), "{error}");
+    assert!(error.contains("--settings: line 1, column 2"), "{error}");
 }
 
 #[test]
