@@ -33,24 +33,24 @@ fn the_confinement_that_is_shown_is_the_one_there_is() {
     }
     let world = World::new();
     let program = begin(&world, &[]);
-    program.until_shown("asks before changes · held");
-    program.until_shown("held to the working directories by namespaces");
+    program.until_shown("asks before changes · sandboxed");
+    program.until_shown("confined to the working directories by namespaces");
     program.type_in(SHIFT_TAB);
-    program.until_shown("accepts edits · held");
+    program.until_shown("accepts edits · sandboxed");
     program.type_in(SHIFT_TAB);
     program.until_shown("PLAN MODE: changes nothing · read-only");
-    status_says(&program, "read-only, held by namespaces");
+    status_says(&program, "read-only, enforced by namespaces");
     leave(program);
 
     let program = begin(&world, &["--permission-mode", "bypassPermissions"]);
-    program.until_shown("ASKS NOTHING · NOT HELD");
-    assert!(program.text().contains("commands NOT HELD in this mode"), "{}", program.text());
+    program.until_shown("ASKS NOTHING · NOT SANDBOXED");
+    assert!(program.text().contains("commands NOT SANDBOXED in this mode"), "{}", program.text());
     leave(program);
 
     let world = with_settings(&json!({"sandbox": {"enabled": false}}));
     let program = begin(&world, &[]);
-    program.until_shown("asks before changes · NOT HELD");
-    status_says(&program, "NOT HELD: sandbox.enabled is off");
+    program.until_shown("asks before changes · NOT SANDBOXED");
+    status_says(&program, "NOT SANDBOXED: sandbox.enabled is off");
     leave(program);
 }
 
@@ -58,7 +58,7 @@ fn the_confinement_that_is_shown_is_the_one_there_is() {
 fn a_kernel_that_confines_nothing_is_told_of() {
     let world = World::new().on(Kernel::ConfinesNothing);
     let program = begin(&world, &["--permission-mode", "plan"]);
-    program.until_shown("PLAN MODE: changes nothing · NOT HELD");
+    program.until_shown("PLAN MODE: changes nothing · NOT SANDBOXED");
     program.until_shown("no kernel support");
     leave(program);
 }

@@ -19,7 +19,7 @@ pub struct Confinement {
 pub(super) enum Level {
     ReadOnly,
     Workspace,
-    NotHeld,
+    NotSandboxed,
 }
 
 impl Level {
@@ -27,8 +27,8 @@ impl Level {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
-            Self::Workspace => "held",
-            Self::NotHeld => "NOT HELD",
+            Self::Workspace => "sandboxed",
+            Self::NotSandboxed => "NOT SANDBOXED",
         }
     }
 
@@ -37,14 +37,14 @@ impl Level {
         match self {
             Self::ReadOnly => "read-only",
             Self::Workspace => "workspace",
-            Self::NotHeld => "full",
+            Self::NotSandboxed => "full",
         }
     }
 
     pub(super) fn style(self, theme: &Theme) -> Style {
         match self {
             Self::ReadOnly | Self::Workspace => theme.dim,
-            Self::NotHeld => theme.error.add_modifier(Modifier::BOLD),
+            Self::NotSandboxed => theme.error.add_modifier(Modifier::BOLD),
         }
     }
 }
@@ -53,11 +53,11 @@ impl Confinement {
     /// How far commands are held in a mode.
     pub(super) fn level(&self, mode: Mode) -> Level {
         match mode {
-            _ if self.means.is_none() => Level::NotHeld,
+            _ if self.means.is_none() => Level::NotSandboxed,
             Mode::Plan => Level::ReadOnly,
-            Mode::BypassPermissions => Level::NotHeld,
+            Mode::BypassPermissions => Level::NotSandboxed,
             _ if self.is_wanted => Level::Workspace,
-            _ => Level::NotHeld,
+            _ => Level::NotSandboxed,
         }
     }
 
@@ -65,15 +65,18 @@ impl Confinement {
     pub(super) fn describe(&self, mode: Mode) -> String {
         match (&self.means, self.level(mode)) {
             (None, _) if mode == Mode::Plan => {
-                "NOT HELD: no kernel support; while planning, only plainly read-only commands run".to_owned()
+                "NOT SANDBOXED: no kernel support; while planning, only plainly read-only commands run"
+                    .to_owned()
             }
-            (None, _) => "NOT HELD: no kernel support; tiller doctor says why".to_owned(),
-            (Some(means), Level::ReadOnly) => format!("read-only, held by {means}"),
-            (Some(means), Level::Workspace) => format!("held to the working directories by {means}"),
-            (Some(_), Level::NotHeld) if mode == Mode::BypassPermissions => {
-                "NOT HELD in this mode, apart from what deny rules name".to_owned()
+            (None, _) => "NOT SANDBOXED: no kernel support; tiller doctor says why".to_owned(),
+            (Some(means), Level::ReadOnly) => format!("read-only, enforced by {means}"),
+            (Some(means), Level::Workspace) => format!("confined to the working directories by {means}"),
+            (Some(_), Level::NotSandboxed) if mode == Mode::BypassPermissions => {
+                "NOT SANDBOXED in this mode, apart from what deny rules name".to_owned()
             }
-            (Some(_), Level::NotHeld) => "NOT HELD: sandbox.enabled is off in the settings".to_owned(),
+            (Some(_), Level::NotSandboxed) => {
+                "NOT SANDBOXED: sandbox.enabled is off in the settings".to_owned()
+            }
         }
     }
 }
@@ -88,17 +91,17 @@ mod tests {
         let unwanted = Confinement { is_wanted: false, ..held.clone() };
         let impossible = Confinement { means: None, is_wanted: true };
         for (mode, levels) in [
-            (Mode::Default, [Level::Workspace, Level::NotHeld, Level::NotHeld]),
-            (Mode::AcceptEdits, [Level::Workspace, Level::NotHeld, Level::NotHeld]),
-            (Mode::DontAsk, [Level::Workspace, Level::NotHeld, Level::NotHeld]),
-            (Mode::Delegate, [Level::Workspace, Level::NotHeld, Level::NotHeld]),
-            (Mode::BypassPermissions, [Level::NotHeld; 3]),
-            (Mode::Plan, [Level::ReadOnly, Level::ReadOnly, Level::NotHeld]),
+            (Mode::Default, [Level::Workspace, Level::NotSandboxed, Level::NotSandboxed]),
+            (Mode::AcceptEdits, [Level::Workspace, Level::NotSandboxed, Level::NotSandboxed]),
+            (Mode::DontAsk, [Level::Workspace, Level::NotSandboxed, Level::NotSandboxed]),
+            (Mode::Delegate, [Level::Workspace, Level::NotSandboxed, Level::NotSandboxed]),
+            (Mode::BypassPermissions, [Level::NotSandboxed; 3]),
+            (Mode::Plan, [Level::ReadOnly, Level::ReadOnly, Level::NotSandboxed]),
         ] {
             for (confinement, level) in [&held, &unwanted, &impossible].into_iter().zip(levels) {
                 assert_eq!(confinement.level(mode), level, "{confinement:?} in {mode}");
                 let words = confinement.describe(mode);
-                assert_eq!(words.contains("NOT HELD"), level == Level::NotHeld, "{words}");
+                assert_eq!(words.contains("NOT SANDBOXED"), level == Level::NotSandboxed, "{words}");
             }
         }
     }

@@ -19,22 +19,22 @@ fn standing(stage: &mut Stage) -> String {
 fn the_confinement_is_that_of_the_mode() {
     let mut stage = Stage::new(80, 20);
     for (mode, shown) in [
-        (Mode::Default, "asks before changes · held"),
-        (Mode::AcceptEdits, "accepts edits · held"),
+        (Mode::Default, "asks before changes · sandboxed"),
+        (Mode::AcceptEdits, "accepts edits · sandboxed"),
         (Mode::Plan, "PLAN MODE: changes nothing · read-only"),
-        (Mode::BypassPermissions, "ASKS NOTHING · NOT HELD"),
+        (Mode::BypassPermissions, "ASKS NOTHING · NOT SANDBOXED"),
     ] {
         stage.set_mode(mode);
         assert_eq!(standing(&mut stage), shown);
     }
     run(&mut stage, "/status");
-    assert!(stage.shown().contains("commands    NOT HELD in this mode"), "{}", stage.shown());
+    assert!(stage.shown().contains("commands    NOT SANDBOXED in this mode"), "{}", stage.shown());
     stage.press(KeyCode::Esc);
     stage.set_mode(Mode::Default);
     stage.app.info.confinement.is_wanted = false;
-    assert_eq!(standing(&mut stage), "asks before changes · NOT HELD");
+    assert_eq!(standing(&mut stage), "asks before changes · NOT SANDBOXED");
     run(&mut stage, "/status");
-    assert!(stage.shown().contains("NOT HELD: sandbox.enabled is off"), "{}", stage.shown());
+    assert!(stage.shown().contains("NOT SANDBOXED: sandbox.enabled is off"), "{}", stage.shown());
 }
 
 // LEDG-06: the share of steering is there as well, next to a long name and a cost.
