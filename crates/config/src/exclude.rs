@@ -13,14 +13,16 @@ pub(crate) fn exclude(file: &Path) {
 
 fn try_exclude(file: &Path) -> Option<()> {
     let file = file.canonicalize().ok()?;
-    let (top, git_dir) = file.ancestors().skip(1).find_map(|dir| Some((dir, git_dir(dir)?)))?;
-    let pattern = format!("/{}", file.strip_prefix(top).ok()?.to_str()?);
+    // The innermost work tree is the one that lists it, also if what it belongs to cannot be told.
+    let top = file.ancestors().skip(1).find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+    let git_dir = git_dir(top)?;
+    let pattern = pattern(file.strip_prefix(top).ok()?.to_str()?)?;
     let list = git_dir.join("info/exclude");
     // A link may lead to a file that somebody shares.
     if list.is_symlink() {
         return None;
     }
-    let known = fs_err::read_to_string(&list).unwrap_or_default();
+    let known = String::from_utf8_lossy(&fs_err::read(&list).unwrap_or_default()).into_owned();
     if known.lines().any(|line| line.trim() == pattern) {
         return None;
     }
@@ -28,6 +30,13 @@ fn try_exclude(file: &Path) -> Option<()> {
     let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
     let mut list = fs_err::OpenOptions::new().create(true).append(true).open(list).ok()?;
     list.write_all(format!("{gap}{pattern}\n").as_bytes()).ok()
+}
+
+/// A pattern for one path; none if it has no room on a line.
+fn pattern(path: &str) -> Option<String> {
+    let escaped =
+        path.chars().flat_map(|c| ['\\', '*', '?', '['].contains(&c).then_some('\\').into_iter().chain([c]));
+    (!path.contains('\n')).then(|| std::iter::once('/').chain(escaped).collect())
 }
 
 /// The directory with what all work trees of a repository share, if this is the top of one of them.
@@ -69,6 +78,25 @@ mod tests {
         let file = dir.join(".tiller/settings.local.json");
         fs_err::write(&file, "{}\n").unwrap();
         file
+    }
+
+    #[test]
+    fn a_pattern_means_one_path_and_has_one_line() {
+        assert_eq!(pattern("app/[id]/*.json").as_deref(), Some("/app/\\[id]/\\*.json"));
+        assert_eq!(pattern("a\nb"), None);
+    }
+
+    #[test]
+    fn the_repository_around_a_submodule_is_not_touched() {
+        let place = tempfile::tempdir().unwrap();
+        git(place.path(), &["init", "-q"]);
+        let inner = place.path().join("inner");
+        fs_err::create_dir(&inner).unwrap();
+        fs_err::write(inner.join(".git"), "gitdir: ../.git/modules/inner\n").unwrap();
+        let list = place.path().join(".git/info/exclude");
+        let before = fs_err::read(&list).unwrap_or_default();
+        exclude(&local_file(&inner));
+        assert_eq!(fs_err::read(&list).unwrap_or_default(), before);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Facts {
         match self.stop {
             _ if self.calls > 0 => None,
             Some(StopReason::MaxTokens) => Some(format!(
-                "The answer is cut off: it is longer than the output limit allows, also after {MAX_CONTINUATIONS} \
+                "The answer is cut off: it is longer than the output limit allows, even after {MAX_CONTINUATIONS} \
                  continuations."
             )),
             Some(StopReason::PauseTurn) => Some(format!(

@@ -214,6 +214,10 @@ impl Attendant {
 
     /// Front ends hear of it before anybody who waits for the server goes on.
     fn publish(&self, status: Status) {
+        // Whoever has taken its name speaks for it.
+        if self.orders.is_closed() {
+            return;
+        }
         self.surroundings.principal.changed(status.shown(&self.definition));
         self.status.send_replace(Arc::new(status));
     }

@@ -81,8 +81,8 @@ impl Transport<RoleClient> for HostTransport {
 /// The answer to a request, or what stands for it: whoever waits for one gets one.
 fn answer(request: &RequestId, taken: Result<Value, String>) -> ServerJsonRpcMessage {
     let understood = taken.and_then(|mut taken| {
-        let answer = serde_json::from_value(taken["mcp_response"].take());
-        answer.map_err(|_| "the host gave no answer of the protocol".to_owned())
+        let answer = taken.get_mut("mcp_response").map(Value::take).unwrap_or_default();
+        serde_json::from_value(answer).map_err(|_| "the host gave no answer of the protocol".to_owned())
     });
     match understood {
         Ok(ServerJsonRpcMessage::Response(answer)) if answer.id == *request => {
@@ -99,4 +99,20 @@ fn answer(request: &RequestId, taken: Result<Value, String>) -> ServerJsonRpcMes
 fn failure(request: &RequestId, why: &str) -> ServerJsonRpcMessage {
     let error = rmcp::ErrorData::internal_error(why.to_owned(), None);
     ServerJsonRpcMessage::error(error, Some(request.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whatever_the_host_says_a_request_is_answered() {
+        let request = RequestId::Number(1);
+        for taken in [json!("ok"), json!([]), json!(null), json!({}), json!({"mcp_response": 3})] {
+            let given = answer(&request, Ok(taken.clone()));
+            assert!(matches!(given, JsonRpcMessage::Error(_)), "{taken}");
+        }
+    }
 }

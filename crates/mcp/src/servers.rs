@@ -149,6 +149,8 @@ struct Attended {
     status: watch::Receiver<Arc<Status>>,
     orders: mpsc::UnboundedSender<McpOrder>,
     heard: broadcast::Sender<Value>,
+    /// Fires also when another one takes its name.
+    ended: CancellationToken,
 }
 
 impl Servers {
@@ -174,6 +176,7 @@ impl Servers {
             let (orders, ordered) = mpsc::unbounded_channel();
             let (status, status_now) = watch::channel(Arc::new(Status::default()));
             let (heard, _) = broadcast::channel(WAITING);
+            let ended = self.ended.child_token();
             let attendant = Attendant {
                 definition: Arc::clone(&definition),
                 surroundings: Arc::clone(&self.surroundings),
@@ -182,13 +185,17 @@ impl Servers {
                 heard: heard.clone(),
                 standing: Standing::default(),
                 tasks: self.tasks.clone(),
-                ended: self.ended.clone(),
+                ended: ended.clone(),
             };
+            let one =
+                Attended { definition: Arc::clone(&definition), status: status_now, orders, heard, ended };
+            let mut attended = self.attended.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(former) = attended.insert(definition.name.clone(), one) {
+                former.ended.cancel();
+            }
+            drop(attended);
             self.surroundings.principal.changed(attendant.status.borrow().shown(&definition));
             self.tasks.spawn(attendant.attend());
-            let one = Attended { definition: Arc::clone(&definition), status: status_now, orders, heard };
-            let mut attended = self.attended.write().unwrap_or_else(PoisonError::into_inner);
-            attended.insert(definition.name.clone(), one);
         }
     }
 

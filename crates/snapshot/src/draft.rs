@@ -163,7 +163,9 @@ impl Walk<'_> {
             partial: place.kept == Kept::Held,
         };
         for name in names {
-            self.count()?;
+            if place.kept != Kept::Held {
+                self.count()?;
+            }
             let known = known.as_mut().and_then(Iterator::next).map(|(_, node)| node);
             let kept = known.filter(|node| self.is_unchanged(node, &place.path.join(&name)));
             let entry = match kept {
@@ -171,6 +173,10 @@ impl Walk<'_> {
                 None => self.entry(fd(directory), &name, &place)?,
             };
             let Some(entry) = entry else { continue };
+            // However much there is that nobody keeps, it is no reason to keep nothing.
+            if place.kept == Kept::Held && !matches!(entry, Draft::Unkept(_)) {
+                self.count()?;
+            }
             match &entry {
                 Draft::File { known, stat } => {
                     draft.unread |= known.is_none();
@@ -349,8 +355,11 @@ impl Walk<'_> {
         if !is_left_out {
             return Some(Kept::Small);
         }
-        // What was known of it while it was small need not be so any more when it is small again.
-        if let Some(watch) = &mut self.watch {
+        // What was known of it while it was small need not be so any more when it is small again. Below what is only held
+        // there is nothing to forget.
+        if place.kept == Kept::ByRules
+            && let Some(watch) = &mut self.watch
+        {
             watch.forget_below(path);
         }
         self.earlier.holds_directory(path).then_some(Kept::Held)

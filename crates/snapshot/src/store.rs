@@ -135,6 +135,18 @@ impl Store {
         Ok((now, diff))
     }
 
+    /// What going back to a snapshot would change. What is kept from then on does not depend on somebody having looked.
+    ///
+    /// # Errors
+    /// When there is no such snapshot, or the present state cannot be kept.
+    pub fn preview(&mut self, to: &SnapshotId) -> Result<Diff, SnapshotError> {
+        let last = self.last.clone();
+        let compared = self.compare(to);
+        self.last = last;
+        self.look_at_everything();
+        compared.map(|(_, diff)| diff)
+    }
+
     fn take_beside(&mut self, roots: &[PathBuf], other: Option<&SnapshotId>) -> Result<Taken, SnapshotError> {
         if let Some(watch) = &mut self.watch {
             watch.listen();
@@ -274,10 +286,12 @@ impl Store {
     fn keep_tree(&mut self, tree: &Tree, noted: Noted) -> Result<Node, SnapshotError> {
         let tree = self.objects.put_tree(tree)?;
         let mode = mode(&noted.stat);
-        if let Some(watch) = &mut self.watch
-            && !noted.partial
-        {
-            watch.found(noted.path, &noted.stat, tree, noted.seen, noted.doubtful);
+        if let Some(watch) = &mut self.watch {
+            match noted.partial {
+                false => watch.found(noted.path, &noted.stat, tree, noted.seen, noted.doubtful),
+                true if noted.doubtful => watch.doubt(noted.path),
+                true => {}
+            }
         }
         Ok(Node::Directory { tree, mode })
     }

@@ -220,6 +220,11 @@ impl Watch {
         partly.filter_map(|path| Some((path.as_path(), self.memos.get(path)?.tree)))
     }
 
+    /// A directory that is not remembered has files with several names: it is looked at again.
+    pub(crate) fn doubt(&mut self, path: PathBuf) {
+        self.doubtful.insert(path);
+    }
+
     /// What was found in a directory.
     pub(crate) fn found(&mut self, path: PathBuf, stat: &Stat, tree: Digest, seen: usize, doubtful: bool) {
         if self.kernel.is_none() {

@@ -127,10 +127,8 @@ impl Frames {
                 "content": [block.block.to_value()], "stop_reason": null, "stop_sequence": null,
             },
         });
-        // What stands for an answer that never came has consumed nothing that is known.
-        if let Some(usage) = tally.usages.get(&block.message_id) {
-            frame["message"]["usage"] = json!(usage);
-        }
+        // What stands for an answer that never came has consumed nothing.
+        frame["message"]["usage"] = json!(tally.usages.get(&block.message_id).copied().unwrap_or_default());
         if let Some(kind) = &block.api_error {
             frame["error"] = kind.as_str().into();
         }

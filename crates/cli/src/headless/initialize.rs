@@ -14,7 +14,7 @@ use crate::args::PROTOCOL_LEVEL;
 use crate::extensions::OfferedRecipe;
 
 /// What a host may ask for and Tiller does not have. Leaving it out would change what the session does, so it is refused.
-const UNAVAILABLE: [&str; 3] = ["plugins", "toolAliases", "planModeInstructions"];
+const UNAVAILABLE: [&str; 4] = ["plugins", "sdkMcpServerConfigs", "toolAliases", "planModeInstructions"];
 
 /// What the request leads to: the answer and a change of the system prompt, or why it is refused.
 pub(super) fn initialize(

@@ -17,8 +17,8 @@ const FIRST_BYTE: Duration = Duration::from_secs(3);
 /// Bytes of standard input that can be part of a prompt; a request may have no more than 32 MB.
 const MAX_TEXT: u64 = 10 << 20;
 
-const NOTHING_CAME: &str = "nothing came on standard input within 3 s, so the prompt is taken without it; if there is \
-     nothing to come, </dev/null saves the wait, and what comes late can be put into a file first";
+const NOTHING_CAME: &str = "nothing arrived on standard input within 3 s, so the prompt is used without it; </dev/null \
+     skips the wait, and slow input can be written to a file first";
 const IS_FED: &str = "waiting for standard input, to which another command of the pipeline writes";
 const NO_PROMPT_YET: &str = "waiting for the prompt on standard input";
 

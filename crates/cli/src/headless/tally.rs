@@ -166,8 +166,11 @@ impl Tally {
                 }
             }
             Body::Response(response) if !response.side => {
-                // An answer without a word is one, too: what was said before it is not the result.
-                if self.turn.answer.0.as_ref() != Some(&response.message_id) && !self.turn.was_cut {
+                // An answer without a word is one, too: what was said before it is not the result. One that was cut off
+                // before its first word is none.
+                let is_whole = !matches!(response.stop_reason, StopReason::Other(_));
+                if is_whole && self.turn.answer.0.as_ref() != Some(&response.message_id) && !self.turn.was_cut
+                {
                     self.turn.answer = (Some(response.message_id.clone()), String::new());
                 }
                 self.turn.requests += 1;

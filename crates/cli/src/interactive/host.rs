@@ -90,6 +90,7 @@ impl World {
     /// Ends what is under way.
     pub(super) async fn end(&self) {
         self.stop();
+        self.overtake();
         self.tasks.close();
         self.tasks.wait().await;
     }

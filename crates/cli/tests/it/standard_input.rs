@@ -57,12 +57,12 @@ fn a_silent_input_does_not_hold_up_a_run_with_a_prompt() {
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert!(output.status.success(), "{stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
-        assert!(stderr.contains("nothing came on standard input"), "{stderr}");
+        assert!(stderr.contains("nothing arrived on standard input"), "{stderr}");
         if format == "json" {
             let result: Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!(result["result"], "fine");
             let warning = result["warnings"][0].as_str().unwrap();
-            assert!(warning.contains("nothing came on standard input"), "{warning}");
+            assert!(warning.contains("nothing arrived on standard input"), "{warning}");
         } else {
             assert_eq!(stdout, "fine\n");
         }

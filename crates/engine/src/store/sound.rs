@@ -29,14 +29,14 @@ pub fn sound_lines(
         if let Read::Record(record) = read(text.as_bytes(), Extent::Bare)
             && wanted.get(&record.entry.seq) == Some(&record.entry.id)
         {
-            whole.insert(record.entry.seq);
+            whole.insert((record.entry.seq, record.entry.id));
         }
     })?;
-    wanted.retain(|seq, _| !whole.contains(seq));
+    wanted.retain(|seq, id| !whole.contains(&(*seq, *id)));
     let mut saved = if wanted.is_empty() { BTreeMap::new() } else { written_anew(path, session, &wanted)? };
     each_line(path, |text| match read(text.as_bytes(), Extent::Bare) {
         Read::Foreign => take(text),
-        Read::Record(record) if whole.remove(&record.entry.seq) => {
+        Read::Record(record) if whole.remove(&(record.entry.seq, record.entry.id)) => {
             while saved.first_key_value().is_some_and(|(seq, _)| *seq < record.entry.seq) {
                 saved.pop_first().into_iter().for_each(|(_, line)| take(&line));
             }

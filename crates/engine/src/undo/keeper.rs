@@ -169,7 +169,7 @@ impl Keeper {
     /// What bringing a snapshot back would change, with the texts of files.
     pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Preview, RewindError> {
         let compare = move |store: &mut Store| {
-            let (_, diff) = store.compare(&to)?;
+            let diff = store.preview(&to)?;
             let mut room = COMPARED_IN_ALL;
             let files = diff.summary().into_iter().flat_map(|change| differences(store, &change, &mut room));
             Ok(Preview { files: files.collect(), unknown: diff.unknown })

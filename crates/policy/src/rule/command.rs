@@ -85,6 +85,12 @@ impl Wanted {
         if self.open || given.len() == self.words.len() { result } else { Match::No }
     }
 
+    /// What the name of the program begins with, whatever stands for the rest of it.
+    fn head(&self) -> &str {
+        let name = self.words.first().map_or("", |word| base_name(word));
+        name.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default()
+    }
+
     fn matches_text(&self, text: &str) -> bool {
         let mut pattern = self.words.join(" ");
         let glob = |pattern: &str| GlobBuilder::new(pattern).literal_separator(false).build();
@@ -243,10 +249,13 @@ fn among_words(wanted: &Wanted, name: Option<&str>, words: &[Word]) -> Match {
     }
     // What begins in the word of an option may go on in the next ones.
     let all: Vec<&str> = texts().collect();
+    // Comparing is dear where a rule has wildcards, and nearly no end of an option can be the program.
+    let head = wanted.head();
+    let may_be = |end: &&str| end.contains(head) || end.contains(['\\', '"', '\'']);
     let attached = (1..all.len()).any(|at| {
         let behind = &all[at + 1..];
         let fits = |end| wanted.matches_plain(&[end]) || wanted.matches_plain(&[&[end], behind].concat());
-        letters_of_cluster(all[at]) > LONGEST_CLUSTER || ends_of_cluster(all[at]).any(fits)
+        letters_of_cluster(all[at]) > LONGEST_CLUSTER || ends_of_cluster(all[at]).filter(may_be).any(fits)
     });
     let found = match attached {
         true if name.is_some_and(is_known_program) => Match::Yes,

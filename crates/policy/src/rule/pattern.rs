@@ -108,7 +108,7 @@ impl Pattern {
 /// What is wrong with a pattern, if it is none.
 pub(crate) fn check(content: &str) -> Result<(), String> {
     if without_turns(PathBuf::new(), content).is_none() {
-        return Err("nothing leads up from what a pattern stands for".to_owned());
+        return Err("`..` cannot lead up from a part with wildcards; write the path without it".to_owned());
     }
     let glob = GlobBuilder::new(content).literal_separator(true).build();
     glob.map(drop).map_err(|error| error.kind().to_string())
@@ -345,7 +345,7 @@ mod tests {
         }
         for rule in ["Read(*/../x)", "Read(a/**/../b)", "Edit(~/[a]/..)", "Read({a/../b,c})"] {
             let error = rule.parse::<Rule>().unwrap_err().to_string();
-            assert!(error.contains("leads up"), "{rule}: {error}");
+            assert!(error.contains("cannot lead up"), "{rule}: {error}");
         }
     }
 }

@@ -111,7 +111,7 @@ pub enum Unseen {
     Denied(String),
     /// It may be read only if the user says so, and it is not the user who names it.
     #[error(
-        "not you, but the command's file names it, and reading it would need your permission: {0}; name it yourself to attach it"
+        "it is named by the command's file, not by you, and reading it would need your permission: {0}; name it yourself to attach it"
     )]
     Unasked(String),
     /// It is too large to be shown at once.
