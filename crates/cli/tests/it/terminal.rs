@@ -519,12 +519,19 @@ fn plain_mode_never_moves_the_cursor() {
     program.type_in("make it\n");
     program.until_shown("Yes, this once");
     program.type_in("1\n");
-    program.until_shown("● It is made.");
+    until_plain_turn_ends(&program, "● It is made.");
     assert!(world.path("made").exists());
     program.type_in("/exit\n");
     assert_eq!(program.wait(), 0);
     let printed = program.printed();
     assert!(!printed.contains('\x1b'), "{printed:?}");
+}
+
+/// An answer is printed before its turn is over; whoever leaves in between interrupts it.
+pub(crate) fn until_plain_turn_ends(program: &Program, answer: &str) {
+    program.until("the turn is over", |terminal| {
+        terminal.text().split_once(answer).is_some_and(|(_, rest)| rest.contains("\n>"))
+    });
 }
 
 // HEAD-02: who has closed the input answers no more.
@@ -547,9 +554,7 @@ fn a_simple_terminal_gets_plain_lines() {
     let mut program = Program::start(&command, 80, 30, LongRows::Cut);
     program.until_shown("\n>");
     program.type_in("hello\n");
-    program.until("the turn is over", |terminal| {
-        terminal.text().split_once("● Understood.").is_some_and(|(_, rest)| rest.contains("\n>"))
-    });
+    until_plain_turn_ends(&program, "● Understood.");
     program.type_in("/exit\n");
     assert_eq!(program.wait(), 0);
 }

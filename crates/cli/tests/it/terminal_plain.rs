@@ -58,6 +58,7 @@ fn permission_is_given_only_by_what_was_offered() {
         printed.rsplit("or \"").next().and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
     program.type_in(&format!("{own_words} write it down instead\n"));
     program.until_shown("Something else.");
+    until_awaited(&program);
     assert!(!world.path("other").exists());
     let sent = world.server.messages();
     assert!(sent[2].body().to_string().contains("write it down instead"));
@@ -109,6 +110,7 @@ fn a_plan_is_not_approved_by_other_words() {
     assert!(!world.path("carried-out.txt").exists());
     program.type_in("no\n");
     program.until_shown("You refused");
+    until_awaited(&program);
     assert!(!world.path("carried-out.txt").exists());
     assert_eq!(world.server.messages().len(), 2);
     leave(program);
@@ -231,6 +233,7 @@ fn the_first_sign_of_a_line_says_what_it_is() {
     assert!(world.server.messages().is_empty(), "neither is for the model");
     program.type_in("go\n");
     program.until_shown("Understood.");
+    until_awaited(&program);
     assert!(
         world.server.messages()[0].body().to_string().contains("I ran `echo"),
         "it is told of the command"
