@@ -1,6 +1,7 @@
 //! Proof that policy allowed an access.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::access::{Access, Request, Script};
 use crate::context::Context;
@@ -8,6 +9,7 @@ use crate::decide::{hidden_from_commands, kept_from_commands};
 use crate::holding::Profile;
 use crate::prompt::Finding;
 use crate::rule::pattern::{Pattern, Search};
+use crate::shell::is_read_only;
 
 /// What one call may do. Made by [`crate::decide`], [`crate::approve`] and [`crate::leave`]; for commands that are none
 /// of the model's, by [`Permit::for_users_own_command`].
@@ -23,6 +25,8 @@ pub struct Permit {
     /// What a model found about the command when it was judged.
     pub(crate) findings: Vec<Finding>,
     released: Option<Release>,
+    /// Whether its command only looks, once somebody has asked.
+    looks: OnceLock<bool>,
 }
 
 /// What the user lets one command have that its confinement refused.
@@ -49,7 +53,8 @@ impl std::error::Error for NotPermitted {}
 impl Permit {
     pub(crate) fn new(request: Request, excluded: Vec<Pattern>, profile: Profile) -> Self {
         let (kept, outside, findings) = (Vec::new(), Vec::new(), Vec::new());
-        Self { request, excluded, kept, profile, outside, findings, released: None }
+        let looks = OnceLock::new();
+        Self { request, excluded, kept, profile, outside, findings, released: None, looks }
     }
 
     /// The same for a command that may change these as well.
@@ -194,6 +199,13 @@ impl Permit {
             _ => None,
         });
         script.ok_or_else(|| NotPermitted("running a command".to_owned()))
+    }
+
+    /// Whether the command that may be run certainly changes nothing.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        let looks = || self.script().is_ok_and(|script| is_read_only(&script.command));
+        *self.looks.get_or_init(looks)
     }
 
     /// Checks that a host may be contacted.

@@ -9,6 +9,7 @@ mod place;
 mod plan;
 mod reason;
 mod script;
+mod steering;
 
 use std::path::PathBuf;
 
@@ -295,7 +296,7 @@ fn guarded_change(
 ) -> Option<Reason> {
     request.access.iter().find_map(|access| match (access, analysis) {
         (Access::Exec(script), Some(analysis)) => {
-            script::guarded_change(request.ruled_as(), script, analysis, cx)
+            steering::guarded_change(request.ruled_as(), script, analysis, cx)
         }
         (Access::Write(place), _) => {
             let guarded =

@@ -1,7 +1,5 @@
 //! What is thought of a shell command: every part of it has to be fine.
 
-use std::path::PathBuf;
-
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
@@ -26,8 +24,8 @@ pub(crate) struct Judge<'a> {
     tool: &'a str,
     script: &'a Script,
     analysis: &'a Analysis,
-    files: Files<'a>,
-    places: Places<'a>,
+    pub(super) files: Files<'a>,
+    pub(super) places: Places<'a>,
 }
 
 /// The parts of a script with their verdicts.
@@ -48,36 +46,8 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
     parts
 }
 
-/// What a script would change that is never changed in silence: what decides what is allowed or run later. Git tends its
-/// own files, and must be able to where nothing else is asked; but it moves and writes files wherever it is told to.
-pub(crate) fn guarded_change(
-    tool: &str,
-    script: &Script,
-    analysis: &Analysis,
-    cx: &Context,
-) -> Option<Reason> {
-    let judge = Judge::new(tool, script, analysis, cx);
-    let mut touches: Vec<Touch> = analysis.commands.iter().flat_map(shell::changes).collect();
-    // What is found and then changed lies below what some other command looks at.
-    if touches.iter().any(|touch| touch.word.form == Form::Found) {
-        touches.extend(analysis.commands.iter().flat_map(shell::touches));
-    }
-    if analysis.opaque.is_some() {
-        touches.extend(shell::named_in(&script.command, &Some(vec![script.cwd.clone()])));
-    }
-    let asked = |redirect: &&Redirect| {
-        let part = judge.redirect(redirect);
-        part.verdict == Behavior::Ask
-            && matches!(part.reason, Reason::Guarded { .. } | Reason::Uncovered { .. })
-    };
-    let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes).filter(asked);
-    touches.extend(redirects.map(shell::redirect_touch));
-    let path = touches.iter().find_map(|touch| judge.steered(touch))?;
-    Some(Reason::Guarded { path })
-}
-
 impl<'a> Judge<'a> {
-    fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
+    pub(super) fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
         let files = Files { cx, tool: None };
         let places = Places { cx, variables: &analysis.variables };
         Self { cx, tool, script, analysis, files, places }
@@ -292,23 +262,6 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// What of all that a word leads to decides what is allowed or run later. Of a word that is only mentioned, or not
-    /// known as a whole, what it shows counts.
-    fn steered(&self, touch: &Touch) -> Option<PathBuf> {
-        let steering = |place: &Place| match touch.deed {
-            Deed::Write => self.files.steering(place),
-            _ => self.files.steering_inside(place),
-        };
-        match self.places.of(&touch.word, &touch.dirs) {
-            Where::Known(places) | Where::Below(places, _) => places.iter().find_map(steering),
-            Where::Unknown => {
-                let shown = self.places.shown(&touch.word, &touch.dirs);
-                shown.iter().find_map(|place| self.files.steering_inside(place))
-            }
-            Where::Elsewhere => None,
-        }
-    }
-
     /// What is thought of a command that no rule speaks of.
     fn unruled(&self, command: &Command) -> Result<Reason, Reason> {
         if only_looks(command) {
@@ -398,7 +351,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    fn redirect(&self, redirect: &Redirect) -> Part {
+    pub(super) fn redirect(&self, redirect: &Redirect) -> Part {
         let touch = shell::redirect_touch(redirect);
         let what = format!("{} {}", if redirect.writes { ">" } else { "<" }, redirect.target.text);
         if shell::is_sink(&redirect.target) {

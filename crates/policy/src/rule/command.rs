@@ -1,8 +1,9 @@
 //! Rules for commands: exact, by prefix (`git log:*`), or with `*` for any text.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 
 use super::Reading;
 use crate::shell::{
@@ -25,12 +26,26 @@ pub(crate) enum Match {
 struct Wanted {
     words: Vec<String>,
     open: bool,
+    /// What texts are compared with where a word has a `*`. Made when first needed: a command is compared many times.
+    globs: OnceCell<Globs>,
+}
+
+/// The patterns of a rule.
+struct Globs {
+    /// As it is written.
+    plain: Vec<GlobMatcher>,
+    /// With the directory of its program written in another way, if there is one.
+    shorter: Vec<GlobMatcher>,
 }
 
 impl Wanted {
     fn new(content: &str) -> Self {
         let (prefix, open) = opened(content);
-        Self { words: prefix.split_whitespace().map(str::to_owned).collect(), open }
+        Self::of(prefix.split_whitespace().map(str::to_owned).collect(), open)
+    }
+
+    fn of(words: Vec<String>, open: bool) -> Self {
+        Self { words, open, globs: OnceCell::new() }
     }
 
     /// The same with its quotes taken as the shell takes them, if there are any.
@@ -40,7 +55,7 @@ impl Wanted {
         let [command] = analysis.commands.as_slice() else { return None };
         let assigned = if command.layers.len() == 1 { command.assignments_before(0) } else { Vec::new() };
         let words = assigned.iter().chain(&command.layers.first()?.words).map(|word| word.text.clone());
-        Some(Self { words: words.collect(), open })
+        Some(Self::of(words.collect(), open))
     }
 
     fn has_wildcard(&self) -> bool {
@@ -91,16 +106,27 @@ impl Wanted {
         name.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default()
     }
 
+    fn globs(&self) -> &Globs {
+        self.globs.get_or_init(|| {
+            let plain = self.words.join(" ");
+            // What is only a `*` then would fit everything.
+            let shorter = plain.strip_prefix("./").filter(|rest| !rest.starts_with(['*', '?']));
+            Globs {
+                plain: self.matchers(&plain),
+                shorter: shorter.map_or_else(Vec::new, |text| self.matchers(text)),
+            }
+        })
+    }
+
+    fn matchers(&self, pattern: &str) -> Vec<GlobMatcher> {
+        let more = self.open.then(|| format!("{pattern} *"));
+        let glob = |pattern: &str| GlobBuilder::new(pattern).literal_separator(false).build().ok();
+        let globs = [Some(pattern), more.as_deref()].into_iter().flatten().filter_map(glob);
+        globs.map(|glob| glob.compile_matcher()).collect()
+    }
+
     fn matches_text(&self, text: &str) -> bool {
-        let mut pattern = self.words.join(" ");
-        let glob = |pattern: &str| GlobBuilder::new(pattern).literal_separator(false).build();
-        let fits = |pattern: &str| glob(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text));
-        if !self.open {
-            return fits(&pattern);
-        }
-        let exact = fits(&pattern);
-        pattern.push_str(" *");
-        exact || fits(&pattern)
+        self.globs().plain.iter().any(|glob| glob.is_match(text))
     }
 
     fn matches_plain(&self, given: &[&str]) -> bool {
@@ -116,22 +142,14 @@ impl Wanted {
 
     /// Compares with `*`, the program's directory written in one way or another.
     fn matches_readings(&self, given: &[&str]) -> bool {
-        let (Some((program, rest)), Some((wanted, others))) = (given.split_first(), self.words.split_first())
-        else {
+        let Some((program, rest)) = given.split_first().filter(|_| !self.words.is_empty()) else {
             return false;
         };
-        // What is only a `*` then would fit everything.
-        let shorter = |path: &str| {
-            path.strip_prefix("./").filter(|rest| !rest.starts_with(['*', '?'])).map(str::to_owned)
-        };
-        let wanted = [Some(wanted.clone()), shorter(wanted)].into_iter().flatten().map(|first| Self {
-            words: std::iter::once(first).chain(others.iter().cloned()).collect(),
-            open: self.open,
-        });
         let clean = normal(program).join("/");
         let programs = [program, clean.as_str(), base_name(program)];
         let texts = programs.map(|program| [&[program], rest].concat().join(" "));
-        wanted.into_iter().any(|wanted| texts.iter().any(|text| wanted.matches_text(text)))
+        let Globs { plain, shorter } = self.globs();
+        plain.iter().chain(shorter).any(|glob| texts.iter().any(|text| glob.is_match(text)))
     }
 }
 

@@ -65,7 +65,8 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         "sed" | "gsed" => {
             let in_place =
                 rest.iter().any(|word| is_option(&word.text, "-i") || word.text.starts_with("--in"));
-            let files = operands(rest).skip(usize::from(!has_script_option(rest)));
+            let others = without_scripts(rest);
+            let files = operands(&others).skip(usize::from(!has_script_option(rest)));
             files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word)).collect()
         }
         "find" | "gfind" => {
@@ -219,6 +220,26 @@ fn data_copy(rest: &[Word]) -> Vec<(Deed, Word)> {
     named.collect()
 }
 
+/// The words of `sed` without the scripts that options take from the next word.
+fn without_scripts(rest: &[Word]) -> Vec<Word> {
+    let takes_script = |word: &Word| {
+        let letters = word.text.strip_prefix('-').and_then(|letters| letters.strip_suffix('e'));
+        let is_cluster = letters.is_some_and(|letters| letters.chars().all(|c| "nErsuz".contains(c)));
+        is_cluster || word.text == "--expression"
+    };
+    let mut others = Vec::new();
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        others.push(word.clone());
+        if word.text == "--" {
+            others.extend(words.by_ref().cloned());
+        } else if takes_script(word) {
+            words.next();
+        }
+    }
+    others
+}
+
 fn has_script_option(rest: &[Word]) -> bool {
     rest.iter().any(|word| {
         is_option(&word.text, "-e") || is_option(&word.text, "-f") || word.text.starts_with("--expression")
@@ -237,6 +258,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
             found.push((Deed::ReadBelow, Word::literal(".")));
             Deed::Read
         }
+        "ls-files" => Deed::Look,
         "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
         _ => return found,
     };

@@ -122,7 +122,7 @@ const LOOKERS: &[Looker] = &[
     any("nproc", NoOperands),
     any("numfmt", Text),
     // Sources lie where the program says that they do.
-    except("objdump", &["-S", "--plugin", "--source"], Paths),
+    except("objdump", &["-S", "--plugin", "--source", "--source-comment"], Paths),
     any("od", Paths),
     any("paste", Paths),
     any("pgrep", Text),
@@ -173,13 +173,13 @@ const LOOKERS: &[Looker] = &[
     any("zcat", Paths),
 ];
 
-/// Programs that tell their version or how they are used when that is all they are asked.
+/// Programs that tell their version or how they are used when that is all they are asked. Those that take other programs
+/// or their options from files of the project even then (gradle, mvn, pnpm, yarn and the like) are none of them.
 const VERSIONED: &[&str] = &[
     "awk", "curl", "env", "gawk", "mawk", "nice", "nohup", "rsync", "sed", "stdbuf", "tar", "timeout",
-    "wget", "xargs", "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "g++", "gcc",
-    "gh", "git", "go", "gradle", "java", "javac", "kubectl", "make", "mvn", "node", "npm", "npx", "perl",
-    "php", "pip", "pip3", "pnpm", "python", "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv",
-    "yarn", "zsh",
+    "wget", "xargs", "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "g++", "gcc", "gh", "git",
+    "go", "java", "javac", "kubectl", "make", "node", "npm", "npx", "perl", "php", "pip", "pip3", "python",
+    "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv", "zsh",
 ];
 
 /// Programs with their own kind of command line, known not to run the words they are given.
@@ -200,7 +200,7 @@ pub(crate) fn asks_for_version(name: &str, rest: &[Word]) -> bool {
     match word.known() {
         Some("--version" | "--help") => VERSIONED.contains(&name),
         Some("-V") => ["cargo", "python", "python3", "rustc"].contains(&name),
-        Some("-v") => ["node", "npm", "perl", "php", "pnpm", "yarn"].contains(&name),
+        Some("-v") => ["node", "npm", "perl", "php"].contains(&name),
         Some("-version") => name == "java",
         Some("version") => name == "go",
         _ => false,

@@ -78,6 +78,20 @@ pub(crate) struct Command {
     pub(crate) dirs: Dirs,
     /// Texts that it may read from its input.
     pub(crate) fed: Vec<String>,
+    /// Where what it prints goes.
+    pub(crate) output: Output,
+}
+
+/// Who gets what a command prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Output {
+    /// Whoever runs the script.
+    #[default]
+    Shown,
+    /// A file, from which another part of the script may read it.
+    Filed,
+    /// Another part of the script.
+    Fed,
 }
 
 /// Kinds of simple commands.

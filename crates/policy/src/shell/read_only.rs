@@ -183,7 +183,8 @@ fn docker_looks(rest: &[Word]) -> bool {
     match known.as_deref() {
         Some(["ps" | "images" | "inspect" | "logs" | "version" | "info" | "top" | "port", ..]) => true,
         Some(["container" | "image" | "network" | "volume", "ls" | "inspect", ..]) => true,
-        Some(["compose", "ps" | "logs" | "config", rest @ ..]) => {
+        // Its configuration shows the content of files that it names.
+        Some(["compose", "ps" | "logs", rest @ ..]) => {
             !rest.iter().any(|word| word.starts_with("-o") || word.starts_with("--o"))
         }
         _ => false,

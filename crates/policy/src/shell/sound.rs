@@ -65,6 +65,12 @@ impl Survey<'_> {
             }
             "expansion" => {
                 self.substitutions.insert(range.start);
+                if self.gaps_of(node).any(|gap| gap.contains(['\n', '\\'])) {
+                    self.problem = Some("a line ends inside an expansion");
+                }
+            }
+            "simple_expansion" if text.contains(|c: char| c.is_whitespace() || c == '\\') => {
+                self.problem = Some("a line ends inside an expansion");
             }
             "raw_string" | "ansi_c_string" if is_in_quoted_expansion(node) => {
                 if text.contains(['$', '`', '"', '}', '\\', '\n']) {
@@ -86,9 +92,32 @@ impl Survey<'_> {
                 self.inert.push(range);
             }
             "heredoc_redirect" => self.heredoc(node),
-            "string" | "heredoc_body" | "concatenation" | "regex" | "heredoc_content" => {}
+            "string" | "heredoc_body" | "concatenation" | "regex" | "heredoc_content" | "string_content" => {}
+            _ if node.child_count() == 0 => self.leaf(node.kind(), text),
             _ => self.gaps(node),
         }
+    }
+
+    /// What stands for one piece is one piece to the shell as well: only an escaped blank or line end is part of a word.
+    fn leaf(&mut self, kind: &str, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        let mut is_escaped = false;
+        for c in text.chars() {
+            if !is_escaped && (c == '\n' || kind == "word" && matches!(c, ' ' | '\t')) {
+                self.problem = Some("a line ends inside a word");
+            }
+            is_escaped = c == '\\' && !is_escaped;
+        }
+    }
+
+    /// What stands between the pieces of a node.
+    fn gaps_of<'n>(&'n self, node: Node<'n>) -> impl Iterator<Item = &'n str> {
+        let pieces: Vec<Range<usize>> =
+            node.children(&mut node.walk()).map(|child| child.byte_range()).collect();
+        let starts = pieces.clone().into_iter().skip(1).map(|piece| piece.start);
+        pieces.into_iter().zip(starts).filter_map(|(before, start)| self.source.get(before.end..start))
     }
 
     /// Between the pieces of a statement there is only blank space.
@@ -142,16 +171,22 @@ impl Survey<'_> {
                 return;
             }
         };
-        let Some(body) = body else { return };
-        let text = self.source.get(body.clone()).unwrap_or_default();
         let ends = |line: &str| (if tabs { line.trim_start_matches('\t') } else { line }) == delimiter;
-        let ended = self.source.get(end).is_some_and(|end| end.trim() == delimiter);
-        if text.lines().any(ends) || !ended {
+        let text = body.clone().and_then(|body| self.source.get(body)).unwrap_or_default();
+        // The shell joins lines before it looks for the end.
+        let joins = !quoted && text.contains("\\\n");
+        if text.lines().any(ends) || !ends(self.line_around(end.end)) || joins {
             self.problem = Some("a here-document that ends elsewhere than it seems");
         }
-        if quoted {
-            self.inert.push(body);
-        }
+        self.inert.extend(body.filter(|_| quoted));
+    }
+
+    /// The whole line that holds the character before this place.
+    fn line_around(&self, at: usize) -> &str {
+        let (before, after) = self.source.split_at_checked(at).unwrap_or((self.source, ""));
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let end = at + after.find('\n').unwrap_or(after.len());
+        self.source.get(start..end).unwrap_or_default()
     }
 
     /// Every mark that starts a substitution must be one in the tree, too.

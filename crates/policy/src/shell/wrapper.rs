@@ -91,10 +91,18 @@ pub(crate) fn look_through(words: &[Word], names: &Word) -> Inner {
         "command" if words.get(1).is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => {
             Inner::Nothing
         }
-        "fish" | "csh" | "tcsh" | "pwsh" | "powershell" => Inner::Unclear("it runs another kind of shell"),
+        // Words that only look in bash compute in some of them, and computing can run commands.
+        "fish" | "csh" | "tcsh" | "pwsh" | "powershell" | "zsh" | "ksh" | "mksh"
+            if !asks_for_version(program, &words[1..]) =>
+        {
+            Inner::Unclear("it runs another kind of shell")
+        }
         "source" | "." if words.get(1).is_some_and(is_input) => Inner::Unclear(FROM_INPUT),
         shell if asks_for_version(shell, &words[1..]) => Inner::Nothing,
-        shell if SHELLS.contains(&shell) => shell_script(&words[1..]),
+        shell if SHELLS.contains(&shell) => match shell_script(&words[1..]) {
+            Inner::Script { text, .. } if shell != "bash" && is_for_bash(&text) => Inner::Unclear(FOR_BASH),
+            inner => inner,
+        },
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
             Some(wrapper) => wrapped(wrapper, words, names),
             None => Inner::Nothing,
@@ -135,6 +143,15 @@ fn shell_script(words: &[Word]) -> Inner {
         }
     }
     Inner::Unclear(FROM_INPUT)
+}
+
+/// What means something else to plainer shells, which may run what bash takes for a text or a comparison.
+const OF_BASH: &[&str] = &["$'", "$\"", "[[", "<(", ">(", "<<<", "&>", "|&", "=(", "+="];
+const FOR_BASH: &str = "it is written for bash and run by another shell";
+
+fn is_for_bash(script: &str) -> bool {
+    let computes = script.match_indices("((").any(|(at, _)| !script[..at].ends_with('$'));
+    computes || OF_BASH.iter().any(|mark| script.contains(mark))
 }
 
 const FROM_INPUT: &str = "a shell takes commands from its input";
@@ -204,8 +221,12 @@ fn found(words: &[Word]) -> Inner {
     let mut commands = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
-            continue;
+        match word.text.as_str() {
+            "-exec" | "-ok" => {}
+            "-execdir" | "-okdir" => {
+                return Inner::Unclear("find runs a command in directories that it finds");
+            }
+            _ => continue,
         }
         let mut command = Vec::new();
         loop {

@@ -29,6 +29,9 @@ const fn writer(
     Writer { names, options, operands }
 }
 
+/// Programs that put a file in the place of another whose name has an ending more, or one less.
+const PACKERS: &[&str] = &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"];
+
 const WRITERS: &[Writer] = &[
     writer(&["base64", "sort", "shuf"], &["-o", "--output"], Written::None),
     writer(&["diff"], &["--output"], Written::None),
@@ -48,11 +51,7 @@ const WRITERS: &[Writer] = &[
     writer(&["patch"], &["-o", "-d", "--output", "--directory"], Written::All),
     writer(&["tar", "bsdtar"], &["-C", "--directory"], Written::None),
     writer(&["unzip"], &["-d"], Written::None),
-    writer(
-        &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"],
-        &["-o", "--output"],
-        Written::All,
-    ),
+    writer(PACKERS, &["-o", "--output"], Written::All),
     writer(&["ed", "ex", "vi", "vim", "nvim", "nano", "emacs"], &[], Written::All),
 ];
 
@@ -78,9 +77,18 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
             };
             let mut all = values(rest, writer.options);
             all.extend(operands(writer.operands));
+            if PACKERS.contains(&name) {
+                all.extend(all.clone().iter().filter_map(unpacked));
+            }
             all
         }
     }
+}
+
+/// The name without its last ending.
+fn unpacked(word: &Word) -> Option<Word> {
+    let (name, ending) = word.text.rsplit_once('.')?;
+    (!ending.contains('/')).then(|| Word { text: name.to_owned(), ..word.clone() })
 }
 
 /// The values of options: behind a letter or `=`, or in the next word.

@@ -70,3 +70,17 @@ proptest! {
         prop_assert!(rank(verdict(&request, &after)) <= rank(verdict(&request, &before)), "{}", rule);
     }
 }
+
+// RULE-06: `pushd` goes to places of a stack that nobody has written down.
+#[test]
+fn a_place_of_the_stack_is_no_directory_of_that_name() {
+    let cx = with(cx(Mode::BypassPermissions), Behavior::Deny, &["Read(secrets/**)"]);
+    for (command, expected) in [
+        ("pushd secrets && cat key", "deny"),
+        ("pushd secrets && pushd .. && pushd +1 && cat key", "deny"),
+        ("pushd secrets && pushd .. && pushd -0 && cat key", "deny"),
+        ("pushd src && pushd .. && pushd src && cat key", "allow"),
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), expected, "{command}");
+    }
+}

@@ -15,7 +15,7 @@ use tree_sitter::{Node, Parser};
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Word, sound};
+use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Output, Word, sound};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
@@ -34,6 +34,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         depth: 0,
         names: Names::Any,
         fed: Vec::new(),
+        output: Output::Shown,
     }
     .script();
     let are_numbers = |name: &String| match analysis.variables.get(name) {
@@ -60,6 +61,8 @@ struct Walker<'a> {
     names: Names,
     /// Texts that are put into the next command, or into the pipeline that it is part of.
     fed: Vec<String>,
+    /// Where what the next command prints goes.
+    output: Output,
 }
 
 impl<'a> Walker<'a> {
@@ -161,9 +164,11 @@ impl<'a> Walker<'a> {
         let (outer, fed) = (std::mem::take(&mut self.names), self.fed.len());
         let mut cursor = node.walk();
         let complains = node.children(&mut cursor).any(|child| child.kind() == "|&");
+        let last = node.named_child_count().saturating_sub(1);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
-            self.apart(|inner| inner.statement(child));
+            let output = if at == last { self.output } else { Output::Fed };
+            self.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
             self.names = match self.out.commands.get(already..) {
                 // Complaints are no names.
                 _ if complains || [">&", "&>"].iter().any(|sign| self.text(child).contains(sign)) => {
@@ -188,6 +193,13 @@ impl<'a> Walker<'a> {
         let dirs = self.dirs.clone();
         walk(self);
         self.dirs = dirs;
+    }
+
+    /// What is run with its output going somewhere else.
+    fn printing(&mut self, output: Output, walk: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.output, output);
+        walk(self);
+        self.output = outer;
     }
 
     /// What may happen many times: with a change of directory inside, nobody can tell where.
@@ -246,7 +258,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A body is judged where it is written; nobody can tell where it will run.
+    /// A body is judged where it is written; nobody can tell where it will run, or who gets what it prints.
     fn function(&mut self, node: Node<'_>) {
         let name = node.child_by_field_name("name").map(|name| self.text(name)).unwrap_or_default();
         if is_known_program(name) || matches!(name, "builtin" | "command" | "eval" | "exec") {
@@ -254,7 +266,7 @@ impl<'a> Walker<'a> {
         }
         let Some(body) = node.child_by_field_name("body") else { return };
         let before = self.dirs.take();
-        self.statement(body);
+        self.printing(Output::Fed, |inner| inner.statement(body));
         let mut cursor = node.walk();
         for redirect in node.children_by_field_name("redirect", &mut cursor) {
             self.redirect(redirect, &mut Vec::new());

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Walker, moves, union};
 use crate::shell::word::Reader;
-use crate::shell::{Kind, Redirect, Word};
+use crate::shell::{Kind, Output, Redirect, Word, is_sink};
 
 impl Walker<'_> {
     pub(super) fn redirected(&mut self, node: Node<'_>) {
@@ -12,29 +12,42 @@ impl Walker<'_> {
         let (first, fed) = (self.out.redirects.len(), self.fed.len());
         let mut extra = Vec::new();
         let mut body = None;
+        let mut output = self.output;
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
                 "file_redirect" => self.redirect(child, &mut extra),
-                "heredoc_redirect" => self.heredoc(child, &mut extra),
+                "heredoc_redirect" => {
+                    // The rest of its line may be a pipeline that the tree has put inside.
+                    output = Output::Fed;
+                    self.heredoc(child, &mut extra);
+                }
                 "herestring_redirect" => self.herestring(child),
                 _ => body = Some(child),
             }
         }
         let last = self.out.redirects.len();
-        match body {
-            Some(body) if body.kind() == "command" => self.command(body, extra),
-            Some(body) if extra.is_empty() => self.statement(body),
+        let output = output.max(self.output_after(first));
+        self.printing(output, |inner| match body {
+            Some(body) if body.kind() == "command" => inner.command(body, extra),
+            Some(body) if extra.is_empty() => inner.statement(body),
             None if extra.is_empty() => {
-                let text = self.text(node).to_owned();
-                self.push(text, Kind::Assign, Vec::new(), Vec::new());
+                let text = inner.text(node).to_owned();
+                inner.push(text, Kind::Assign, Vec::new(), Vec::new());
             }
-            _ => self.opaque("arguments after a redirect are not understood"),
-        }
+            _ => inner.opaque("arguments after a redirect are not understood"),
+        });
         self.fed.truncate(fed);
         // The tree puts the redirect of a list's last command around the list, which may have moved until then.
         let dirs = union(before, self.dirs.clone());
         self.out.redirects[first..last].iter_mut().for_each(|redirect| redirect.dirs.clone_from(&dirs));
+    }
+
+    /// Where output goes after these redirects and those that follow them.
+    pub(super) fn output_after(&self, first: usize) -> Output {
+        let mut redirects = self.out.redirects.iter().skip(first);
+        let is_filed = redirects.any(|redirect| redirect.writes && !is_sink(&redirect.target));
+        if is_filed { self.output.max(Output::Filed) } else { self.output }
     }
 
     /// The first word after the sign is the file; the tree takes further arguments for files, too.

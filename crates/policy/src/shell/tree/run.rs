@@ -9,7 +9,7 @@ use super::{DEEPEST, MOST_DIRS, Walker};
 use crate::path::lexical;
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
-use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Word};
+use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Output, Word};
 
 /// Words of the language itself: no program is called by them, so the tree has misread what begins with one.
 const RESERVED: &[&str] = &[
@@ -25,7 +25,7 @@ impl Walker<'_> {
         let mut words = Vec::new();
         let mut assignments = Vec::new();
         let mut late = Vec::new();
-        let fed = self.fed.len();
+        let (fed, redirects) = (self.fed.len(), self.out.redirects.len());
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
@@ -49,7 +49,8 @@ impl Walker<'_> {
         words.extend(late);
         words.extend(extra);
         let text = self.text(node).to_owned();
-        self.run(text, words, assignments);
+        let output = self.output_after(redirects);
+        self.printing(output, |inner| inner.run(text, words, assignments));
         self.fed.truncate(fed);
     }
 
@@ -75,7 +76,8 @@ impl Walker<'_> {
                 let looks_itself = own > words.len();
                 let own = own.min(words.len());
                 if looks_itself {
-                    self.push(text.clone(), Kind::Run, words.clone(), assignments.clone());
+                    let (text, words, assignments) = (text.clone(), words.clone(), assignments.clone());
+                    self.printing(Output::Fed, |inner| inner.push(text, Kind::Run, words, assignments));
                 }
                 self.outer.push(Layer { words, own, inner_suffices: plain, covers_inner: !plain });
                 for command in commands {
@@ -100,8 +102,9 @@ impl Walker<'_> {
         let dirs = self.dirs.clone();
         let depth = self.depth + 10;
         let base = outer.len();
-        let fed = self.fed.clone();
-        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any, fed }.script();
+        let (fed, output) = (self.fed.clone(), self.output);
+        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any, fed, output }
+            .script();
         if here {
             self.dirs = None;
         }
@@ -111,9 +114,8 @@ impl Walker<'_> {
     fn note_side_effects(&mut self, words: &[Word]) {
         let Some(program) = words.first() else { return };
         match program.text.as_str() {
-            "cd" if !self.runs_here() => self.dirs = None,
-            "cd" => self.dirs = self.moved(&words[1..]),
-            "pushd" | "popd" | "source" | "." => self.dirs = None,
+            "cd" | "pushd" if self.runs_here() => self.dirs = self.moved(&words[1..]),
+            "cd" | "pushd" | "popd" | "source" | "." => self.dirs = None,
             "alias" if words.len() > 1 => self.opaque("an alias makes a name mean something else"),
             "hash" if words[1..].iter().any(|word| word.text.starts_with("-p")) => {
                 self.opaque("a name is made to mean another program");
@@ -146,8 +148,9 @@ impl Walker<'_> {
 
     fn moved(&self, words: &[Word]) -> Dirs {
         let mut words = words.iter().filter(|word| word.text != "--");
-        let target =
-            words.next().filter(|word| word.is_literal() && !word.tilde && !word.text.starts_with('-'))?;
+        // `+1` and `-1` are places of the stack that `pushd` keeps.
+        let is_plain = |word: &&Word| word.is_literal() && !word.tilde && !word.text.starts_with(['-', '+']);
+        let target = words.next().filter(is_plain)?;
         let dirs = self.dirs.as_ref()?;
         let mut moved: Vec<PathBuf> = Vec::new();
         for dir in dirs.iter().map(|dir| dir.join(Path::new(&target.text))) {
@@ -164,7 +167,7 @@ impl Walker<'_> {
     pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
         let mut layers = self.outer.clone();
         layers.push(Layer { own: words.len(), words, inner_suffices: true, covers_inner: true });
-        let (dirs, fed) = (self.dirs.clone(), self.fed.clone());
-        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed });
+        let (dirs, fed, output) = (self.dirs.clone(), self.fed.clone(), self.output);
+        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed, output });
     }
 }

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Word, expansion};
+use crate::shell::{Assignment, Form, Kind, Output, Word, expansion};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {
@@ -138,7 +138,7 @@ impl Walker<'_> {
         match node.kind() {
             "command_substitution" | "process_substitution" => {
                 let names = std::mem::take(&mut self.names);
-                self.statement(node);
+                self.printing(Output::Fed, |inner| inner.statement(node));
                 self.names = names;
                 return;
             }
