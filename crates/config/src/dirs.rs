@@ -7,7 +7,12 @@ use tiller_protocol::env::Env;
 use crate::decode::Dialect;
 use crate::extension::folder::Folder;
 use crate::origin::Layer;
+use crate::plugin::installed_dir;
 use crate::request::{ProjectTrust, Sources};
+use crate::{mcp, trust};
+
+/// Folders of definitions that a user may have.
+const DEFINITIONS: [&str; 5] = ["agents", "commands", "hooks", "output-styles", "skills"];
 
 /// The configuration directory: `TILLER_CONFIG_DIR`, else `CLAUDE_CONFIG_DIR`, else `~/.tiller`.
 #[must_use]
@@ -71,6 +76,28 @@ impl Places {
     pub fn all_files(&self) -> Vec<(Layer, PathBuf)> {
         let files = self.files(Sources::default()).into_iter().map(|(layer, _, path)| (layer, path));
         files.chain([(Layer::Managed, self.managed.clone())]).collect()
+    }
+
+    /// The files and folders that decide what is allowed or run, apart from those of a project: settings, whom the user
+    /// trusts, servers, and definitions of all kinds. What else is kept beside them changes as Tiller works.
+    #[must_use]
+    pub fn deciding(&self) -> Vec<PathBuf> {
+        let settings = self.all_files().into_iter().map(|(_, path)| path);
+        let definitions = [&self.config_dir, &self.foreign_dir]
+            .into_iter()
+            .flat_map(|dir| DEFINITIONS.map(|name| dir.join(name)));
+        let own = [trust::FILE, mcp::USER_FILE].map(|name| self.config_dir.join(name));
+        settings.chain(definitions).chain(own).chain([installed_dir(&self.config_dir)]).collect()
+    }
+
+    /// The file of another agent in which its users' servers stand, beside much else: beside its usual directory, or in a
+    /// chosen one.
+    #[must_use]
+    pub fn foreign_servers(&self) -> PathBuf {
+        match self.foreign_dir.ends_with(".claude") {
+            true => self.foreign_dir.with_file_name(".claude.json"),
+            false => self.foreign_dir.join(".claude.json"),
+        }
     }
 
     /// The files of user and project that are to be read, lowest first.

@@ -22,7 +22,7 @@ use crate::row::Row;
 use crate::style::OutputStyle;
 use crate::write::{self, update};
 
-const FILE: &str = "trust.json";
+pub(crate) const FILE: &str = "trust.json";
 
 /// What the user has to be asked before all of a project's settings count. Until then [`ProjectTrust::Restricted`] does.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -63,6 +63,7 @@ pub use capture::{Captured, MEMORY_PER_STREAM, SPOOL_LIMIT};
 pub use child::{Child, Exit, Output, Status};
 pub use confine::kept::vouch_for;
 pub use confine::record::{is_placeholder, sweep};
+pub use confine::repository::{git_mark, obeyed_by_git};
 pub use confinement::{Confinement, Level, Network, Profile, gaps};
 pub use error::SandboxError;
 pub use keeper::prepare;

@@ -1,6 +1,6 @@
 //! The set of tools on offer. The only place where a tool's type is erased.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -119,6 +119,15 @@ struct Entry<T>(Arc<T>);
 struct Prepared<T: Tool> {
     tool: Arc<T>,
     input: T::Input,
+    /// Asked for at many a turn of a call's way, and not always cheap to tell.
+    parallel: OnceLock<bool>,
+    read_only: OnceLock<bool>,
+}
+
+impl<T: Tool> Prepared<T> {
+    fn new(tool: Arc<T>, input: T::Input) -> Self {
+        Self { tool, input, parallel: OnceLock::new(), read_only: OnceLock::new() }
+    }
 }
 
 /// The tools on offer, in a fixed order.
@@ -249,17 +258,17 @@ impl<T: Tool> AnyTool for Entry<T> {
         };
         let input = serde_path_to_error::deserialize(value)
             .map_err(|error| InputError::Schema { tool: T::NAME.to_owned(), problem: problem(&error) })?;
-        Ok(Box::new(Prepared { tool: Arc::clone(&self.0), input }))
+        Ok(Box::new(Prepared::new(Arc::clone(&self.0), input)))
     }
 }
 
 impl<T: Tool> PreparedCall for Prepared<T> {
     fn parallel(&self) -> bool {
-        self.tool.parallel(&self.input)
+        *self.parallel.get_or_init(|| self.tool.parallel(&self.input))
     }
 
     fn read_only(&self) -> bool {
-        self.tool.read_only(&self.input)
+        *self.read_only.get_or_init(|| self.tool.read_only(&self.input))
     }
 
     fn validate(&self, view: &View) -> Result<(), String> {

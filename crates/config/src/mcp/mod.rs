@@ -7,7 +7,7 @@ mod oauth;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub use oauth::{McpGrant, McpIdentityProvider, McpOAuth, McpSecret};
 /// The file of a project's servers, shared by everybody who works on it.
 pub(crate) const PROJECT_FILE: &str = ".mcp.json";
 /// The user's own file: servers for all projects, and for single ones.
-const USER_FILE: &str = "mcp.json";
+pub(crate) const USER_FILE: &str = "mcp.json";
 
 /// A server, as configured.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,14 +194,6 @@ impl McpServers {
     }
 }
 
-/// The file of another agent in which its users' servers stand: beside its usual directory, or in a chosen one.
-fn foreign_file(places: &Places) -> PathBuf {
-    match places.foreign_dir.ends_with(".claude") {
-        true => places.foreign_dir.with_file_name(".claude.json"),
-        false => places.foreign_dir.join(".claude.json"),
-    }
-}
-
 /// The servers that come with the project, as they are written.
 pub(crate) fn rows_of_project(places: &Places) -> Vec<Row> {
     let path = places.project.join(PROJECT_FILE);
@@ -229,7 +221,7 @@ impl Collected<'_> {
             let servers = plugin.mcp_servers.iter().map(|(name, server)| (name.clone(), server.clone()));
             self.servers(&Value::Object(servers.collect()), McpScope::Plugin, &plugin.origin);
         }
-        let user_files = [foreign_file(places), places.config_dir.join(USER_FILE)];
+        let user_files = [places.foreign_servers(), places.config_dir.join(USER_FILE)];
         if request.sources.user {
             for path in &user_files {
                 self.file(path, Layer::User, |collected, value, origin| {

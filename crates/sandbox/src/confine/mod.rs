@@ -12,6 +12,7 @@ pub(crate) mod namespace;
 pub(crate) mod placeholder;
 pub(crate) mod places;
 pub(crate) mod plan;
+pub(crate) mod proc;
 pub(crate) mod record;
 pub(crate) mod repository;
 pub(crate) mod resolve;

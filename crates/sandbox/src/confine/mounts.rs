@@ -1,13 +1,15 @@
 //! What is mounted, in Tiller's view of the file system.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
+
+use super::proc;
 
 const TABLE: &str = "/proc/self/mountinfo";
 
@@ -28,8 +30,7 @@ impl Watch {
     /// From now on, with the table of what is mounted now.
     fn begin() -> io::Result<(Self, Vec<u8>)> {
         let mut file = fs_err::File::open(TABLE)?;
-        let mut table = Vec::new();
-        file.read_to_end(&mut table)?;
+        let table = proc::read_open(&mut file)?;
         Ok((Self(file), table))
     }
 

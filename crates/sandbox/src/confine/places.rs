@@ -65,7 +65,13 @@ impl Places {
         // The whole file system is no project.
         let projects = roots.iter().filter(|root| root.parent().is_some());
         let settings = each_once(projects.flat_map(|root| SETTINGS.iter().map(|name| root.join(name))));
-        let of_git: Vec<_> = git_dirs.iter().flat_map(|dir| repository::protected(dir)).collect();
+        let obeyed = each_once(roots.iter().flat_map(|root| repository::obeyed_dirs(root)));
+        // Where a command cannot write, nothing has to be put in the place of what is missing.
+        let is_in_reach = |dir: &&PathBuf| {
+            git_dirs.contains(dir) || roots.iter().chain(&declared).any(|writable| dir.starts_with(writable))
+        };
+        let obeyed = obeyed.iter().filter(is_in_reach);
+        let of_git: Vec<_> = obeyed.flat_map(|dir| repository::protected(dir)).collect();
         let closed: Vec<_> =
             confinement.closed.iter().filter_map(|dir| place_of(&resolver, dir, &roots)).collect();
         let stand_ins = of_git.iter().filter(|place| !repository::must_not_name_common(place)).cloned();

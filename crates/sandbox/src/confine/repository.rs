@@ -23,14 +23,47 @@ const MOST_MODULES: usize = 64;
 /// The git directories that commands in a working directory have to write to: that of the repository it lies in; for a
 /// linked working tree its own and the common one.
 pub(crate) fn git_dirs(root: &Path) -> Vec<PathBuf> {
-    let marks = root.ancestors().map(|dir| dir.join(".git"));
-    let mut found = marks.filter_map(|mark| Some((fs_err::symlink_metadata(&mark).ok()?, mark)));
-    match found.next() {
+    let mark = git_mark(root);
+    match mark.and_then(|mark| Some((fs_err::symlink_metadata(&mark).ok()?, mark))) {
         Some((meta, mark)) if meta.is_dir() && is_git_dir(&mark) => vec![mark],
         Some((meta, mark)) if meta.is_file() => linked(&mark).unwrap_or_default(),
         // Whoever may write here may have made a link to anywhere.
         _ => Vec::new(),
     }
+}
+
+/// What makes a working directory part of a repository: a directory, a file that names one, or a link. The nearest one
+/// above counts.
+#[must_use]
+pub fn git_mark(root: &Path) -> Option<PathBuf> {
+    let mut marks = root.ancestors().map(|dir| dir.join(".git"));
+    marks.find(|mark| fs_err::symlink_metadata(mark).is_ok())
+}
+
+/// The git directories that git obeys in a working directory. It follows whatever link or file is there, so these may lie
+/// anywhere; that something in them must stay as it is makes nothing writable.
+pub(crate) fn obeyed_dirs(root: &Path) -> Vec<PathBuf> {
+    match git_dirs(root) {
+        dirs if dirs.is_empty() => git_mark(root).and_then(|mark| followed(&mark)).unwrap_or_default(),
+        dirs => dirs,
+    }
+}
+
+/// Where git ends up from a mark, whoever made it.
+fn followed(mark: &Path) -> Option<Vec<PathBuf>> {
+    let real = mark.canonicalize().ok()?;
+    let own = if real.is_dir() {
+        real
+    } else {
+        let text = fs_err::read_to_string(&real).ok()?;
+        mark.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?
+    };
+    let common = fs_err::read_to_string(own.join(COMMON)).ok();
+    let common = common.and_then(|text| own.join(text.trim()).canonicalize().ok());
+    let mut dirs: Vec<PathBuf> = common.into_iter().filter(|common| *common != own).collect();
+    dirs.push(own);
+    dirs.retain(|dir| dir.join("HEAD").exists());
+    Some(dirs)
 }
 
 /// What must stay as it is in a git directory and in those of its submodules, and what it is where it is missing.
@@ -39,6 +72,14 @@ pub(crate) fn protected(git_dir: &Path) -> Vec<MountPoint> {
     modules(&git_dir.join("modules"), MODULE_DEPTH, &mut dirs);
     let of = |dir: &PathBuf| OBEYED.map(|(name, kind)| MountPoint { path: dir.join(name), kind });
     dirs.iter().flat_map(of).collect()
+}
+
+/// The files and directories that git obeys where it runs in a working directory: hooks and settings, those of
+/// submodules included.
+#[must_use]
+pub fn obeyed_by_git(root: &Path) -> Vec<PathBuf> {
+    let dirs = obeyed_dirs(root);
+    dirs.iter().flat_map(|dir| protected(dir)).map(|place| place.path).collect()
 }
 
 /// Whether git would take the repository for another kind of repository if it named a common directory: then it does
@@ -176,5 +217,23 @@ mod tests {
         assert!(git_dirs(&path.join("forged")).is_empty());
         std::os::unix::fs::symlink(path.join("main/.git"), path.join("linker/.git")).unwrap();
         assert!(git_dirs(&path.join("linker")).is_empty());
+    }
+
+    // KERN-01: git follows it wherever it leads.
+    #[test]
+    fn what_git_obeys_behind_a_link_or_a_file_is_known() {
+        let (_dir, path) = scratch();
+        bash(
+            &path,
+            "mkdir linker named; ln -s ../main/.git linker/.git; echo gitdir: ../main/.git > named/.git",
+        );
+        let config = path.join("main/.git/config");
+        for dir in ["linker", "named"] {
+            assert_eq!(obeyed_dirs(&path.join(dir)), [path.join("main/.git")], "{dir}");
+            assert!(obeyed_by_git(&path.join(dir)).contains(&config), "{dir}");
+        }
+        bash(&path, "rm linker/.git; ln -s ../nowhere linker/.git");
+        assert!(obeyed_dirs(&path.join("linker")).is_empty());
+        assert_eq!(git_mark(&path.join("linker")), Some(path.join("linker/.git")));
     }
 }

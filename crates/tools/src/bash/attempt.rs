@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use serde_json::json;
-use tiller_policy::{Permit, Script, is_read_only_command};
+use tiller_policy::{Permit, Script};
 use tiller_sandbox::{
     Confinement, Output, Profile, Spawn, Spool, SpoolStart, Status, Stdin, Successor, spawn_confined,
 };
@@ -42,7 +42,7 @@ pub(super) async fn attempt(
     cx: &ToolCx,
 ) -> Result<Attempt, ToolError> {
     let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
-    let extra = variables(cx)?;
+    let extra = variables(cx);
     let spec = Spawn {
         call: &cx.call,
         vars: &cx.env.vars,
@@ -125,9 +125,9 @@ async fn to_be_moved(attended: Option<&Attended>) -> &Attended {
 
 /// The command's own variables. A command that runs unasked because it only looks must not run what the configuration
 /// of a repository names.
-fn variables(cx: &ToolCx) -> Result<Vec<(String, String)>, ToolError> {
-    if !is_read_only_command(&cx.permit.script()?.command) {
-        return Ok(Vec::new());
+fn variables(cx: &ToolCx) -> Vec<(String, String)> {
+    if !cx.permit.only_looks() {
+        return Vec::new();
     }
     let mut vars = vec![
         ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()),
@@ -137,7 +137,7 @@ fn variables(cx: &ToolCx) -> Result<Vec<(String, String)>, ToolError> {
         vars.push((format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned()));
         vars.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
     }
-    Ok(vars)
+    vars
 }
 
 /// Tells the front end what a running command prints: at once, then at most every so often.

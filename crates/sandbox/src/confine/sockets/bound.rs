@@ -3,20 +3,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{PROC_SUPER_MAGIC, statfs};
+
+use crate::confine::proc;
 
 /// How long a process counts as being in the network that it was seen in.
 const SETTLED: Duration = Duration::from_secs(60);
 /// How long it takes until it is worth while to look again.
 const FRESH: Duration = Duration::from_secs(10);
+/// How many numbers are tried one by one, before listing all processes costs less.
+const TRIED: u32 = 100;
 
-static KNOWN: Mutex<Networks> = Mutex::new(Networks { of: BTreeMap::new(), since: None });
+/// Its last number is the one that was given to a process last.
+const LOADS: &str = "/proc/loadavg";
 
-/// The networks that processes were seen in, and since when. None of a process that is another user's.
+static KNOWN: Mutex<Networks> = Mutex::new(Networks::NONE);
+
+/// The networks that processes were seen in, and since when. None of a process that is another user's; some of them may be
+/// gone.
 struct Networks {
-    of: BTreeMap<String, Option<PathBuf>>,
+    of: BTreeMap<u32, Option<PathBuf>>,
+    /// Numbers that had been given out when last looked, but whose process was gone, or not there yet.
+    missing: Vec<u32>,
+    /// The number of the process that was the youngest then.
+    youngest: Option<u32>,
     since: Option<Instant>,
 }
 
@@ -24,8 +38,8 @@ struct Networks {
 pub(crate) fn look_at_networks() {
     let is_fresh = known().is_younger_than(FRESH);
     if !is_fresh {
-        let mut looked = Networks { of: BTreeMap::new(), since: None };
-        looked.look(&processes());
+        let mut looked = Networks::NONE;
+        looked.look(youngest());
         *known() = looked;
     }
 }
@@ -35,14 +49,29 @@ fn known() -> MutexGuard<'static, Networks> {
 }
 
 impl Networks {
-    /// Keeps these processes and looks where those are that are new, or all of them after a while.
-    fn look(&mut self, processes: &[String]) {
-        if !self.is_younger_than(SETTLED) {
-            *self = Self { of: BTreeMap::new(), since: Some(Instant::now()) };
+    const NONE: Self = Self { of: BTreeMap::new(), missing: Vec::new(), youngest: None, since: None };
+
+    /// Looks where processes are that are new, or all of them after a while.
+    fn look(&mut self, youngest: Option<u32>) {
+        let new = self.youngest.zip(youngest).and_then(|(before, now)| now.checked_sub(before));
+        match (self.youngest, new.filter(|new| *new <= TRIED && self.is_younger_than(SETTLED))) {
+            (Some(before), Some(new)) => {
+                // Numbers are given out in turn, to threads as well, a moment before anybody is there to be looked at.
+                let again = std::mem::take(&mut self.missing);
+                self.of.extend(again.into_iter().filter_map(seen));
+                for number in before + 1..=before + new {
+                    match seen(number) {
+                        Some((process, network)) => _ = self.of.insert(process, network),
+                        None => self.missing.push(number),
+                    }
+                }
+            }
+            _ => {
+                let of = processes().into_iter().filter_map(seen).collect();
+                *self = Self { of, since: Some(Instant::now()), ..Self::NONE };
+            }
         }
-        let mut before = std::mem::take(&mut self.of);
-        let mut network = |process: &String| before.remove(process).unwrap_or_else(|| network_of(process));
-        self.of = processes.iter().map(|process| (process.clone(), network(process))).collect();
+        self.youngest = youngest;
     }
 
     fn is_younger_than(&self, age: Duration) -> bool {
@@ -51,29 +80,67 @@ impl Networks {
 }
 
 pub(super) fn paths() -> Vec<PathBuf> {
-    let processes = processes();
     let mut known = known();
-    known.look(&processes);
-    let mut networks = BTreeSet::from([network_of("self")]);
-    let mut paths = paths_in("/proc/net/unix");
+    // Asked before anything is listed: who comes in between is looked at next time.
+    known.look(youngest());
+    static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let mut networks = BTreeSet::from([OWN.get_or_init(|| network_of("self")).clone()]);
+    let mut paths = paths_in("/proc/net/unix").unwrap_or_default();
     for (process, network) in &known.of {
-        if networks.insert(network.clone()) {
-            paths.extend(paths_in(&format!("/proc/{process}/net/unix")));
+        // Another one may still be there to be asked.
+        if !networks.contains(network)
+            && let Some(found) = paths_in(&format!("/proc/{process}/net/unix"))
+        {
+            networks.insert(network.clone());
+            paths.extend(found);
         }
     }
+    drop(known);
     let (mut absolute, relative): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_absolute());
     if !relative.is_empty() {
         // Whoever bound them most likely still is where it was.
-        let dirs: BTreeSet<PathBuf> = processes.iter().filter_map(|process| link(process, "cwd")).collect();
+        let processes = processes().into_iter();
+        let dirs: BTreeSet<PathBuf> =
+            processes.filter_map(|process| link(&process.to_string(), "cwd")).collect();
         absolute.extend(dirs.iter().flat_map(|dir| relative.iter().map(|path| dir.join(path))));
     }
     absolute
 }
 
-fn processes() -> Vec<String> {
+/// A process with the network that it is in, unless it is gone.
+fn seen(process: u32) -> Option<(u32, Option<PathBuf>)> {
+    let network = network_of(&process.to_string());
+    let is_there = network.is_some() || Path::new(&format!("/proc/{process}")).exists();
+    is_there.then_some((process, network))
+}
+
+/// The number that was given to a process or thread last; nothing where nobody can tell.
+fn youngest() -> Option<u32> {
+    if !tells_own_numbers() {
+        return None;
+    }
+    let loads = String::from_utf8(proc::read(LOADS).ok()?).ok()?;
+    loads.split_whitespace().last()?.parse().ok().filter(|number| *number > 0)
+}
+
+/// Whether the kernel itself, and no stand-in for it, tells numbers as Tiller knows them: containers may show the processes
+/// of another name space, or loads that somebody else has written.
+fn tells_own_numbers() -> bool {
+    static TELLS: OnceLock<bool> = OnceLock::new();
+    *TELLS.get_or_init(|| {
+        let is_own =
+            fs_err::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == own_number().as_str());
+        is_own && statfs(LOADS).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
+    })
+}
+
+fn own_number() -> String {
+    std::process::id().to_string()
+}
+
+fn processes() -> Vec<u32> {
     let entries = fs_err::read_dir("/proc").into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn network_of(process: &str) -> Option<PathBuf> {
@@ -85,11 +152,11 @@ fn link(process: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// The last column of the table: paths as they were bound. Names that are none begin with `@`.
-fn paths_in(table: &str) -> Vec<PathBuf> {
-    let table = fs_err::read(table).unwrap_or_default();
+fn paths_in(table: &str) -> Option<Vec<PathBuf>> {
+    let table = proc::read(table).ok()?;
     let rows = table.split(|byte| *byte == b'\n').skip(1);
     let paths = rows.filter_map(|row| path_of(row).map(<[u8]>::to_vec));
-    paths.map(|path| PathBuf::from(OsString::from_vec(path))).collect()
+    Some(paths.map(|path| PathBuf::from(OsString::from_vec(path))).collect())
 }
 
 /// Reads `address: references protocol flags type state inode path`.
@@ -119,15 +186,56 @@ mod tests {
 
     #[test]
     fn processes_are_looked_at_when_they_are_new() {
-        let own = std::process::id().to_string();
+        let own = std::process::id();
+        let here = network_of("self");
         let elsewhere = Some(PathBuf::from("net:[1]"));
-        let mut networks = Networks { of: BTreeMap::new(), since: Some(Instant::now()) };
-        networks.of.insert(own.clone(), elsewhere.clone());
-        networks.of.insert("gone".to_owned(), elsewhere.clone());
-        networks.look(std::slice::from_ref(&own));
-        assert_eq!(networks.of, BTreeMap::from([(own.clone(), elsewhere)]), "it was seen a moment ago");
-        networks.since = None;
-        networks.look(std::slice::from_ref(&own));
-        assert_eq!(networks.of, BTreeMap::from([(own, network_of("self"))]));
+        let seen = |youngest, since| Networks {
+            of: BTreeMap::from([(own, elsewhere.clone())]),
+            youngest,
+            since,
+            ..Networks::NONE
+        };
+        let now = Some(Instant::now());
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let youngest = Some(child.id());
+        let mut networks = seen(Some(child.id() - 1), now);
+        networks.look(youngest);
+        assert_eq!(networks.of.get(&own), Some(&elsewhere), "it was seen a moment ago");
+        assert_eq!(networks.of.get(&child.id()), Some(&here), "it is new");
+        for (before, since) in [(youngest, None), (None, now), (Some(u32::MAX), now)] {
+            let mut networks = seen(before, since);
+            networks.look(youngest);
+            assert_eq!(networks.of.get(&own), Some(&here), "all are looked at");
+            assert_eq!(networks.of.get(&child.id()), Some(&here));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_was_not_there_yet_is_looked_for_once_more() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let (late, youngest) = (child.id(), Some(child.id()));
+        let now = Some(Instant::now());
+        let mut networks = Networks { missing: vec![late], youngest, since: now, ..Networks::NONE };
+        networks.look(youngest);
+        assert!(networks.of.contains_key(&late));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut networks = Networks { youngest: Some(late - 1), since: now, ..Networks::NONE };
+        networks.look(youngest);
+        assert_eq!(networks.missing, [late], "it has left");
+        networks.look(youngest);
+        assert!(networks.missing.is_empty() && networks.of.is_empty(), "it is not looked for for ever");
+    }
+
+    #[test]
+    fn the_kernel_tells_the_youngest_process() {
+        let before = youngest().unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let after = youngest().unwrap();
+        let has_begun_anew = after < before;
+        assert!(has_begun_anew || (before < child.id() && child.id() <= after), "{before} {after}");
     }
 }
