@@ -11,6 +11,7 @@ use crate::id::{CallId, SnapshotId};
 use crate::ingredients::Shaping;
 use crate::mode::Mode;
 use crate::permission::Update;
+use crate::rewind::SetAside;
 
 pub use lines::{LineRange, Lines};
 
@@ -58,10 +59,18 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
     },
+    /// A call may change something of which nothing could be kept.
+    NotKept {
+        /// The call.
+        call: CallId,
+    },
     /// Files have gone back, as the step before has announced.
     WentBack {
         /// What they were before.
         undo: SnapshotId,
+        /// What got another name, because it stood in the way.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        aside: Vec<SetAside>,
     },
     /// Commands start here from now on.
     ChangeDir {

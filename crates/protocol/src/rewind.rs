@@ -109,6 +109,15 @@ pub struct FilesBack {
     pub announced: bool,
 }
 
+/// Something that stood in the way of what was brought back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetAside {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Where it is.
+    pub to: PathBuf,
+}
+
 /// What a front end wants of a session: to go back, or to know what that would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RewindOrder {
@@ -160,6 +169,9 @@ pub struct RewindReport {
     pub prompt: Option<String>,
     /// Files that differ.
     pub files: Vec<FileDifference>,
+    /// Files that get another name, because they are not kept and something else comes back in their place, with the
+    /// reason.
+    pub aside: Vec<(PathBuf, String)>,
     /// Files that are left as they are, with the reason.
     pub left: Vec<(PathBuf, String)>,
 }

@@ -1,6 +1,7 @@
 //! Session state: the fold of a log. [`State::apply`] is its only writer.
 
 mod files;
+mod unsettled;
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use crate::rewind::{FilesBack, Rewound, Stretch};
 use crate::usage::Usage;
 
 pub use files::Files;
+pub use unsettled::Unsettled;
 
 /// Skills remembered at most; the least recently used is forgotten first.
 const SKILLS_REMEMBERED: usize = 20;
@@ -56,6 +58,8 @@ pub struct State {
     pub files: Arc<Files>,
     /// The answer that may still become void.
     pub answer: Option<MessageId>,
+    /// What was known before its entries.
+    pub unsettled: Unsettled,
     /// Calls without a result, in order.
     pub open_calls: IndexMap<CallId, OpenCall>,
     /// Digests of all call ids so far: a provider may repeat one, the conversation must not.
@@ -167,7 +171,7 @@ impl State {
                 if let Some(id) = attachment.queued_id() {
                     self.delivered(id);
                 }
-                attachment.effects.iter().for_each(|effect| self.effect(effect));
+                attachment.effects.iter().for_each(|effect| self.effect_of(entry.id, effect));
                 match attachment.kind() {
                     "plan_mode_exit" => self.plan.exit_notice_due = false,
                     "plan_mode_reentry" => self.plan.has_exited = false,
@@ -198,15 +202,17 @@ impl State {
     fn begin_answer(&mut self, id: &MessageId) {
         if self.answer.as_ref() != Some(id) {
             self.answer = Some(id.clone());
+            self.settle();
             if self.files.is_unsettled() {
                 Arc::make_mut(&mut self.files).settle();
             }
         }
     }
 
-    /// What is void is never sent: the model has not seen what it says.
+    /// What is void is never sent: the model has not seen what it says, and nobody asks for what it has changed.
     fn orphan(&mut self, ids: &[EntryId]) {
         self.open_calls.retain(|_, call| !ids.contains(&call.entry));
+        self.undo(ids);
         if self.files.is_unsettled() {
             Arc::make_mut(&mut self.files).undo(ids);
         }
@@ -250,6 +256,7 @@ impl State {
         let files = Arc::make_mut(&mut self.files);
         back.seen.iter().for_each(|seen| files.see(seen.clone()));
         files.lose_sight(&back.out_of_sight);
+        self.settle();
         self.abandoned.clone_from(&back.abandoned);
         self.folded = back.folded;
         self.open_calls.clear();
@@ -279,8 +286,9 @@ impl State {
         }
     }
 
-    /// What an entry says of files goes with the answer that it belongs to, should that become void.
+    /// What an entry changes in the conversation goes with the answer that it belongs to, should that become void.
     fn effect_of(&mut self, entry: EntryId, effect: &Effect) {
+        self.keep_before(entry, effect);
         match effect {
             Effect::FileSeen(_) | Effect::FileForgotten { .. } => {
                 Arc::make_mut(&mut self.files).take_of(entry, effect);
@@ -302,7 +310,7 @@ impl State {
             Effect::WentBack { .. } => self.going_back = None,
             Effect::ChangeDir { path } => self.cwd.clone_from(path),
             Effect::SetPlan { slug } => self.plan_slug = Some(slug.clone()),
-            Effect::PlanKept(_) | Effect::PlanApproved { .. } => {}
+            Effect::PlanKept(_) | Effect::PlanApproved { .. } | Effect::NotKept { .. } => {}
             Effect::SkillUsed(used) => self.use_skill(used),
             Effect::RecipeCalled(_) => {}
             Effect::Shaped(shaping) => self.shaping = Some(Arc::new(shaping.clone())),

@@ -22,7 +22,7 @@ use tiller_protocol::ledger::Source;
 use tiller_protocol::line::{self, Envelope};
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
-use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, Stretch};
+use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, SetAside, Stretch};
 use tiller_protocol::usage::{StopReason, Usage};
 use uuid::Uuid;
 
@@ -108,6 +108,11 @@ fn bodies() -> Vec<Body> {
         Body::Effect(Effect::SkillUsed(SkillUse { name: "s".into(), ..SkillUse::default() })),
         Body::Effect(Effect::ChangeDir { path: "/d".into() }),
         Body::Effect(Effect::Snapshot { snapshot: SnapshotId::from("s"), call: Some(CallId::from("c")) }),
+        Body::Effect(Effect::NotKept { call: CallId::from("c") }),
+        Body::Effect(Effect::WentBack {
+            undo: SnapshotId::from("u"),
+            aside: vec![SetAside { path: "/d/a".into(), to: "/d/a.set-aside".into() }],
+        }),
         Body::Rewound(Rewound {
             to: Some(id),
             conversation: Some(ConversationBack {

@@ -72,6 +72,13 @@ impl Cache {
         }
     }
 
+    /// Forgets files whose content nobody keeps any more: they would have to be read again in any case.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&Digest) -> bool) {
+        let before = self.files.len();
+        self.files.retain(|_, (_, digest)| is_kept(digest));
+        self.is_dirty |= self.files.len() < before;
+    }
+
     /// Writes what is new since it was loaded.
     pub(crate) fn save(&mut self, path: &Path, temporary: &PathBuf) -> std::io::Result<()> {
         if !self.is_dirty {

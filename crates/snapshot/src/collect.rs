@@ -62,7 +62,14 @@ impl Store {
                 continue;
             }
             for (digest, _) in rows {
-                kept.put(&fresh.get(&digest)?)?;
+                match fresh.get(&digest) {
+                    Ok(bytes) => drop(kept.put(&bytes)?),
+                    // It is lost in any case, and must not keep everything else from being let go of.
+                    Err(SnapshotError::Gone(_)) => {
+                        tracing::warn!("{digest} in {} is damaged", path.display());
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             emptied.push(path);
         }
@@ -70,6 +77,8 @@ impl Store {
         for path in emptied {
             fs_err::remove_file(path)?;
         }
+        self.cache.retain(|digest| live.contains(digest));
+        self.save()?;
         Ok(before.saturating_sub(size_of(&dir)?))
     }
 

@@ -1,7 +1,7 @@
 //! What is different between two snapshots. Costs what differs, not what there is.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::SnapshotError;
@@ -128,8 +128,8 @@ impl Diff {
                 moved.insert(&change.path, from);
             }
         }
-        let left: Vec<&Path> = moved.values().map(|from| from.path.as_path()).collect();
-        let shown = self.changes.iter().filter(|change| !left.contains(&change.path.as_path()));
+        let left: HashSet<&Path> = moved.values().map(|from| from.path.as_path()).collect();
+        let shown = self.changes.iter().filter(|change| !left.contains(change.path.as_path()));
         shown
             .filter(|change| !self.is_filled_directory(change))
             .map(|change| Summary {

@@ -52,11 +52,13 @@ impl<'a> Earlier<'a> {
         stays || self.in_other(path).is_some()
     }
 
-    fn in_last(&mut self, path: &Path) -> Option<Node> {
+    /// What the snapshot before keeps at a path.
+    pub(crate) fn in_last(&mut self, path: &Path) -> Option<Node> {
         self.last.and_then(|roots| self.node(roots, path))
     }
 
-    fn in_other(&mut self, path: &Path) -> Option<Node> {
+    /// What the other snapshot keeps at a path.
+    pub(crate) fn in_other(&mut self, path: &Path) -> Option<Node> {
         self.other.and_then(|roots| self.node(roots, path))
     }
 

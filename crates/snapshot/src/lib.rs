@@ -8,6 +8,7 @@
 //! anything whose present content it could not bring back; where such a thing stands in the way of something that was
 //! kept, it gets another name.
 
+mod aside;
 mod cache;
 mod collect;
 mod diff;
@@ -16,6 +17,7 @@ mod draft;
 mod earlier;
 mod hold;
 mod ignored;
+mod join;
 mod lay_out;
 mod limits;
 mod objects;
@@ -25,10 +27,11 @@ mod store;
 mod tree;
 mod watch;
 
+pub use aside::Aside;
 pub use diff::{Change, Diff, Kind, Summary, Unknown};
 pub use digest::Digest;
 pub use limits::Limits;
-pub use restore::{Aside, Left, Ready, Restored};
+pub use restore::{Left, Ready, Restored};
 pub use store::{Store, Taken};
 pub use tree::{Node, Unkept};
 

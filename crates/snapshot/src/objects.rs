@@ -1,7 +1,6 @@
 //! Objects by their digest, whichever pack they are in.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use tiller_protocol::env::Env;
@@ -14,13 +13,15 @@ use crate::{SnapshotError, hold};
 /// How files that hold objects are called.
 const EXTENSION: &str = "pack";
 const UNFINISHED: &str = "unfinished";
+/// Packs that are open at once. Every snapshot with something new is one, and a long session takes thousands of them.
+const MOST_OPEN: usize = 32;
 
 /// All objects of a store.
 pub(crate) struct Objects {
     dir: PathBuf,
     env: Env,
     packs: Vec<PathBuf>,
-    files: HashMap<usize, fs_err::File>,
+    open: OpenPacks,
     index: HashMap<Digest, (usize, Place)>,
     /// Objects that are not yet durable, and where they will be.
     fresh: HashMap<Digest, Place>,
@@ -41,7 +42,7 @@ impl Objects {
             dir,
             env,
             packs: Vec::new(),
-            files: HashMap::new(),
+            open: OpenPacks::default(),
             index: HashMap::new(),
             fresh: HashMap::new(),
             writer: None,
@@ -50,10 +51,11 @@ impl Objects {
 
     /// Takes notice of packs that were not there before.
     pub(crate) fn look(&mut self) -> Result<(), SnapshotError> {
+        let known: HashSet<&PathBuf> = self.packs.iter().collect();
         let mut found: Vec<PathBuf> = fs_err::read_dir(&self.dir)?
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
-            .filter(|path| !self.packs.contains(path))
+            .filter(|path| !known.contains(path))
             .collect();
         found.sort();
         for path in found {
@@ -136,10 +138,7 @@ impl Objects {
         }
         let gone = || SnapshotError::Gone(digest.to_string());
         let (number, place) = *self.index.get(digest).ok_or_else(gone)?;
-        let file = match self.files.entry(number) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(fs_err::File::open(&self.packs[number])?),
-        };
+        let file = self.open.get(number, &self.packs[number])?;
         pack::read(file, *digest, place)?.ok_or_else(gone)
     }
 
@@ -150,6 +149,23 @@ impl Objects {
 
     pub(crate) fn temporary(&self) -> PathBuf {
         self.dir.join(format!("{}.{UNFINISHED}", self.env.fresh()))
+    }
+}
+
+/// Packs that were read last, by their numbers; the latest comes first.
+#[derive(Default)]
+struct OpenPacks(VecDeque<(usize, fs_err::File)>);
+
+impl OpenPacks {
+    fn get(&mut self, number: usize, path: &Path) -> std::io::Result<&fs_err::File> {
+        let known = self.0.iter().position(|(one, _)| *one == number).and_then(|at| self.0.remove(at));
+        let latest = match known {
+            Some(known) => known,
+            None => (number, fs_err::File::open(path)?),
+        };
+        self.0.truncate(MOST_OPEN - 1);
+        self.0.push_front(latest);
+        Ok(&self.0[0].1)
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use tiller_protocol::id::SnapshotId;
 
+use crate::aside::{Aside, Returning};
 use crate::draft::{fd, link_target, look, mode, open_directory, open_root};
 use crate::store::{Store, read_file};
 use crate::tree::{Node, Tree};
@@ -20,11 +21,6 @@ use crate::{Change, Diff, Digest, SnapshotError, Unknown};
 
 /// Who may enter and change a directory: its owner has to while something in it is brought back.
 const OWNER_MAY_CHANGE: u32 = 0o300;
-/// What is added to the name of something that stands in the way.
-const SET_ASIDE: &str = "set-aside";
-/// How often that may have happened to a name.
-const MOST_ASIDE: u32 = 1_000;
-
 /// What bringing a snapshot back has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
@@ -41,23 +37,16 @@ pub struct Restored {
 /// A way back that nothing was done about yet.
 #[derive(Clone, Debug)]
 pub struct Ready {
+    /// What will be there.
+    pub to: SnapshotId,
     /// What is there now: bring this back to undo it.
     pub undo: SnapshotId,
     roots: Tree,
-    diff: Diff,
+    pub(crate) diff: Diff,
     /// What has to get another name first.
     in_the_way: Vec<Unknown>,
-}
-
-/// Something that no snapshot could bring back, and that stood where something else was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aside {
-    /// Where it was.
-    pub path: PathBuf,
-    /// Where it is.
-    pub to: PathBuf,
-    /// Why it is not kept.
-    pub why: String,
+    /// What gets its name again.
+    pub(crate) returning: Vec<Returning>,
 }
 
 /// A path that was left as it is.
@@ -87,19 +76,22 @@ impl Store {
         let roots = self.roots(to)?;
         let (undo, mut diff) = self.compare(to)?;
         let in_the_way = diff.clear_the_way(&mut self.objects)?;
-        Ok(Ready { undo, roots, diff, in_the_way })
+        Ok(Ready { to: to.clone(), undo, roots, diff, in_the_way, returning: Vec::new() })
     }
 
     /// Goes a way back that was made ready.
-    pub fn carry_out(&mut self, Ready { undo, roots, diff, in_the_way }: Ready) -> Restored {
-        let unknown = diff.unknown.into_iter();
-        let left = unknown.map(|Unknown { path, why, .. }| Left { path, why: why.as_str().to_owned() });
-        let left = left.collect();
+    pub fn carry_out(&mut self, ready: Ready) -> Restored {
+        let Ready { undo, roots, mut diff, in_the_way, returning, .. } = ready;
+        let unknown = std::mem::take(&mut diff.unknown);
+        let left = |one: &Unknown| Left { path: one.path.clone(), why: one.why.as_str().to_owned() };
+        let left = unknown.iter().map(left).collect();
         let mut work = Work { store: self, roots, modes: BTreeMap::new(), aside: Vec::new(), left };
         let mut failed = HashSet::new();
         for change in diff.changes.iter().rev().filter(|change| has_to_go_first(change)) {
             failed.extend(work.attempt(change, Work::make_room));
         }
+        let returned: Vec<Change> =
+            returning.iter().filter_map(|one| work.take_back(&diff, &unknown, one)).collect();
         let blocked: Vec<PathBuf> = in_the_way.iter().filter_map(|one| work.attempt_aside(one)).collect();
         for change in &diff.changes {
             if blocked.iter().any(|path| change.path.starts_with(path)) {
@@ -110,12 +102,20 @@ impl Store {
         }
         work.set_modes();
         let (aside, left) = (work.aside, work.left);
-        let changes = diff.changes.into_iter().filter(|change| !failed.contains(&change.path)).collect();
+        let mut changes = diff.changes;
+        changes.retain(|change| !failed.contains(&change.path));
+        changes.extend(returned);
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
         Restored { undo, changes, aside, left }
     }
 
     /// Whether a name still holds what the snapshot before says.
-    fn is_unchanged(&self, parent: BorrowedFd<'_>, name: &OsStr, before: &Node) -> Result<(), Refusal> {
+    pub(crate) fn is_unchanged(
+        &self,
+        parent: BorrowedFd<'_>,
+        name: &OsStr,
+        before: &Node,
+    ) -> Result<(), Refusal> {
         let stat = look(parent, name)?;
         let same = match before {
             Node::File { content, mode: kept, size } => {
@@ -144,7 +144,7 @@ fn has_to_go_first(change: &Change) -> bool {
 }
 
 /// Why a path cannot be brought back.
-struct Refusal(String);
+pub(crate) struct Refusal(pub(crate) String);
 
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
@@ -169,13 +169,13 @@ impl From<SnapshotError> for Refusal {
     }
 }
 
-struct Work<'a> {
-    store: &'a mut Store,
+pub(crate) struct Work<'a> {
+    pub(crate) store: &'a mut Store,
     roots: Tree,
     /// Permission bits that directories get when everything else is done.
     modes: BTreeMap<PathBuf, u32>,
-    aside: Vec<Aside>,
-    left: Vec<Left>,
+    pub(crate) aside: Vec<Aside>,
+    pub(crate) left: Vec<Left>,
 }
 
 impl Work<'_> {
@@ -187,38 +187,6 @@ impl Work<'_> {
         let Refusal(why) = act(self, change).err()?;
         self.left.push(Left { path: change.path.clone(), why });
         Some(change.path.clone())
-    }
-
-    /// Gives something that stands in the way another name; returns where that was not possible.
-    fn attempt_aside(&mut self, Unknown { path, why, .. }: &Unknown) -> Option<PathBuf> {
-        match self.set_aside(path) {
-            Ok(to) => {
-                self.aside.push(Aside { path: path.clone(), to, why: why.as_str().to_owned() });
-                None
-            }
-            Err(Refusal(refusal)) => {
-                let why = format!("{}, and it cannot be moved away: {refusal}", why.as_str());
-                self.left.push(Left { path: path.clone(), why });
-                Some(path.clone())
-            }
-        }
-    }
-
-    fn set_aside(&mut self, path: &Path) -> Result<PathBuf, Refusal> {
-        let (parent, name) = self.parent(path)?;
-        for number in 1..MOST_ASIDE {
-            let mut free = name.clone();
-            free.push(format!(".{SET_ASIDE}"));
-            if number > 1 {
-                free.push(format!("-{number}"));
-            }
-            match place(fd(&parent), &name, &free, false) {
-                Ok(()) => return Ok(path.with_file_name(free)),
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Err(Errno::EXIST.into())
     }
 
     /// Removes something. If that is not possible while something else has to come back in its place, for example because
@@ -297,7 +265,7 @@ impl Work<'_> {
     }
 
     /// Opens the directory a path is in, step by step from its root, and makes sure that it can be changed.
-    fn parent(&mut self, path: &Path) -> Result<(OwnedFd, OsString), Refusal> {
+    pub(crate) fn parent(&mut self, path: &Path) -> Result<(OwnedFd, OsString), Refusal> {
         let root =
             self.root_of(path).ok_or_else(|| Refusal("it is not in a working directory".to_owned()))?;
         let below = path.strip_prefix(&root).unwrap_or(path);
@@ -355,7 +323,12 @@ fn is_directory(stat: &rustix::fs::Stat) -> bool {
 }
 
 /// Gives a finished file its name. What appeared under that name meanwhile is not replaced.
-fn place(parent: BorrowedFd<'_>, from: &OsStr, to: &OsStr, replaces: bool) -> rustix::io::Result<()> {
+pub(crate) fn place(
+    parent: BorrowedFd<'_>,
+    from: &OsStr,
+    to: &OsStr,
+    replaces: bool,
+) -> rustix::io::Result<()> {
     if replaces {
         return renameat(parent, from, parent, to);
     }

@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::objects::Objects;
 use crate::tree::{Node, Tree, Unkept};
 use crate::watch::Watch;
-use crate::{Diff, SnapshotError};
+use crate::{Diff, SnapshotError, Unknown};
 
 /// Files read in one snapshot from which on what was learned is written down at once.
 const WORTH_SAVING: usize = 100;
@@ -135,16 +135,19 @@ impl Store {
         Ok((now, diff))
     }
 
-    /// What going back to a snapshot would change. What is kept from then on does not depend on somebody having looked.
+    /// What going back to a snapshot would change, and what would get another name for that. What is kept from then on
+    /// does not depend on somebody having looked.
     ///
     /// # Errors
     /// When there is no such snapshot, or the present state cannot be kept.
-    pub fn preview(&mut self, to: &SnapshotId) -> Result<Diff, SnapshotError> {
+    pub fn preview(&mut self, to: &SnapshotId) -> Result<(Diff, Vec<Unknown>), SnapshotError> {
         let last = self.last.clone();
         let compared = self.compare(to);
         self.last = last;
         self.look_at_everything();
-        compared.map(|(_, diff)| diff)
+        let (_, mut diff) = compared?;
+        let in_the_way = diff.clear_the_way(&mut self.objects)?;
+        Ok((diff, in_the_way))
     }
 
     fn take_beside(&mut self, roots: &[PathBuf], other: Option<&SnapshotId>) -> Result<Taken, SnapshotError> {
@@ -214,7 +217,15 @@ impl Store {
         Ok(self.cache.save(&self.dir.join("stat-cache"), &temporary)?)
     }
 
+    /// The directories a snapshot is of. One that was not there is unknown, like everything that a snapshot does not hold.
     pub(crate) fn roots(&mut self, snapshot: &SnapshotId) -> Result<Tree, SnapshotError> {
+        let mut roots = self.marked_roots(snapshot)?;
+        roots.0.retain(|(_, node)| *node != Node::Unkept(Unkept::Absent));
+        Ok(roots)
+    }
+
+    /// The same with those that it has looked for and that were not there.
+    pub(crate) fn marked_roots(&mut self, snapshot: &SnapshotId) -> Result<Tree, SnapshotError> {
         let gone = || SnapshotError::Gone(snapshot.to_string());
         let digest = Digest::named(snapshot.as_str()).ok_or_else(gone)?;
         self.objects.tree(&digest).map_err(|error| match error {
@@ -231,7 +242,10 @@ impl Store {
         let last = self.last.clone().and_then(|last| self.roots(&last).ok());
         let other = other.and_then(|other| self.roots(other).ok());
         for root in roots {
-            let Some(directory) = open_root(root)? else { continue };
+            let Some(directory) = open_root(root)? else {
+                tree.0.push((root.as_os_str().to_owned(), Node::Unkept(Unkept::Absent)));
+                continue;
+            };
             let trees = self.known_trees(root);
             let mut walk = Walk {
                 limits: self.limits,

@@ -50,10 +50,12 @@ pub enum Unkept {
     Mount,
     /// The user said that it is none of ours.
     Excluded,
+    /// The working directory was not there.
+    Absent,
 }
 
 impl Unkept {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Large,
         Self::Ignored,
         Self::Repository,
@@ -61,6 +63,7 @@ impl Unkept {
         Self::Unreadable,
         Self::Mount,
         Self::Excluded,
+        Self::Absent,
     ];
 
     /// The reason in words.
@@ -74,6 +77,7 @@ impl Unkept {
             Self::Unreadable => "it cannot be read",
             Self::Mount => "another file system is mounted there",
             Self::Excluded => "it does not belong to the project",
+            Self::Absent => "the directory is not there",
         }
     }
 }

@@ -118,8 +118,10 @@ impl Watch {
             // Everything below it is elsewhere now.
             self.forget_below(&path);
         }
-        if let Some(name) = name.filter(|_| events.intersects(ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO)) {
-            // It may have been moved before it was watched itself.
+        let moves_directory = events.contains(ReadFlags::ISDIR)
+            && events.intersects(ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO);
+        if let Some(name) = name.filter(|_| moves_directory) {
+            // It may have been moved before it was watched itself. Of a file, nothing is below it.
             self.forget_below(&path.join(name));
         }
         if events.intersects(ReadFlags::IGNORED | ReadFlags::DELETE_SELF) {
@@ -268,5 +270,22 @@ mod tests {
         assert!(matches!(watch.known(&first, &stat), Known::All(_)));
         watch.enter(&open, &second);
         assert_eq!(watch.known(&first, &stat), Known::Nothing);
+    }
+
+    // UNDO-01: programs save files by renaming them, and everything that is known is not gone through for each.
+    #[test]
+    fn only_the_rename_of_a_directory_makes_what_is_below_it_unknown() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = rustix::fs::open(dir.path(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
+        let stat = rustix::fs::fstat(&open).unwrap();
+        let mut watch = Watch::new();
+        watch.enter(&open, Path::new("/w"));
+        let number = *watch.directories.keys().next().unwrap();
+        watch.found(PathBuf::from("/w/name/below"), &stat, Digest::of(b""), 0, false);
+        let name = Some(OsStr::new("name"));
+        watch.hear(ReadFlags::MOVED_TO, number, name);
+        assert!(watch.memos.contains_key(Path::new("/w/name/below")));
+        watch.hear(ReadFlags::MOVED_TO | ReadFlags::ISDIR, number, name);
+        assert!(!watch.memos.contains_key(Path::new("/w/name/below")));
     }
 }

@@ -6,6 +6,7 @@ mod watch;
 mod world;
 
 mod collect;
+mod join;
 mod random;
 mod restore;
 mod take;

@@ -1,7 +1,7 @@
 //! Bringing snapshots back.
 
 use tiller_protocol::id::SnapshotId;
-use tiller_snapshot::{Limits, SnapshotError};
+use tiller_snapshot::{Limits, Restored, SnapshotError};
 
 use crate::world::{World, picture};
 
@@ -207,4 +207,48 @@ fn unknown_snapshots_are_refused() {
         assert!(matches!(error, SnapshotError::Gone(_)), "{error}");
     }
     assert_eq!(world.read("file"), "x");
+}
+
+/// Undoes a step back, together with what that has set aside.
+fn undo(world: &mut World, placed: &SnapshotId, step: &Restored) -> Restored {
+    let mut ready = world.store.make_ready(&step.undo).unwrap();
+    let aside = step.aside.iter().map(|aside| (aside.path.clone(), aside.to.clone()));
+    world.store.make_ready_to_return(&mut ready, placed, aside).unwrap();
+    world.store.carry_out(ready)
+}
+
+// UNDO-02: what stood in the way gets its name again when the step is undone, and the step can be taken once more.
+#[test]
+fn what_was_set_aside_returns_when_the_step_is_undone() {
+    let mut world = World::with(Limits { ignored_entries: 2, file: 100, ..Limits::default() });
+    world.write("grown", "short");
+    world.write("turned", "x");
+    let before = world.take();
+    world.write("grown", &"x".repeat(101));
+    world.run("rm turned; mkdir turned; echo out > .gitignore");
+    (0..3).for_each(|n| world.write(&format!("turned/out/{n}"), "built"));
+    world.write("turned/source", "x");
+    let after = world.picture();
+    for _ in 0..2 {
+        let step = world.store.restore(&before).unwrap();
+        assert_eq!(step.aside.len(), 2, "{step:?}");
+        assert_eq!((world.read("grown"), world.read("turned")), ("short".into(), "x".into()));
+        let undone = undo(&mut world, &before, &step);
+        assert_eq!(undone.left, []);
+        assert!(undone.changes.iter().any(|change| change.path == world.path("grown")), "{undone:?}");
+        assert_eq!(world.picture(), after);
+    }
+}
+
+#[test]
+fn what_was_set_aside_stays_where_somebody_has_worked_on_since() {
+    let mut world = World::with(Limits { file: 100, ..Limits::default() });
+    world.write("grown", "short");
+    let before = world.take();
+    world.write("grown", &"x".repeat(101));
+    let step = world.store.restore(&before).unwrap();
+    world.write("grown", "short, and edited");
+    undo(&mut world, &before, &step);
+    assert_eq!(world.read("grown"), "short, and edited");
+    assert_eq!(world.read("grown.set-aside").len(), 101);
 }
