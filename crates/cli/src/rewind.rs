@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use clap::Parser;
 use serde_json::json;
-use tiller_engine::undo::{Prompt, Rewind, Undone};
+use tiller_engine::undo::{Prompt, Rewind, RewindError, Undone};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
 use tiller_snapshot::{Aside, Diff, Store, Unknown};
@@ -19,6 +19,9 @@ SESSION is the id of a session, the beginning of one, or `latest`; PROMPT is the
 prompt in `tiller sessions show SESSION`, or the beginning of its id. Conversation and files \
 return to their state just before that prompt. Nothing is lost: `tiller rewind SESSION --undo` \
 undoes the last rewind, and `--branch NUMBER` continues any conversation that was left behind.";
+
+/// What is said where nothing is brought back because there is no need to.
+const NOTHING_CHANGED: &str = "the session has changed no files since";
 
 /// Go back to before a prompt: in the conversation, in the files, or in both.
 #[derive(Debug, Parser)]
@@ -84,7 +87,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         format!("there is no prompt \"{wanted}\"; `tiller sessions show {}` lists them", log.id)
     })?;
     if command.dry_run {
-        return command.preview(rewind.outline().files_at(&prompt), &mut snapshots);
+        return command.preview(|| rewind.outline().files_at(&prompt), &mut snapshots);
     }
     let files = (!command.conversation).then_some(&mut snapshots);
     let undone = rewind.to(&prompt, !command.files, files)?;
@@ -100,17 +103,25 @@ enum Way {
 
 impl Command {
     /// What would change in files.
-    fn preview(&self, to: Option<&SnapshotId>, store: &mut Store) -> anyhow::Result<Exit> {
+    fn preview(
+        &self,
+        to: impl FnOnce() -> Result<Vec<SnapshotId>, RewindError>,
+        store: &mut Store,
+    ) -> anyhow::Result<Exit> {
         if self.conversation {
             bail!("--dry-run shows what would change in files; with --conversation nothing would");
         }
-        let diff = match to {
-            Some(to) => store.compare(to)?.1,
-            None => Diff::default(),
+        let (diff, aside) = match store.join(&to()?)? {
+            Some(to) => store.preview(&to)?,
+            None if self.json => (Diff::default(), Vec::new()),
+            None => {
+                print(NOTHING_CHANGED)?;
+                return Ok(Exit::Success);
+            }
         };
-        let (aside, left): (Vec<_>, Vec<_>) = diff.unknown.iter().partition(|one| one.is_in_the_way());
+        let left = &diff.unknown;
         if self.json {
-            let row = |one: &&Unknown| json!({"path": one.path, "why": one.why.as_str()});
+            let row = |one: &Unknown| json!({"path": one.path, "why": one.why.as_str()});
             print(&serde_json::to_string_pretty(&json!({
                 "files": changes_to_json(&diff.summary()),
                 "aside": aside.iter().map(row).collect::<Vec<_>>(),
@@ -127,13 +138,18 @@ impl Command {
         Ok(Exit::Success)
     }
 
+    /// Whether files shall go back; undoing a step takes back what the step did.
+    fn touches_files(&self) -> bool {
+        !self.conversation && !self.undo
+    }
+
     fn to_branch(&self, rewind: Rewind, number: usize, snapshots: &mut Store) -> anyhow::Result<Exit> {
         if self.dry_run {
             let outline = rewind.outline();
             let branches = outline.branches();
             let branch = number.checked_sub(1).and_then(|at| branches.get(at));
             let branch = branch.with_context(|| format!("there is no branch {number}"))?;
-            return self.preview(outline.files_of(branch), snapshots);
+            return self.preview(|| outline.files_of(branch), snapshots);
         }
         let files = (!self.conversation).then_some(&mut *snapshots);
         let undone = rewind.to_branch(number, !self.files, files)?;
@@ -179,7 +195,11 @@ impl Command {
             (true, Way::Undo) => "is as it was before the rewind",
         };
         print(&format!("the conversation {conversation}"))?;
-        print_changes(store, &changes, true)?;
+        match &undone.files {
+            Some(_) => print_changes(store, &changes, true)?,
+            None if self.touches_files() => print(NOTHING_CHANGED)?,
+            None => print("the files stay as they are")?,
+        }
         for Aside { path, to, why } in aside {
             let to = visible(&to.display().to_string()).into_owned();
             print(&line("aside", path, &format!("what was there is now {to}: {why}")))?;

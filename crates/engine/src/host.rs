@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Delegation;
 use crate::beside::{SIDE_MAX_TOKENS, SideError, small_question, user_message};
-use crate::executor::{Line, News};
+use crate::executor::{Line, News, Watched};
 use crate::leave::WayOut;
 use crate::recall::Past;
 use crate::recipe::skill_for_model;
@@ -39,11 +39,18 @@ pub(crate) struct CallHost {
     call: ToolUse,
     line: Line,
     services: Services,
+    watched: Arc<Watched>,
 }
 
 impl CallHost {
     pub(crate) fn new(call: ToolUse, line: Line, services: Services) -> Self {
-        Self { call, line, services }
+        let watched = Arc::new(Watched::new(call.id.clone(), services.clone()));
+        Self { call, line, services, watched }
+    }
+
+    /// Sees what the call changes.
+    pub(crate) fn watched(&self) -> Arc<Watched> {
+        Arc::clone(&self.watched)
     }
 }
 
@@ -68,17 +75,24 @@ impl Host for CallHost {
     }
 
     fn confinement(&self, permit: &Permit) -> BoxFuture<'static, Result<Confinement, String>> {
+        // Found out once, for whoever asks later.
+        let _ = permit.only_looks();
         let (confiner, line, permit) =
             (Arc::clone(&self.services.confiner), self.line.clone(), permit.clone());
-        let policy = self.services.policy.clone();
+        let (policy, watched) = (self.services.policy.clone(), Arc::clone(&self.watched));
         async move {
             let held = loop {
                 let now = policy.now();
-                let (confiner, permit) = (Arc::clone(&confiner), permit.clone());
-                let decided = Arc::clone(&now);
+                let held = if confiner.is_quick(&permit) {
+                    confiner.hold(&permit, &now)?
+                } else {
+                    let (confiner, permit) = (Arc::clone(&confiner), permit.clone());
+                    let decided = Arc::clone(&now);
+                    let held = tokio::task::spawn_blocking(move || confiner.hold(&permit, &decided));
+                    held.await.map_err(|error| error.to_string())??
+                };
+                watched.command(&permit, &held.confinement).await;
                 // Looking for files takes a while, and what decides may change meanwhile.
-                let held = tokio::task::spawn_blocking(move || confiner.hold(&permit, &decided));
-                let held = held.await.map_err(|error| error.to_string())??;
                 if Arc::ptr_eq(&now, &policy.now()) {
                     break held;
                 }

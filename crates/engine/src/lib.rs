@@ -12,6 +12,7 @@ mod confinement;
 mod executor;
 pub mod git;
 mod git_hooks;
+mod guarded;
 mod hook;
 mod host;
 mod ide;

@@ -20,6 +20,7 @@ use crate::beside::Beside;
 use crate::budget::Budget;
 use crate::confinement::Confiner;
 use crate::executor::{Asked, Classifier};
+use crate::guarded::Guarded;
 use crate::hook::{Agent, Hooks};
 use crate::ide::Editors;
 use crate::policy::Standpoint;
@@ -48,6 +49,8 @@ pub(crate) struct Services {
     pub(crate) recipes: Arc<[Recipe]>,
     pub(crate) shells: Arc<Shells>,
     pub(crate) confiner: Arc<Confiner>,
+    /// Finds what commands change that decides what is allowed or run later.
+    pub(crate) guarded: Arc<Guarded>,
     /// Keeps what calls may change; nobody does in a session that is not kept.
     pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) secrets: Arc<Vault>,

@@ -63,7 +63,13 @@ fn servers(given: &Value, tally: &Tally) -> Result<Option<Command>, String> {
     if tally.turns > 0 {
         return Err("sdkMcpServers can be added only before the first message".to_owned());
     }
-    Ok(Some(Command::AddServers(names.into_iter().map(str::to_owned).collect())))
+    let mut once: Vec<String> = Vec::new();
+    for name in names {
+        if !once.iter().any(|known| known == name) {
+            once.push(name.to_owned());
+        }
+    }
+    Ok(Some(Command::AddServers(once)))
 }
 
 /// The form that results have to have.

@@ -28,8 +28,10 @@ pub(crate) struct Tally {
     pub(crate) forward_text: bool,
     /// What should be looked at, of this turn and what was before the first one.
     pub(crate) warnings: Vec<String>,
-    /// What answers had consumed when they began, those of sub-agents included. Of this turn.
+    /// What answers had consumed when they began, those of sub-agents included, which may outlast a turn.
     pub(crate) usages: HashMap<MessageId, Usage>,
+    /// Those of them that are whole.
+    whole: Vec<MessageId>,
 }
 
 /// What kept the model from what it last tried.
@@ -100,6 +102,7 @@ impl Tally {
             forward_text: false,
             warnings: Vec::new(),
             usages: HashMap::new(),
+            whole: Vec::new(),
         }
     }
 
@@ -140,12 +143,17 @@ impl Tally {
         if self.turns > 0 {
             self.warnings.clear();
         }
-        self.usages.clear();
+        for answer in self.whole.drain(..) {
+            self.usages.remove(&answer);
+        }
         self.turns += 1;
     }
 
     pub(crate) fn take(&mut self, entry: &Entry) {
         self.state.apply(entry);
+        if let Body::Response(response) = &entry.body {
+            self.whole.push(response.message_id.clone());
+        }
         match &entry.body {
             Body::Assistant(block) => {
                 if self.turn.answer.0.as_ref() != Some(&block.message_id) {

@@ -75,6 +75,7 @@ fn of_effect(effect: &Effect, mark: Mark) -> Option<Event> {
         }
         Effect::SkillUsed(used) => (EventKind::Skill, format!("the skill {} is followed", used.name)),
         Effect::Snapshot { .. }
+        | Effect::NotKept { .. }
         | Effect::WentBack { .. }
         | Effect::FileSeen(_)
         | Effect::FileForgotten { .. }

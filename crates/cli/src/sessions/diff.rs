@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use tiller_engine::store;
-use tiller_engine::undo::{Outline, open_snapshots};
+use tiller_engine::undo::{Outline, RewindError, open_snapshots};
 use tiller_protocol::env::Env;
 use tiller_protocol::state::State;
 use tiller_snapshot::{Kind, Node, Store, Summary};
@@ -40,21 +40,28 @@ impl Diff {
     pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
         let log = find::find(&self.session, env)?;
         let outline = Outline::read(&log.path)?;
-        let from = match &self.from {
+        let since = match &self.from {
             Some(wanted) => {
                 let prompt = outline.find(wanted).with_context(|| {
                     format!("there is no prompt \"{wanted}\"; `tiller sessions show {}` lists them", log.id)
                 })?;
-                outline.files_at(prompt)
+                prompt.seq
             }
-            None => outline.snaps.first().map(|snap| &snap.snapshot),
+            None => 0,
         };
-        let (Some(from), Some(to)) = (from, outline.snaps.last().map(|snap| &snap.snapshot)) else {
+        let from = match outline.files_from(since) {
+            Err(RewindError::NotKept) => {
+                bail!("nothing was kept of what the session may have changed, so there is nothing to compare")
+            }
+            from => from?,
+        };
+        let mut store = snapshots_of(&log.path, env)?;
+        let ends = (store.join(&from)?, store.join(&outline.files_since(since))?);
+        let (Some(from), Some(to)) = ends else {
             print(if self.json { "[]" } else { "the session changed no files" })?;
             return Ok(Exit::Success);
         };
-        let mut store = snapshots_of(&log.path, env)?;
-        let diff = store.diff(from, to)?;
+        let diff = store.diff(&from, &to)?;
         let summary = diff.summary();
         if self.json {
             let mut rows = to_json(&summary);

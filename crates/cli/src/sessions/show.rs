@@ -47,7 +47,7 @@ fn to_json(file: &LogFile, state: &State, outline: &Outline) -> serde_json::Valu
             "at": prompt.at,
             "text": prompt.text,
             "abandoned": prompt.abandoned,
-            "filesChangedSince": outline.files_at(prompt).is_some(),
+            "filesChangedSince": outline.files_at(prompt).map_or(true, |files| !files.is_empty()),
         })
     };
     let branch = |branch: &Branch<'_>| {

@@ -9,6 +9,7 @@
 
 mod background;
 mod browser;
+mod guarded;
 mod harness;
 mod inspect_session;
 mod live;
@@ -64,6 +65,7 @@ mod replay;
 mod requests;
 mod resume;
 mod rewind;
+mod rewind_files;
 mod sandbox_command;
 mod secrets;
 mod sessions_command;

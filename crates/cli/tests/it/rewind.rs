@@ -5,9 +5,9 @@ use tiller_testkit::Reply;
 
 use crate::harness::World;
 
-const ID: &str = "0f6a5b1e-2f7d-4d0c-9a53-6d1f7c3b2a11";
+pub(crate) const ID: &str = "0f6a5b1e-2f7d-4d0c-9a53-6d1f7c3b2a11";
 
-fn prompt(world: &World, start: &[&str], text: &str, command: &str) {
+pub(crate) fn prompt(world: &World, start: &[&str], text: &str, command: &str) {
     world.server.replies([
         Reply::new().thinking("Hm.").tool("Bash", json!({"command": command})),
         Reply::new().thinking("So.").and_text(format!("did {text}")),

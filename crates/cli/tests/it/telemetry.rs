@@ -118,7 +118,7 @@ fn the_choice_of_an_agent_is_measured() {
 #[test]
 fn flattery_is_counted_and_nothing_more() {
     let world = World::new();
-    world.server.reply(Reply::text("Great catch! You are so right."));
+    world.server.reply(Reply::text("Great catch!").and_text("You are so right. Great catch!"));
     let events = measured(&world, &[]);
     assert_eq!(only(&events, "tiller_response_keyword")["is_overly_agreeable"], true);
     assert_eq!(world.server.messages().len(), 1);

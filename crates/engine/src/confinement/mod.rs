@@ -7,10 +7,11 @@ mod memory;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tiller_config::{Network, Places};
-use tiller_policy::{Context, Holding, Kernel, Permit, Profile, Release, is_read_only_command};
+use tiller_policy::{Context, Holding, Kernel, Permit, Profile, Release};
 use tiller_protocol::entry::{self, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
@@ -100,7 +101,11 @@ impl SandboxChoice {
         policy: &Context,
         env: &Env,
     ) -> Result<Confinement, String> {
-        self.held(profile, permit, policy, &Memory::new(Arc::clone(&env.clock)), env)
+        let mut held = self.held(profile, permit, policy, &Memory::new(Arc::clone(&env.clock)), env)?;
+        if profile != Profile::Full {
+            held.caches = caches::of(env);
+        }
+        Ok(held)
     }
 
     fn held(
@@ -145,7 +150,6 @@ impl SandboxChoice {
     fn confinement(&self, profile: Profile, roots: Vec<PathBuf>, env: &Env) -> Confinement {
         let mut confinement = Confinement::new(profile, roots);
         confinement.writable.extend(self.writable.iter().cloned());
-        confinement.caches = caches::of(env);
         confinement.protected = RUN_AT_START.iter().map(|name| env.home.join(name)).collect();
         confinement.closed = closed(env);
         confinement.network = match self.network {
@@ -201,6 +205,8 @@ pub(crate) struct Confiner {
     layers: Layers,
     memory: Memory,
     told: Mutex<BTreeSet<&'static str>>,
+    /// Whether a command was held before: then what the kernel can do is known.
+    has_held: AtomicBool,
 }
 
 /// A confinement, and what the user should know about it.
@@ -216,7 +222,16 @@ impl Confiner {
     pub(crate) fn new(choice: SandboxChoice, env: Env, own: Vec<PathBuf>, layers: PathBuf) -> Self {
         sweep(&placeholder_records(&env));
         let memory = Memory::new(Arc::clone(&env.clock));
-        Self { choice, env, own, layers: Layers::new(layers), memory, told: Mutex::default() }
+        let (layers, told, has_held) = (Layers::new(layers), Mutex::default(), AtomicBool::new(false));
+        Self { choice, env, own, layers, memory, told, has_held }
+    }
+
+    /// Whether [`Self::hold`] has nothing to look for that could take a moment.
+    pub(crate) fn is_quick(&self, permit: &Permit) -> bool {
+        let has_rules = permit.hiding_rules().next().is_some() || permit.keeping_rules().next().is_some();
+        // The first layers are made when what others have left is removed.
+        let needs_new_layers = !permit.only_looks() && !self.layers.are_there();
+        !has_rules && !needs_new_layers && self.has_held.load(Ordering::Relaxed)
     }
 
     /// How a permitted command is held if it starts now, by what decides now: a mode that became stricter since the
@@ -228,12 +243,13 @@ impl Confiner {
         let kernel = &policy.holding.kernel;
         let profile = match policy.mode {
             Mode::Plan if kernel.confines() => Profile::ReadOnly,
-            Mode::Plan if !only_looks(permit) => {
+            Mode::Plan if !permit.only_looks() => {
                 return Err("Plan mode is active by now, and this command could change something.".to_owned());
             }
             _ => permit.profile(),
         };
         let mut confinement = self.choice.held(profile, permit, policy, &self.memory, &self.env)?;
+        self.has_held.store(true, Ordering::Relaxed);
         if confinement.profile == Profile::Full {
             let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
             let unheld = (policy.offline || !is_meant) && !kernel.confines();
@@ -248,11 +264,10 @@ impl Confiner {
             confinement.writable = Confinement::new(profile, Vec::new()).writable;
             confinement.protected.extend(policy.readable.iter().cloned());
         }
-        if profile == Profile::Workspace && (self.layers.are_there() || !only_looks(permit)) {
-            confinement.layers = self.layers.dir();
-        } else {
+        if profile == Profile::Workspace && (self.layers.are_there() || !permit.only_looks()) {
             // Who only looks needs no layer to write to, and is not slowed down by one that nobody has written to.
-            confinement.caches.clear();
+            confinement.layers = self.layers.dir();
+            confinement.caches = caches::of(&self.env);
         }
         Ok(Held { confinement, notices: Vec::new() })
     }
@@ -275,6 +290,7 @@ impl Confiner {
             self.choice.held(Profile::Workspace, &permit, policy, &self.memory, &self.env)?;
         confinement.protected.extend(self.own.iter().cloned());
         confinement.network = tiller_sandbox::Network::Deny;
+        confinement.caches = caches::of(&self.env);
         // It lives as long as the session and must not keep the layers of commands from them.
         confinement.layers = self.layers.dir().map(|dir| dir.join("servers"));
         Ok((permit, confinement))
@@ -299,10 +315,6 @@ impl Confiner {
             content: content.to_owned(),
         })
     }
-}
-
-fn only_looks(permit: &Permit) -> bool {
-    permit.script().is_ok_and(|script| is_read_only_command(&script.command))
 }
 
 fn unavailable() -> String {

@@ -11,11 +11,13 @@ use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::block::{RawBlock, ToolUse};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, DecisionRecord, Level, Notice};
-use tiller_protocol::id::{CallId, SnapshotId};
+use tiller_protocol::id::CallId;
 use tiller_protocol::mcp::PREFIX;
 use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
-use tiller_tools::{Done, Host, Input, InputError, PreparedCall, ToolCx, ToolError, View, bound};
+use tiller_tools::{
+    Done, Host, Input, InputError, PreparedCall, ShellInfo, ShellState, ToolCx, ToolError, View, bound,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +28,7 @@ use super::hooked::{Before, Hooked};
 use super::permission::{Permission, Permitted};
 use crate::beside::Bill;
 use crate::hook::Outcome;
+use crate::host::CallHost;
 use crate::services::Services;
 use crate::undo::{Keeper, Kept};
 
@@ -46,9 +49,9 @@ pub(crate) enum News {
     Plan(Box<PlanAnswer>, oneshot::Sender<()>),
     /// Hooks of the call have run.
     Hooks(Box<Outcome>),
-    /// The call is about to change something, and what that may be is kept, if it can be. The call waits until all that
-    /// announces it is on disk.
-    Ready(Option<SnapshotId>, oneshot::Sender<()>),
+    /// The call is about to change something, and this tells whether what that may be is kept. The call waits until all
+    /// that announces it is on disk.
+    Ready(Option<Effect>, oneshot::Sender<()>),
     /// The user should know something.
     Notice(Notice),
     /// The user has refused something while the call runs, and wants the turn to end.
@@ -203,14 +206,28 @@ impl Run<'_> {
         };
         let hooked = Hooked { view: &self.view, services: &self.services, line: self.line };
         let before = hooked.before(&call, self.cancel, aftermath).await;
-        let carried_out = AssertUnwindSafe(self.carry_out(&mut call, prepared, before)).catch_unwind().await;
+        let mut has_kept = false;
+        let carried_out = self.carry_out(&mut call, prepared, before, &mut has_kept);
+        let carried_out = AssertUnwindSafe(carried_out).catch_unwind().await;
         let mut verdict = match carried_out {
             Ok(Ok(settled)) => Verdict::Settled(Box::new(settled)),
             Ok(Err(verdict)) => verdict,
             Err(panic) => self.panicked(&panic),
         };
         self.conclude(&hooked, &call, &mut verdict, aftermath).await;
+        if has_kept {
+            self.keep_ahead();
+        }
         verdict
+    }
+
+    /// Keeps what a call and its hooks have changed while the model thinks. What still runs would only be kept half done.
+    fn keep_ahead(&self) {
+        let goes_on = |shell: &ShellInfo| shell.state == ShellState::Running;
+        let Some(keeper) = &self.services.keeper else { return };
+        if !self.services.shells.list().iter().any(goes_on) {
+            self.services.tasks.spawn(Arc::clone(keeper).keep_ahead(self.view.roots.clone()));
+        }
     }
 
     /// Tells hooks how a call ended.
@@ -244,10 +261,12 @@ impl Run<'_> {
         call: &mut ToolUse,
         prepared: Box<dyn PreparedCall>,
         before: Before,
+        has_kept: &mut bool,
     ) -> Result<Settled, Verdict> {
         let judged_by = self.services.policy.now();
         let (prepared, permit) = self.permitted(call, prepared, before).await?;
         let kept = self.keep(call, prepared.as_ref()).await;
+        *has_kept = matches!(kept, Some(Effect::Snapshot { .. }));
         if kept.is_some() || !(self.is_announced || prepared.read_only()) {
             self.announce(kept).await?;
         }
@@ -308,7 +327,7 @@ impl Run<'_> {
     }
 
     /// Waits until the call and what it may change are on disk.
-    async fn announce(&self, kept: Option<SnapshotId>) -> Result<(), Verdict> {
+    async fn announce(&self, kept: Option<Effect>) -> Result<(), Verdict> {
         let (done, recorded) = oneshot::channel();
         self.line.tell(News::Ready(kept, done));
         tokio::select! {
@@ -318,21 +337,23 @@ impl Run<'_> {
         }
     }
 
-    /// Before a call changes files, what they are is kept.
-    async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) -> Option<SnapshotId> {
+    /// Before a call changes files, what they are is kept. That this was not possible is on record as well: otherwise
+    /// nobody could tell it from a call that changes nothing.
+    async fn keep(&self, call: &ToolUse, prepared: &dyn PreparedCall) -> Option<Effect> {
         let keeper = self.services.keeper.as_ref()?;
         if !is_kept_for(call, prepared, &self.services, &self.view) {
             return None;
         }
-        match keeper.keep(self.view.roots.clone()).await {
-            Kept::Snapshot(snapshot) => Some(snapshot),
+        let id = call.id.clone();
+        Some(match keeper.keep(self.view.roots.clone()).await {
+            Kept::Snapshot(snapshot) => Effect::Snapshot { snapshot, call: Some(id) },
             Kept::Impossible(why) => {
                 let subtype = "snapshots".to_owned();
                 self.line.tell(News::Notice(Notice { subtype, level: Level::Warning, content: why }));
-                None
+                Effect::NotKept { call: id }
             }
-            Kept::Nothing => None,
-        }
+            Kept::Nothing => Effect::NotKept { call: id },
+        })
     }
 
     async fn valid(
@@ -353,7 +374,12 @@ impl Run<'_> {
         permit: Permit,
     ) -> Result<Settled, Verdict> {
         let limit = prepared.result_limit();
-        let host = crate::host::CallHost::new(call.clone(), self.line.clone(), self.services.clone());
+        let host = CallHost::new(call.clone(), self.line.clone(), self.services.clone());
+        let watched = host.watched();
+        // What a tool of a server does is not declared, and that it changes nothing is only what its server says.
+        if call.name.starts_with(PREFIX) {
+            watched.begin(&call.name).await;
+        }
         let cx = ToolCx {
             call: call.id.clone(),
             view: self.view.clone(),
@@ -363,7 +389,9 @@ impl Run<'_> {
             env: self.services.env.clone(),
             shells: Arc::clone(&self.services.shells),
         };
-        let (done, is_error) = match prepared.run(cx).await {
+        let ran = prepared.run(cx).await;
+        watched.end(self.line).await;
+        let (done, is_error) = match ran {
             Ok(done) => (done, false),
             Err(ToolError::Failed(done)) => (done, true),
             Err(ToolError::Model(text)) => return Ok(Settled::error(&text)),

@@ -10,6 +10,7 @@ mod hooked;
 mod permission;
 mod permission_tool;
 mod schedule;
+mod watched;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) use call::{Aftermath, Ended, Line, News, Order, Settled, Verdict, run
 pub(crate) use classifier::Classifier;
 pub(crate) use consult::{HandedOver, PlanAnswer};
 use schedule::{Safety, Schedule};
+pub(crate) use watched::Watched;
 
 use crate::services::Services;
 

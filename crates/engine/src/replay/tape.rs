@@ -242,6 +242,14 @@ impl Tape {
         by_limit.then(|| outcome.clone())
     }
 
+    /// Whether the user or a hook ended the turn after the last answer, with nothing more said to the model.
+    pub(crate) fn stop(&self) -> Option<Outcome> {
+        let reading = self.reading();
+        let outcome = reading.outcome().filter(|_| reading.next_answer().is_none())?;
+        let is_stopped = matches!(outcome, Outcome::HookStopped { .. } | Outcome::Interrupted);
+        (is_stopped && reading.unheard().is_none()).then(|| outcome.clone())
+    }
+
     /// Compares a request with the recorded one.
     pub(crate) fn compare(&self, conversation: &Conversation) {
         self.reading().compare(conversation);
@@ -404,7 +412,7 @@ impl Reading {
             let loop_does_it = self.entries.get(at + 1).is_some_and(|next| is_fallback(&next.body));
             match &entry.body {
                 Body::Effect(Effect::SetModel { .. }) if loop_does_it => done.push(at),
-                Body::Effect(Effect::Snapshot { .. }) => done.push(at),
+                Body::Effect(Effect::Snapshot { .. } | Effect::NotKept { .. }) => done.push(at),
                 // It belongs to the words that follow it.
                 Body::Effect(Effect::RecipeCalled(_)) => {}
                 body if is_noted(body) => given.push(at),

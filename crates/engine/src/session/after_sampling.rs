@@ -18,6 +18,9 @@ impl Task {
             self.measure(&Telemetry::SteeringAnswered { count: self.turn.pending_steering });
             self.turn.pending_steering = 0;
         }
+        if attempt.is_overly_agreeable {
+            self.measure(&Telemetry::ResponseKeyword);
+        }
         self.learn_about(&attempt.model);
         self.watch_cache(attempt)
     }

@@ -154,6 +154,7 @@ impl Opening {
             shells: Arc::new(Shells::new(setup.env.clone())),
             keeper: setup.persist.then(keeper),
             confiner: Arc::new(self.confiner(setup)),
+            guarded: Arc::default(),
             secrets: Arc::new(if setup.mask_secrets { Vault::new(&setup.env) } else { Vault::off() }),
             registry: std::mem::take(&mut setup.registry),
             recipes: std::mem::take(&mut setup.recipes).into(),

@@ -3,12 +3,13 @@
 use serde_json::Value;
 use tiller_protocol::command::{Command, Event, OutputStyle, UserInput};
 use tiller_protocol::effect::Effect;
-use tiller_protocol::entry::{Body, Delivery, Dequeued, Entry, Queued, Reading, Response};
+use tiller_protocol::entry::{Body, Cause, Delivery, Dequeued, Entry, Queued, Reading, Response};
 use tiller_protocol::id::EntryId;
 use tiller_steering::source::Style;
 use tiller_tools::{StructuredOutput, Tool, todo_file};
 
 use super::invoke::Called;
+use super::turn::Granted;
 use super::{Aside, PromptChoice, Task};
 use crate::beside::Bill;
 use crate::hook::Ending;
@@ -159,7 +160,7 @@ impl Task {
             self.follow_attachment(attachment);
         }
         if let Body::Result(result) = &entry.body
-            && result.tool == StructuredOutput::NAME
+            && (result.tool.as_str(), result.cause) == (StructuredOutput::NAME, Cause::Call)
         {
             self.turn.form = if result.is_error { self.turn.form.tried() } else { Form::Given };
         }
@@ -188,6 +189,7 @@ impl Task {
                 | Effect::FilesTakenOver { .. }
                 | Effect::ChangeDir { .. }
                 | Effect::Snapshot { .. }
+                | Effect::NotKept { .. }
                 | Effect::WentBack { .. }
                 | Effect::PlanKept(_)
                 | Effect::PlanApproved { .. }
@@ -195,7 +197,10 @@ impl Task {
                 // It was noted because it holds already, unless it comes from a recording.
                 Effect::Shaped(shaping) if self.services.tape.is_some() => self.take_shape(shaping),
                 Effect::Shaped(_) => {}
-                Effect::SkillUsed(used) => self.grant(&used.allow, &used.deny),
+                Effect::SkillUsed(used) => {
+                    let (allow, deny) = (used.allow.clone(), used.deny.clone());
+                    self.grant(Granted { by: Some(entry.id), allow, deny });
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ use tiller_tools::{Bash, Skill, SkillLine, Tool};
 use tokio::time::Instant;
 
 use super::sample::cause_of;
-use super::turn::End;
+use super::turn::{End, Granted};
 use super::{Role, Task};
 use crate::executor::{Order, STOP_GRACE, Stop};
 use crate::next::{Abort, aborted};
@@ -91,7 +91,11 @@ impl Task {
         recipe: &Recipe,
         arguments: &str,
     ) -> Result<Result<(String, Author), End>, StoreError> {
-        self.grant(&recipe.allowed_tools, &recipe.disallowed_tools);
+        self.grant(Granted {
+            by: None,
+            allow: recipe.allowed_tools.clone(),
+            deny: recipe.disallowed_tools.clone(),
+        });
         self.turn.model = recipe.model.as_deref().map(|model| self.fixed.names.resolve(model));
         let filled = self.fill(recipe, arguments).await?;
         if let Some(abort) = self.turn.abort {
@@ -209,7 +213,25 @@ impl Task {
 
     /// Lets rules of a recipe hold until the end of the turn. A sub-agent is granted nothing: nobody has called for the
     /// recipe but itself.
-    pub(super) fn grant(&mut self, allow: &[String], deny: &[String]) {
+    pub(super) fn grant(&mut self, granted: Granted) {
+        self.follow_grant(&granted);
+        self.turn.grants.push(granted);
+    }
+
+    /// Entries are void: what recipes permit and forbid because of them ends with them.
+    pub(super) fn end_void_grants(&mut self, void: &[EntryId]) {
+        let is_void = |granted: &Granted| granted.by.is_some_and(|entry| void.contains(&entry));
+        if !self.turn.grants.iter().any(is_void) {
+            return;
+        }
+        let mut left = std::mem::take(&mut self.turn.grants);
+        left.retain(|granted| !is_void(granted));
+        self.end_grants();
+        left.iter().for_each(|granted| self.follow_grant(granted));
+        self.turn.grants = left;
+    }
+
+    fn follow_grant(&mut self, Granted { allow, deny, .. }: &Granted) {
         if let Role::Sub = self.role {
             if let Err(problem) = self.services.policy.refuse(deny) {
                 tracing::error!("what a recipe refuses was not followed: {problem}");

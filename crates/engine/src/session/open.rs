@@ -162,7 +162,7 @@ impl Task {
     }
 
     /// The todo file is a copy of what the log says, which may have gone back or come from elsewhere since.
-    fn copy_todos(&self) {
+    pub(super) fn copy_todos(&self) {
         let todos = &self.journal.state.todos;
         if let Some(path) = &self.fixed.todo_file
             && todo_file::load(path) != *todos

@@ -1,5 +1,6 @@
 //! Changes of mode and of what is permitted, whoever asks for them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tiller_config::{Feature, note_use, write_updates};
@@ -134,9 +135,10 @@ impl Task {
 
     fn save(&mut self, updates: Vec<Update>) {
         let (places, asides) = (self.fixed.places.clone(), self.services.asides.clone());
-        let env = self.fixed.env.clone();
+        let (env, guarded) = (self.fixed.env.clone(), Arc::clone(&self.services.guarded));
         self.write_beside(move || {
-            if let Err(error) = write_updates(&places, &env, &updates) {
+            let files: Vec<PathBuf> = places.all_files().into_iter().map(|(_, path)| path).collect();
+            if let Err(error) = guarded.change(&files, || write_updates(&places, &env, &updates)) {
                 tracing::warn!("a change of permissions was not saved: {error}");
                 // The session may be over; then there is nobody to tell.
                 let _ = asides.send(Aside::Unsaved { updates, problem: error.to_string() });

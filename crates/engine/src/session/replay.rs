@@ -10,7 +10,7 @@ use tiller_policy::Context;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::compaction::Compacted;
 use tiller_protocol::effect::{Effect, LineRange, PlanVersion};
-use tiller_protocol::entry::{Body, Entry, Epoch, Opened, Origin};
+use tiller_protocol::entry::{Body, Entry, Epoch, Opened, Origin, Outcome};
 use tiller_protocol::ingredients::Ingredients;
 use tiller_protocol::mode::Mode;
 use tiller_steering::compaction::Standing;
@@ -30,6 +30,7 @@ use super::{INBOX, Role, Setup, Task};
 use crate::agent::agent_lines;
 use crate::hook::{Agent, Occasion, Outcome as HookOutcome};
 use crate::mcp::{McpChoice, with_servers};
+use crate::next::Next;
 use crate::plan::Plans;
 use crate::recipe::introduced;
 use crate::replay::{ForeignTools, Tape};
@@ -297,6 +298,12 @@ impl Task {
     pub(super) fn recorded_limit(&self) -> Option<End> {
         let outcome = self.services.tape.as_ref()?.limit()?;
         Some((outcome, None))
+    }
+
+    /// In a replay: how the user or a hook ended the turn after the answer that seemed to be the last.
+    pub(super) fn recorded_stop(&self, next: &Next) -> Option<End> {
+        let outcome = self.services.tape.as_ref()?.stop()?;
+        matches!(next, Next::DeliverSteering | Next::End(Outcome::Success, _)).then_some((outcome, None))
     }
 
     /// In a replay: holds the request that is about to be made against the recorded one.

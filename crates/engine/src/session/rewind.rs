@@ -11,12 +11,12 @@ use tiller_protocol::rewind::{
     ConversationBack, FileDifference, FilesBack, RewindAct, RewindOrder, RewindPart, RewindReport,
     RewindTarget, Rewound, Stretch,
 };
-use tiller_snapshot::{Aside, Diff, Restored};
+use tiller_snapshot::{Aside, Diff, Restored, Unknown};
 use tiller_tools::todo_file;
 
 use super::Task;
 use crate::store::StoreError;
-use crate::undo::{Keeper, Outline, Preview, RewindError, conversation, named};
+use crate::undo::{Keeper, Outline, Preview, Returning, RewindError, conversation, named, noted};
 use crate::view::View;
 
 /// What the user is told of a step back whose end is not on record.
@@ -33,8 +33,10 @@ struct Way {
     abandoned: Option<Vec<Stretch>>,
     /// Whether files shall go back.
     touches_files: bool,
-    /// What the files are then, if they go back and anything changed since.
-    files: Option<SnapshotId>,
+    /// What the files are then, if they go back and anything changed since: the first snapshot of each directory.
+    files: Vec<SnapshotId>,
+    /// What gets its name again.
+    returning: Option<Returning>,
 }
 
 impl Task {
@@ -45,9 +47,18 @@ impl Task {
             return Ok(());
         };
         let outline = Outline::read(&self.paths.log)?;
-        let Some(way) = way(&outline, order) else {
-            self.refuse_rewind("there is nothing to go back to");
-            return Ok(());
+        let way = match way(&outline, order) {
+            Ok(Some(way)) => way,
+            Ok(None) => {
+                self.refuse_rewind("there is nothing to go back to");
+                return Ok(());
+            }
+            Err(error) => {
+                // Why nothing is kept says more, if it is still so.
+                let error = keeper.check().err().unwrap_or(error);
+                self.refuse_rewind(&error.to_string());
+                return Ok(());
+            }
         };
         if let Some(why) = self.obstacle(&keeper, &way, order.act) {
             self.refuse_rewind(&why);
@@ -58,9 +69,10 @@ impl Task {
             RewindAct::Carry => self.go_back(&keeper, &way).await?,
         };
         match told {
-            Ok((files, left)) => {
+            Ok(Told { files, aside, left }) => {
                 let prompt = way.prompt.map(|prompt| prompt.text);
-                self.journal.tell(Event::Rewind(Box::new(RewindReport { order, prompt, files, left })));
+                let report = RewindReport { order, prompt, files, aside, left };
+                self.journal.tell(Event::Rewind(Box::new(report)));
             }
             Err(error) => self.refuse_rewind(&error.to_string()),
         }
@@ -108,21 +120,29 @@ impl Task {
         keeper: &Arc<Keeper>,
         way: &Way,
     ) -> Result<Result<Told, RewindError>, StoreError> {
-        let Some(to) = way.files.clone() else {
-            self.record(way, None)?;
-            self.journal.sync().await?;
-            return Ok(Ok(Told::default()));
+        let ready = match way.files.is_empty() {
+            true => Ok(None),
+            false => keeper.make_ready(way.files.clone(), way.returning.clone()).await,
         };
-        let ready = match keeper.make_ready(to).await {
-            Ok(ready) => ready,
+        let ready = match ready {
+            Ok(Some(ready)) => ready,
+            Ok(None) => {
+                // A step that goes nowhere is none: it would stand in the way of undoing the one before.
+                if way.abandoned.is_some() {
+                    self.record(way, None)?;
+                    self.journal.sync().await?;
+                }
+                return Ok(Ok(Told::default()));
+            }
             Err(error) => return Ok(Err(error)),
         };
-        let undo = ready.undo.clone();
-        self.record(way, Some(&undo))?;
+        let (to, undo) = (ready.to.clone(), ready.undo.clone());
+        self.record(way, Some(FilesBack { to, undo: undo.clone(), announced: true }))?;
         self.journal.sync().await?;
         let restored = keeper.carry_out(ready).await;
-        if restored.is_ok() {
-            self.append(Body::Effect(Effect::WentBack { undo }))?;
+        if let Ok(restored) = &restored {
+            let aside = noted(&restored.aside);
+            self.append(Body::Effect(Effect::WentBack { undo, aside }))?;
         }
         Ok(restored.map(told))
     }
@@ -132,21 +152,20 @@ impl Task {
         let Some(FilesBack { undo, .. }) = self.journal.state.going_back.clone() else { return Ok(()) };
         self.notice("rewind_cut_off", Level::Warning, CUT_OFF.to_owned())?;
         // It is said once.
-        self.append(Body::Effect(Effect::WentBack { undo }))?;
+        self.append(Body::Effect(Effect::WentBack { undo, aside: Vec::new() }))?;
         Ok(())
     }
 
     /// Writes down what goes back, and what files are before, and lets the conversation follow.
-    fn record(&mut self, way: &Way, undo: Option<&SnapshotId>) -> Result<(), StoreError> {
+    fn record(&mut self, way: &Way, files: Option<FilesBack>) -> Result<(), StoreError> {
         let back = match &way.abandoned {
             Some(abandoned) => Some(conversation(&self.journal.archive, abandoned.clone())?),
             None => None,
         };
-        let files = way.files.clone().zip(undo.cloned());
         let entry = self.append(Body::Rewound(Rewound {
             to: way.prompt.as_ref().map(|prompt| prompt.id),
             conversation: back.clone(),
-            files: files.map(|(to, undo)| FilesBack { to, undo, announced: true }),
+            files,
             branch: way.branch,
             unfolded: None,
         }))?;
@@ -164,18 +183,23 @@ impl Task {
     }
 }
 
-/// Files that differ, and files that are left as they are.
-type Told = (Vec<FileDifference>, Vec<(PathBuf, String)>);
+/// What the user is told: files that differ, files that get another name, and files that are left as they are.
+#[derive(Default)]
+struct Told {
+    files: Vec<FileDifference>,
+    aside: Vec<(PathBuf, String)>,
+    left: Vec<(PathBuf, String)>,
+}
 
 async fn preview(keeper: &Arc<Keeper>, way: &Way) -> Result<Told, RewindError> {
-    let Some(files) = &way.files else { return Ok(Told::default()) };
-    let Preview { files, unknown } = keeper.preview(files.clone()).await?;
-    let left = unknown.into_iter().map(|one| {
-        let why = one.why.as_str();
-        let why = if one.is_in_the_way() { format!("{why}; it gets another name") } else { why.to_owned() };
-        (one.path, why)
-    });
-    Ok((files, left.collect()))
+    if way.files.is_empty() {
+        return Ok(Told::default());
+    }
+    let Preview { files, aside, unknown } = keeper.preview(way.files.clone()).await?;
+    let rows = |unknown: Vec<Unknown>| {
+        unknown.into_iter().map(|one| (one.path, one.why.as_str().to_owned())).collect()
+    };
+    Ok(Told { files, aside: rows(aside), left: rows(unknown) })
 }
 
 fn told(restored: Restored) -> Told {
@@ -185,42 +209,49 @@ fn told(restored: Restored) -> Told {
         let name = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
         (path, format!("{why}; what was there is now called {name}"))
     });
-    (files, aside.chain(restored.left.into_iter().map(|left| (left.path, left.why))).collect())
+    let left = restored.left.into_iter().map(|left| (left.path, left.why));
+    Told { files, aside: aside.collect(), left: left.collect() }
 }
 
-fn way(outline: &Outline, order: RewindOrder) -> Option<Way> {
+/// Nothing if there is no such prompt, step or branch.
+fn way(outline: &Outline, order: RewindOrder) -> Result<Option<Way>, RewindError> {
     let talks = order.part != RewindPart::Files;
     let touches_files = order.part != RewindPart::Conversation;
-    match order.to {
+    Ok(match order.to {
         RewindTarget::Prompt(id) => {
-            let prompt = outline.current().find(|prompt| prompt.id == id)?;
+            let Some(prompt) = outline.current().find(|prompt| prompt.id == id) else { return Ok(None) };
             Some(Way {
                 abandoned: talks.then(|| outline.abandoning(prompt)),
                 touches_files,
-                files: outline.files_at(prompt).filter(|_| touches_files).cloned(),
+                files: if touches_files { outline.files_at(prompt)? } else { Vec::new() },
                 prompt: Some(prompt.clone()),
                 branch: None,
+                returning: None,
             })
         }
-        RewindTarget::Undo => {
-            let step = outline.last_step()?;
-            Some(Way {
+        RewindTarget::Undo => outline.last_step().map(|step| {
+            let files = step.rewound.files.as_ref();
+            Way {
                 prompt: None,
                 branch: None,
                 abandoned: step.rewound.conversation.as_ref().map(|_| outline.returning(step)),
-                touches_files: step.rewound.files.is_some(),
-                files: step.rewound.files.as_ref().map(|files| files.undo.clone()),
-            })
-        }
+                touches_files: files.is_some(),
+                files: files.map(|files| files.undo.clone()).into_iter().collect(),
+                returning: files.map(|files| (files.to.clone(), step.aside.clone())),
+            }
+        }),
         RewindTarget::Branch(seq) => {
-            let branch = outline.branches().into_iter().find(|branch| branch.step.seq == seq)?;
+            let branches = outline.branches();
+            let branch = branches.iter().find(|branch| branch.step.seq == seq);
+            let Some(branch) = branch else { return Ok(None) };
             Some(Way {
                 prompt: None,
                 branch: Some(seq),
                 abandoned: talks.then(|| outline.returning(branch.step)),
                 touches_files,
-                files: outline.files_of(&branch).filter(|_| touches_files).cloned(),
+                files: if touches_files { outline.files_of(branch)? } else { Vec::new() },
+                returning: None,
             })
         }
-    }
+    })
 }

@@ -18,7 +18,7 @@ use super::turn::End;
 use super::{Aside, Task};
 use crate::budget::Reservation;
 use crate::executor::{Executor, Order, Siblings, Stop};
-use crate::next::Abort;
+use crate::next::{Abort, Form};
 use crate::partial::PartialText;
 use crate::replay::OVERLOADED;
 use crate::store::StoreError;
@@ -69,6 +69,10 @@ pub(super) struct Attempt {
     pub(super) finished: Option<(StopReason, Option<String>)>,
     /// What came is void, but whether this model or another one answers instead is not known yet.
     pub(super) is_given_up: bool,
+    /// It flatters instead of judging.
+    pub(super) is_overly_agreeable: bool,
+    /// What had become of the form of the result before.
+    pub(super) form_before: Form,
     /// What was asked.
     asked: Option<Asked>,
 }
@@ -168,6 +172,8 @@ impl Task {
             waiting: Vec::new(),
             finished: None,
             is_given_up: false,
+            is_overly_agreeable: false,
+            form_before: self.turn.form,
             asked: None,
         }
     }
@@ -283,9 +289,7 @@ impl Task {
     ) -> Result<(), StoreError> {
         attempt.partial.clear();
         attempt.blocks += 1;
-        if block.as_text().is_some_and(|text| is_overly_agreeable(&text)) {
-            self.measure(&Telemetry::ResponseKeyword);
-        }
+        attempt.is_overly_agreeable |= block.as_text().is_some_and(|text| is_overly_agreeable(&text));
         if attempt.blocks == 1 {
             self.turn.last_words.clear();
         }

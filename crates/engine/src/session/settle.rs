@@ -125,9 +125,9 @@ impl Task {
             News::Plan(answer, done) => self.on_plan_answer(*answer, done)?,
             News::Hooks(outcome) => self.record_hooks(&outcome, Some(call))?,
             News::Ready(kept, done) => {
-                if let Some(snapshot) = kept {
-                    self.turn.has_kept = true;
-                    self.append(Body::Effect(Effect::Snapshot { snapshot, call: Some(call.clone()) }))?;
+                if let Some(kept) = kept {
+                    self.turn.has_kept |= matches!(kept, Effect::Snapshot { .. });
+                    self.append(Body::Effect(kept))?;
                 }
                 // One wait for the call, the decision about it and what it may change.
                 self.journal.sync().await?;

@@ -93,8 +93,13 @@ type Contexts = HashMap<EntryId, Vec<Attachment>>;
 impl Task {
     /// Whether the user has said something that the running turn should hear.
     pub(super) fn steering_waits(&self) -> bool {
-        let mut queue = self.journal.state.queue.iter();
-        self.pipeline.is_enabled() && queue.any(|queued| queued.delivery == Delivery::Steer)
+        self.pipeline.is_enabled() && !self.waiting_steering().is_empty()
+    }
+
+    /// What the user has said to the running turn and is not delivered yet.
+    pub(super) fn waiting_steering(&self) -> Vec<EntryId> {
+        let queue = self.journal.state.queue.iter();
+        queue.filter(|queued| queued.delivery == Delivery::Steer).map(|queued| queued.id).collect()
     }
 
     /// Attaches what belongs to a prompt of the user, or to what else a turn begins with.
@@ -119,10 +124,14 @@ impl Task {
     }
 
     /// Puts waiting steering input before the model, as far as hooks let it through, and what sources have to say; says
-    /// how much input it was. What arrives meanwhile, or is meant for later, stays queued.
+    /// how much input it was. What arrives meanwhile, or is meant for later, stays queued; so does everything when a hook
+    /// ends the turn, for then nobody would answer it.
     pub(super) async fn deliver_steering(&mut self) -> Result<usize, StoreError> {
         self.tell_of_servers()?;
         let (queue, contexts) = self.admit_waiting().await?;
+        if self.turn.hook_stop.is_some() {
+            return Ok(0);
+        }
         self.measure_before_attachments();
         let sampled = self.sample_sources(None, queue).await?;
         let count = |kind: &str| sampled.attachments.iter().filter(|one| one.kind() == kind).count();

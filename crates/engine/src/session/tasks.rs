@@ -12,6 +12,7 @@ use tiller_tools::{ShellInfo, ShellState, Shells};
 
 use super::{Aside, Task};
 use crate::agent::Known;
+use crate::guarded::notice;
 use crate::services::Services;
 
 /// The kind of attachment that tells of an end.
@@ -94,6 +95,7 @@ impl Task {
 /// Lets the front end hear of every command that starts or ends in the background, and the session of ends.
 pub(super) fn announce_commands(services: &Services) {
     let (events, asides) = (services.events.clone(), services.asides.clone());
+    let (guarded, tasks) = (Arc::clone(&services.guarded), services.tasks.clone());
     services.shells.listen(move |shell| {
         let state = state(shell.state);
         let task = BackgroundTask {
@@ -106,6 +108,14 @@ pub(super) fn announce_commands(services: &Services) {
         };
         let told = events.send(Event::TaskChanged(task)).is_ok();
         if state != TaskState::Running {
+            if let Some(watch) = guarded.has_ended(&shell.call) {
+                let (asides, command) = (asides.clone(), shell.command.clone());
+                tasks.spawn_blocking(move || {
+                    if let Some(notice) = notice(&watch.end(), &command) {
+                        let _ = asides.send(Aside::Notice(notice));
+                    }
+                });
+            }
             // The session may be over; then nobody waits for it.
             let _ = asides.send(Aside::TaskEnded);
         }

@@ -70,10 +70,22 @@ pub(super) struct Turn {
     pub(super) refusals: u32,
     /// The model that a recipe names for this turn.
     pub(super) model: Option<String>,
+    /// What recipes permit and forbid while the turn lasts.
+    pub(super) grants: Vec<Granted>,
     /// What the last answer consisted of.
     pub(super) answered: Answered,
     /// What is set aside for the request that is being made.
     pub(super) reservation: Option<Reservation>,
+}
+
+/// What a recipe permits and forbids.
+pub(super) struct Granted {
+    /// The entry that tells of it, if it stands in one.
+    pub(super) by: Option<EntryId>,
+    /// Rules.
+    pub(super) allow: Vec<String>,
+    /// Rules.
+    pub(super) deny: Vec<String>,
 }
 
 /// What an answer consisted of.
@@ -102,6 +114,17 @@ impl Turn {
 }
 
 pub(super) type End = (Outcome, Option<EndMarker>);
+
+/// What has become of what was said when the model was done already.
+enum Late {
+    /// The model gets to see some of it.
+    Delivered,
+    /// Hooks let none of it through, or the turn was stopped: there is nothing new for the model.
+    Nothing {
+        /// Something else was said meanwhile.
+        more_waits: bool,
+    },
+}
 
 impl Task {
     /// Runs one turn to its end, whatever that is.
@@ -153,6 +176,20 @@ impl Task {
         Ok(())
     }
 
+    /// While something works in the background, files may change during a turn that changes nothing itself.
+    async fn keep_beside_tasks(&mut self) -> Result<(), StoreError> {
+        let is_main = matches!(self.role, Role::Main { .. });
+        let Some(keeper) = self.services.keeper.clone().filter(|_| is_main) else { return Ok(()) };
+        if !self.task_facts().iter().any(|task| task.status == "running") {
+            return Ok(());
+        }
+        if let Kept::Snapshot(snapshot) = keeper.keep(self.view().roots).await {
+            self.turn.has_kept = true;
+            self.append(Body::Effect(Effect::Snapshot { snapshot, call: None }))?;
+        }
+        Ok(())
+    }
+
     async fn begin_with(
         &mut self,
         id: EntryId,
@@ -185,6 +222,7 @@ impl Task {
         self.turn.prompt.clone_from(&text);
         let added = (origin == Origin::Harness).then(task_ended);
         self.append_as(id, Body::User(UserMessage { content, origin, added }))?;
+        self.keep_beside_tasks().await?;
         self.attach(context)?;
         if is_blank {
             return Ok(nothing_to_do());
@@ -248,61 +286,97 @@ impl Task {
     }
 
     /// Does what follows a step. Returns the end of the turn, if it is that.
-    async fn follow_up(&mut self, facts: Facts) -> Result<Option<End>, StoreError> {
-        match next(&facts) {
-            Next::Sample => {
-                self.deliver_steering().await?;
+    async fn follow_up(&mut self, mut facts: Facts) -> Result<Option<End>, StoreError> {
+        loop {
+            let next = next(&facts);
+            if let Some(end) = self.recorded_stop(&next) {
+                return Ok(Some(end));
             }
-            Next::DeliverSteering => {
-                self.turn.stop_hook_active = false;
-                // Whoever says something more begins anew: refusals before and after it are not in a row.
-                self.turn.refused_ends = 0;
-                if self.deliver_steering().await? == 0 {
-                    // Hooks let none of it through, so there is nothing new for the model.
-                    let facts = Facts { steering_waits: self.steering_waits(), ..facts };
-                    return Box::pin(self.follow_up(facts)).await;
-                }
-            }
-            Next::Resume => self.turn.continuations += 1,
-            Next::ContinueCut => {
-                self.turn.continuations += 1;
-                self.append(Body::User(hidden(GO_ON, "the answer was cut off by the output limit")))?;
-            }
-            Next::MakeRoom => {
-                self.turn.continuations += 1;
-                if facts.calls > 0 {
+            match next {
+                Next::Sample => {
                     self.deliver_steering().await?;
-                } else {
-                    self.append(Body::User(hidden(GO_ON, "the answer has filled the context window")))?;
                 }
-                if !self.force_room(None).await? {
-                    return Ok(Some(self.stopped_by_hook().unwrap_or_else(window_full)));
+                Next::DeliverSteering => match self.deliver_late().await? {
+                    Late::Delivered => {}
+                    Late::Nothing { more_waits } => {
+                        facts = Facts { steering_waits: more_waits, ..self.stopped_since(facts) };
+                        continue;
+                    }
+                },
+                Next::Resume => self.turn.continuations += 1,
+                Next::ContinueCut => {
+                    self.turn.continuations += 1;
+                    self.append(Body::User(hidden(GO_ON, "the answer was cut off by the output limit")))?;
                 }
+                Next::MakeRoom => {
+                    if let Some(end) = self.make_room_after(facts.calls).await? {
+                        return Ok(Some(end));
+                    }
+                }
+                Next::AskForResult => {
+                    self.turn.form = self.turn.form.tried();
+                    if let Form::Missing { tries: 1 } = self.turn.form {
+                        self.append(Body::User(hidden(
+                            HAND_OVER,
+                            "the result was not handed over in its form",
+                        )))?;
+                    } else {
+                        facts.form = self.turn.form;
+                        continue;
+                    }
+                }
+                Next::StopHooks => {
+                    if let Some(text) = facts.unfinished() {
+                        self.notice("answer_cut_off", Level::Warning, text)?;
+                    }
+                    if self.stop_hooks_object().await? {
+                        return Ok(None);
+                    }
+                    let (steering_waits, stop_hooks) = (self.steering_waits(), StopHooks::Passed);
+                    facts = Facts { steering_waits, stop_hooks, ..self.stopped_since(facts) };
+                    continue;
+                }
+                Next::End(outcome, marker) => return Ok(Some((outcome, marker))),
             }
-            Next::AskForResult => {
-                self.turn.form = self.turn.form.tried();
-                if let Form::Missing { tries: 1 } = self.turn.form {
-                    self.append(Body::User(hidden(HAND_OVER, "the result was not handed over in its form")))?;
-                } else {
-                    let facts = Facts { form: self.turn.form, ..facts };
-                    return Box::pin(self.follow_up(facts)).await;
-                }
-            }
-            Next::StopHooks => {
-                if let Some(text) = facts.unfinished() {
-                    self.notice("answer_cut_off", Level::Warning, text)?;
-                }
-                if self.stop_hooks_object().await? {
-                    return Ok(None);
-                }
-                let (abort, steering_waits) = (self.turn.abort, self.steering_waits());
-                let heard = Facts { abort, steering_waits, stop_hooks: StopHooks::Passed, ..facts };
-                return Box::pin(self.follow_up(heard)).await;
-            }
-            Next::End(outcome, marker) => return Ok(Some((outcome, marker))),
+            // A hook may have refused what was about to be delivered, and everything after it.
+            return Ok(self.stopped_by_hook());
         }
-        // A hook may have refused what was about to be delivered, and everything after it.
-        Ok(self.stopped_by_hook())
+    }
+
+    /// The same facts with what the user and hooks have said of the turn meanwhile.
+    fn stopped_since(&mut self, facts: Facts) -> Facts {
+        Facts { abort: self.turn.abort, hook_stop: self.turn.hook_stop.take(), ..facts }
+    }
+
+    /// Delivers what was said when the model was done already.
+    async fn deliver_late(&mut self) -> Result<Late, StoreError> {
+        self.turn.stop_hook_active = false;
+        // Whoever says something more begins anew: refusals before and after it are not in a row.
+        self.turn.refused_ends = 0;
+        let offered = self.waiting_steering();
+        if self.deliver_steering().await? > 0 {
+            return Ok(Late::Delivered);
+        }
+        // What could not be delivered now could not be the next time either: it gets a turn of its own.
+        let more_waits = self.waiting_steering().iter().any(|id| !offered.contains(id));
+        Ok(Late::Nothing { more_waits: more_waits && self.steering_waits() })
+    }
+
+    /// Folds the conversation after an answer that has filled the window. Returns the end of the turn, if there is no way.
+    async fn make_room_after(&mut self, calls: usize) -> Result<Option<End>, StoreError> {
+        self.turn.continuations += 1;
+        if calls > 0 {
+            self.deliver_steering().await?;
+            if let Some(end) = self.stopped_by_hook() {
+                return Ok(Some(end));
+            }
+        } else {
+            self.append(Body::User(hidden(GO_ON, "the answer has filled the context window")))?;
+        }
+        if self.force_room(None).await? {
+            return Ok(None);
+        }
+        Ok(Some(self.stopped_by_hook().unwrap_or_else(window_full)))
     }
 
     /// The end of the turn, if a hook wants it.

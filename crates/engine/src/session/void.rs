@@ -30,7 +30,8 @@ impl Task {
         Ok(())
     }
 
-    /// The answer so far is void: its calls are answered for the display, and none of it is ever sent.
+    /// The answer so far is void: its calls are answered for the display, and none of it is ever sent. What they have
+    /// changed in the conversation is what it was.
     pub(super) async fn void(&mut self, attempt: &mut Attempt, cause: Cause) -> Result<(), StoreError> {
         self.stop_calls(attempt).await?;
         attempt.is_given_up = false;
@@ -45,11 +46,18 @@ impl Task {
         let ids = std::mem::take(&mut attempt.entries);
         attempt.blocks = 0;
         attempt.message_id = None;
+        attempt.is_overly_agreeable = false;
         if !ids.is_empty() {
             let name = serde_json::to_value(cause).ok();
             let name = name.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
             self.measure(&Telemetry::OrphanedMessages { count: ids.len(), cause: name });
+            self.end_void_grants(&ids);
+            self.turn.form = attempt.form_before;
+            let todos = self.journal.state.todos.clone();
             self.append(Body::Orphaned(Orphaned { ids, cause }))?;
+            if self.journal.state.todos != todos {
+                self.copy_todos();
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Keeps what a session is about to change.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tiller_policy::Access;
@@ -11,6 +12,7 @@ use tiller_protocol::rewind::FileDifference;
 use tiller_snapshot::{Kind, Ready, Restored, SnapshotError, Store, Summary, Unknown};
 use tiller_tools::{PreparedCall, View};
 
+use super::rewind::{Returning, make_ready};
 use super::{RewindError, open_snapshots, tidy};
 
 /// Tools whose calls let others change something.
@@ -38,7 +40,9 @@ const COMPARED_IN_ALL: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Preview {
     pub(crate) files: Vec<FileDifference>,
-    /// What would be left as it is, or get another name, because it is not kept.
+    /// What would get another name, because it is not kept and something else comes back in its place.
+    pub(crate) aside: Vec<Unknown>,
+    /// What would be left as it is, because it is not kept.
     pub(crate) unknown: Vec<Unknown>,
 }
 
@@ -50,6 +54,8 @@ pub(crate) struct Keeper {
     last: Option<SnapshotId>,
     env: Env,
     state: Mutex<Keeping>,
+    /// Something is about to be kept ahead: whatever has changed by then is in it.
+    is_ahead: AtomicBool,
 }
 
 /// How keeping goes.
@@ -72,6 +78,7 @@ impl Keeper {
             last,
             env: env.clone(),
             state: Mutex::new(Keeping { off, ..Keeping::default() }),
+            is_ahead: AtomicBool::new(false),
         }
     }
 
@@ -91,12 +98,26 @@ impl Keeper {
         kept.unwrap_or_else(|error| Kept::Impossible(error.to_string()))
     }
 
+    /// A call has changed something: that is kept beside the work, so that the next change need not wait for it.
+    /// Once for all calls that end until it begins.
+    pub(crate) async fn keep_ahead(self: Arc<Self>, roots: Vec<PathBuf>) {
+        if !self.is_ahead.swap(true, Ordering::AcqRel) {
+            self.take_ahead(roots, |_| {}).await;
+        }
+    }
+
     /// A turn begins: everything is looked at again, beside the work, because not every change is told. Sessions that have
     /// changed nothing so far need not.
     pub(crate) async fn look_ahead(self: Arc<Self>, roots: Vec<PathBuf>) {
+        self.take_ahead(roots, Store::look_at_everything).await;
+    }
+
+    async fn take_ahead(self: Arc<Self>, roots: Vec<PathBuf>, first: fn(&mut Store)) {
         let look = move || {
-            if let Some(store) = &mut self.lock().store {
-                store.look_at_everything();
+            let state = &mut *self.lock();
+            self.is_ahead.store(false, Ordering::Release);
+            if let Some(store) = &mut state.store {
+                first(store);
                 if let Err(error) = store.take(&roots) {
                     tracing::debug!("looking ahead: {error}");
                 }
@@ -156,9 +177,18 @@ impl Keeper {
         self.lock().off.clone().map_or(Ok(()), |why| Err(RewindError::Off(why)))
     }
 
-    /// Finds the way back to a snapshot, and keeps what is there now. Nothing is changed yet.
-    pub(crate) async fn make_ready(self: &Arc<Self>, to: SnapshotId) -> Result<Ready, RewindError> {
-        self.with_store(move |store| store.make_ready(&to)).await
+    /// Finds the way back to what the first snapshot of each directory holds, and keeps what is there now. Nothing is
+    /// changed yet.
+    pub(crate) async fn make_ready(
+        self: &Arc<Self>,
+        to: Vec<SnapshotId>,
+        returning: Option<Returning>,
+    ) -> Result<Option<Ready>, RewindError> {
+        let find = move |store: &mut Store| match store.join(&to)? {
+            Some(to) => make_ready(store, &to, returning).map(Some),
+            None => Ok(None),
+        };
+        self.with_store(find).await
     }
 
     /// Brings a snapshot back.
@@ -166,13 +196,14 @@ impl Keeper {
         self.with_store(move |store| Ok(store.carry_out(ready))).await
     }
 
-    /// What bringing a snapshot back would change, with the texts of files.
-    pub(crate) async fn preview(self: &Arc<Self>, to: SnapshotId) -> Result<Preview, RewindError> {
+    /// What bringing back the first snapshot of each directory would change, with the texts of files.
+    pub(crate) async fn preview(self: &Arc<Self>, to: Vec<SnapshotId>) -> Result<Preview, RewindError> {
         let compare = move |store: &mut Store| {
-            let diff = store.preview(&to)?;
+            let Some(to) = store.join(&to)? else { return Ok(Preview::default()) };
+            let (diff, aside) = store.preview(&to)?;
             let mut room = COMPARED_IN_ALL;
             let files = diff.summary().into_iter().flat_map(|change| differences(store, &change, &mut room));
-            Ok(Preview { files: files.collect(), unknown: diff.unknown })
+            Ok(Preview { files: files.collect(), aside, unknown: diff.unknown })
         };
         self.with_store(compare).await
     }
@@ -226,5 +257,42 @@ pub(crate) fn named(change: &Summary) -> Vec<FileDifference> {
         Kind::Modified => vec![file(&change.path, "modified")],
         Kind::Mode => vec![file(&change.path, "mode")],
         Kind::Renamed { from } => vec![file(from, "removed"), file(&change.path, "added")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::still;
+
+    fn files_below(dir: &Path) -> usize {
+        let entries = fs_err::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        entries.map(|path| if path.is_dir() { files_below(&path) } else { 1 }).sum()
+    }
+
+    // UNDO-01
+    #[tokio::test]
+    async fn what_a_call_has_changed_is_kept_once_before_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (config, project) = (dir.path().join("config"), dir.path().join("project"));
+        fs_err::create_dir(&project).unwrap();
+        fs_err::write(project.join("file"), "before").unwrap();
+        let env = still::env(BTreeMap::new(), dir.path());
+        let keeper = Arc::new(Keeper::new(&config, &project, None, &env));
+        let roots = vec![project.clone()];
+        Arc::clone(&keeper).keep_ahead(roots.clone()).await;
+        assert!(!config.exists(), "a session that has changed nothing keeps nothing");
+        assert!(matches!(keeper.keep(roots.clone()).await, Kept::Snapshot(_)));
+        let kept = files_below(&config);
+        fs_err::write(project.join("file"), "after").unwrap();
+        keeper.is_ahead.store(true, Ordering::Release);
+        Arc::clone(&keeper).keep_ahead(roots.clone()).await;
+        assert_eq!(files_below(&config), kept, "somebody else is about to");
+        keeper.is_ahead.store(false, Ordering::Release);
+        Arc::clone(&keeper).keep_ahead(roots).await;
+        assert!(files_below(&config) > kept);
+        assert!(!keeper.is_ahead.load(Ordering::Acquire));
     }
 }

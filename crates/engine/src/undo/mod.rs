@@ -13,7 +13,7 @@ use tiller_snapshot::{Limits, SnapshotError, Store};
 
 pub(crate) use keeper::{Keeper, Kept, Preview, named};
 pub use outline::{Branch, Outline, Prompt, Snap, Step};
-pub(crate) use rewind::conversation;
+pub(crate) use rewind::{Returning, conversation, noted};
 pub use rewind::{Rewind, RewindError, Undone};
 pub use tidy::collect_snapshots;
 

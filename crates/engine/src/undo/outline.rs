@@ -1,6 +1,6 @@
 //! What of a log matters for going back: prompts, snapshots, and earlier steps back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use tiller_protocol::block::RawBlock;
@@ -8,9 +8,13 @@ use tiller_protocol::branch::{Left, branches};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Epoch};
 use tiller_protocol::id::{CallId, EntryId, SnapshotId};
-use tiller_protocol::rewind::{Rewound, Stretch};
+use tiller_protocol::rewind::{FilesBack, Rewound, SetAside, Stretch};
 
+use super::RewindError;
 use crate::store::{Loaded, StoreError, load_bare};
+
+/// Tools whose calls write the file that they name.
+const WRITERS: [&str; 3] = ["Edit", "NotebookEdit", "Write"];
 
 /// A prompt of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +55,19 @@ pub struct Step {
     pub rewound: Rewound,
     /// What was left behind before it.
     pub before: Vec<Stretch>,
+    /// What has got another name.
+    pub aside: Vec<SetAside>,
 }
 
 impl Step {
     /// Whether it left a part of the conversation behind; that a fold was taken back is no such step.
     fn is_of_conversation(&self) -> bool {
         self.rewound.conversation.is_some() && self.rewound.unfolded.is_none()
+    }
+
+    /// Whether it can be undone: something went back.
+    fn went_anywhere(&self) -> bool {
+        self.is_of_conversation() || self.rewound.files.is_some()
     }
 }
 
@@ -78,6 +89,10 @@ pub struct Outline {
     pub snaps: Vec<Snap>,
     /// All steps back, oldest first.
     pub steps: Vec<Step>,
+    /// Files that were written by name, wherever they are: the number of the entry that tells of it, and the path.
+    pub written: Vec<(u64, PathBuf)>,
+    /// Numbers of entries that tell of a call before which nothing could be kept.
+    not_kept: Vec<u64>,
     /// Stretches that are no part of the conversation.
     pub abandoned: Vec<Stretch>,
     /// The number of the last entry.
@@ -118,11 +133,53 @@ impl Outline {
         found.next().filter(|_| wanted.len() >= 4 && found.next().is_none())
     }
 
-    /// What the files were when a prompt was given: as they were kept before the first change after it. Nothing if
-    /// nothing was changed since.
+    /// What the files were when a prompt was given: see [`Outline::files_from`].
+    ///
+    /// # Errors
+    /// When something may have changed since, and nothing of it was kept.
+    pub fn files_at(&self, prompt: &Prompt) -> Result<Vec<SnapshotId>, RewindError> {
+        self.files_from(prompt.seq)
+    }
+
+    /// What the files were when a branch was left: see [`Outline::files_from`].
+    ///
+    /// # Errors
+    /// When something may have changed since, and nothing of it was kept.
+    pub fn files_of(&self, branch: &Branch<'_>) -> Result<Vec<SnapshotId>, RewindError> {
+        self.files_from(branch.step.seq)
+    }
+
+    /// What the files were before the entry with a number: as they were kept before the first change since, by a call or
+    /// by a step back. Not every snapshot is of every directory: the first one that is of a directory counts for it.
+    /// Nothing if nothing was changed since.
+    ///
+    /// # Errors
+    /// When something may have changed since, and nothing of it was kept.
+    pub fn files_from(&self, seq: u64) -> Result<Vec<SnapshotId>, RewindError> {
+        let undo = |files: &FilesBack| files.undo.clone();
+        let kept = self.kept_from(seq, undo);
+        if kept.is_empty() && self.not_kept.iter().any(|at| *at >= seq) {
+            return Err(RewindError::NotKept);
+        }
+        Ok(kept)
+    }
+
+    /// What has become of files since the entry with a number, as far as the session goes. The first snapshot that is of a
+    /// directory counts for it.
     #[must_use]
-    pub fn files_at(&self, prompt: &Prompt) -> Option<&SnapshotId> {
-        self.snaps.iter().find(|snap| snap.seq > prompt.seq).map(|snap| &snap.snapshot)
+    pub fn files_since(&self, seq: u64) -> Vec<SnapshotId> {
+        let mut kept = self.kept_from(seq, |files| files.to.clone());
+        kept.reverse();
+        kept
+    }
+
+    fn kept_from(&self, seq: u64, of_step: impl Fn(&FilesBack) -> SnapshotId) -> Vec<SnapshotId> {
+        let taken = self.snaps.iter().map(|snap| (snap.seq, snap.snapshot.clone()));
+        let steps = self.steps.iter();
+        let stepped = steps.filter_map(|step| Some((step.seq, of_step(step.rewound.files.as_ref()?))));
+        let mut kept: Vec<(u64, SnapshotId)> = taken.chain(stepped).filter(|(at, _)| *at >= seq).collect();
+        kept.sort_by_key(|(at, _)| *at);
+        kept.into_iter().map(|(_, snapshot)| snapshot).collect()
     }
 
     /// What is no part of the conversation any more when it goes back to before a prompt.
@@ -155,21 +212,10 @@ impl Outline {
         Some(Branch { step, prompts: prompts.collect() })
     }
 
-    /// What the files were when a branch was left: as they were kept before the first change since. Nothing if nothing was
-    /// changed since.
-    #[must_use]
-    pub fn files_of(&self, branch: &Branch<'_>) -> Option<&SnapshotId> {
-        let left = branch.step.seq;
-        let taken = self.snaps.iter().find(|snap| snap.seq > left).map(|snap| (snap.seq, &snap.snapshot));
-        let mut steps = self.steps.iter().filter(|step| step.seq >= left);
-        let undone = steps.find_map(|step| Some((step.seq, &step.rewound.files.as_ref()?.undo)));
-        taken.into_iter().chain(undone).min_by_key(|(seq, _)| *seq).map(|(_, snapshot)| snapshot)
-    }
-
-    /// The last step back; that a fold was taken back is none.
+    /// The last step back that can be undone; that a fold was taken back is none.
     #[must_use]
     pub fn last_step(&self) -> Option<&Step> {
-        self.steps.iter().rfind(|step| step.rewound.unfolded.is_none())
+        self.steps.iter().rfind(|step| step.went_anywhere())
     }
 
     /// Every snapshot that the log refers to.
@@ -208,7 +254,16 @@ impl Outline {
                 if let Some(back) = &rewound.conversation {
                     self.abandoned.clone_from(&back.abandoned);
                 }
-                self.steps.push(Step { seq: entry.seq, at: entry.at, rewound, before });
+                let aside = Vec::new();
+                self.steps.push(Step { seq: entry.seq, at: entry.at, rewound, before, aside });
+            }
+            Body::Effect(Effect::NotKept { .. }) => self.not_kept.push(entry.seq),
+            Body::Effect(Effect::WentBack { aside, .. }) => {
+                self.steps.last_mut().into_iter().for_each(|step| step.aside.clone_from(&aside));
+            }
+            Body::Result(result) if !result.is_error && WRITERS.contains(&result.tool.as_str()) => {
+                let path = result.detail["filePath"].as_str().map(PathBuf::from);
+                self.written.extend(path.map(|path| (entry.seq, path)));
             }
             _ => {}
         }

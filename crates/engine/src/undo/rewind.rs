@@ -7,9 +7,9 @@ use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Entry, Epoch};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{SessionId, SnapshotId};
-use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, Stretch};
+use tiller_protocol::rewind::{ConversationBack, FilesBack, Rewound, SetAside, Stretch};
 use tiller_protocol::state::State;
-use tiller_snapshot::{Restored, SnapshotError, Store};
+use tiller_snapshot::{Aside, Ready, Restored, SnapshotError, Store};
 use tiller_steering::Conversation;
 use tiller_steering::compaction::Room;
 use tiller_steering::past::Past;
@@ -34,6 +34,12 @@ pub enum RewindError {
          back"
     )]
     Off(String),
+    /// Something may have changed, and nothing of it was kept.
+    #[error(
+        "files cannot go back, because what they were then was not kept; nothing was changed, and the conversation \
+         alone can go back"
+    )]
+    NotKept,
     /// No step back was made.
     #[error("nothing was rewound in this session, so there is nothing to undo")]
     NothingToUndo,
@@ -97,7 +103,10 @@ impl Rewind {
         conversation: bool,
         files: Option<&mut Store>,
     ) -> Result<Undone, RewindError> {
-        let files = files.zip(self.outline.files_at(prompt).cloned());
+        let files = match files {
+            Some(store) => Files::found(store, &self.outline.files_at(prompt)?)?,
+            None => None,
+        };
         let abandoned = self.outline.abandoning(prompt);
         let rewound = Rewound { to: Some(prompt.id), ..Rewound::default() };
         self.go(rewound, conversation.then_some(abandoned), files)
@@ -116,7 +125,10 @@ impl Rewind {
         let branches = self.outline.branches();
         let branch = number.checked_sub(1).and_then(|at| branches.get(at));
         let branch = branch.ok_or(RewindError::NoBranch { number, of: branches.len() })?;
-        let files = files.zip(self.outline.files_of(branch).cloned());
+        let files = match files {
+            Some(store) => Files::found(store, &self.outline.files_of(branch)?)?,
+            None => None,
+        };
         let abandoned = self.outline.returning(branch.step);
         let rewound = Rewound { branch: Some(branch.step.seq), ..Rewound::default() };
         self.go(rewound, conversation.then_some(abandoned), files)
@@ -128,7 +140,11 @@ impl Rewind {
     /// When there was none, files cannot be brought back, or the log cannot be written.
     pub fn undo(mut self, store: &mut Store) -> Result<Undone, RewindError> {
         let step = self.outline.last_step().cloned().ok_or(RewindError::NothingToUndo)?;
-        let files = step.rewound.files.as_ref().map(|files| (store, files.undo.clone()));
+        let files = step.rewound.files.as_ref().map(|files| Files {
+            store,
+            to: files.undo.clone(),
+            returning: Some((files.to.clone(), step.aside.clone())),
+        });
         let abandoned = step.rewound.conversation.as_ref().map(|_| self.outline.returning(&step));
         self.go(Rewound::default(), abandoned, files)
     }
@@ -138,21 +154,25 @@ impl Rewind {
         &mut self,
         rewound: Rewound,
         abandoned: Option<Vec<Stretch>>,
-        files: Option<(&mut Store, SnapshotId)>,
+        files: Option<Files<'_>>,
     ) -> Result<Undone, RewindError> {
         let conversation = abandoned.is_some();
-        let Some((store, to)) = files else {
-            self.record(rewound, abandoned)?;
-            self.journal.sync_now()?;
+        let Some(Files { store, to, returning }) = files else {
+            // A step that goes nowhere is none: it would stand in the way of undoing the one before.
+            if conversation {
+                self.record(rewound, abandoned)?;
+                self.journal.sync_now()?;
+            }
             return Ok(Undone { files: None, conversation });
         };
-        let ready = store.make_ready(&to)?;
+        let ready = make_ready(store, &to, returning)?;
         let undo = ready.undo.clone();
         let files = Some(FilesBack { to, undo: undo.clone(), announced: true });
         self.record(Rewound { files, ..rewound }, abandoned)?;
         self.journal.sync_now()?;
         let restored = store.carry_out(ready);
-        self.journal.append(Body::Effect(Effect::WentBack { undo }))?;
+        let aside = noted(&restored.aside);
+        self.journal.append(Body::Effect(Effect::WentBack { undo, aside }))?;
         self.journal.sync_now()?;
         Ok(Undone { files: Some(restored), conversation })
     }
@@ -170,6 +190,44 @@ impl Rewind {
         }
         Ok(())
     }
+}
+
+/// Files that go back.
+struct Files<'a> {
+    store: &'a mut Store,
+    to: SnapshotId,
+    returning: Option<Returning>,
+}
+
+impl<'a> Files<'a> {
+    /// The files of the first snapshot of each directory; nothing if there is none.
+    fn found(store: &'a mut Store, snapshots: &[SnapshotId]) -> Result<Option<Self>, RewindError> {
+        let to = store.join(snapshots)?;
+        Ok(to.map(|to| Self { store, to, returning: None }))
+    }
+}
+
+/// What the step that is undone has brought back, and what it has set aside for that.
+pub(crate) type Returning = (SnapshotId, Vec<SetAside>);
+
+/// Finds the way back to a snapshot, with what gets its name again.
+pub(super) fn make_ready(
+    store: &mut Store,
+    to: &SnapshotId,
+    returning: Option<Returning>,
+) -> Result<Ready, SnapshotError> {
+    let mut ready = store.make_ready(to)?;
+    if let Some((placed, aside)) = returning.filter(|(_, aside)| !aside.is_empty()) {
+        let aside = aside.into_iter().map(|SetAside { path, to }| (path, to));
+        store.make_ready_to_return(&mut ready, &placed, aside)?;
+    }
+    Ok(ready)
+}
+
+/// What was set aside, for the log; what has a name that the log cannot hold keeps its other name.
+pub(crate) fn noted(aside: &[Aside]) -> Vec<SetAside> {
+    let named = aside.iter().filter(|one| one.path.to_str().is_some());
+    named.map(|Aside { path, to, .. }| SetAside { path: path.clone(), to: to.clone() }).collect()
 }
 
 /// The conversation of a log without some stretches of it.

@@ -366,6 +366,23 @@ async fn the_model_opens_a_skill_and_reads_its_files() {
     lab.server.assert_clean();
 }
 
+// LOOP-46: what nobody has asked for permits nothing.
+#[tokio::test]
+async fn what_a_skill_of_a_void_answer_allows_is_over() {
+    let lab = Lab::new();
+    let (gate, weld) = (Gate::new(), allowing(skill(&lab, "weld", "Weld."), &["Bash(touch:*)"]));
+    let open = Reply::new().tool_with_id("a", "Skill", json!({"skill": "weld"}));
+    lab.server.replies([open.gate(&gate).cut(), touch("b", "welded"), Reply::text("done")]);
+    let mut watch = lab.begin(setup(&lab, vec![weld]), "go").await;
+    watch.until_result("a").await;
+    gate.open();
+    watch.until_turn_ends().await;
+    assert!(!watch.result("a").is_error && watch.result("b").is_error, "{}", watch.result("b").text());
+    assert!(!lab.project().join("welded").exists());
+    assert!(State::fold(watch.entries().iter().map(AsRef::as_ref)).skills.is_empty());
+    lab.server.assert_clean();
+}
+
 #[tokio::test]
 async fn a_skill_that_the_user_calls_for_is_in_use_also_after_a_resume() {
     let lab = Lab::new();

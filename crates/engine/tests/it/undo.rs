@@ -133,6 +133,52 @@ async fn files_do_not_go_back_under_a_command_in_the_background() {
     assert!(!lab.project().join("made").exists());
 }
 
+// UNDO-01: what a command in the background changes during a prompt that changes nothing itself is known, too.
+#[tokio::test]
+async fn files_go_back_to_a_prompt_beside_work_in_the_background() {
+    let lab = Lab::new();
+    let setup = lab.setup();
+    let mut watch = begin(&lab, Setup { registry: shell_tools(setup.registry), ..setup }).await;
+    let endless = json!({"command": "while :; do sleep 0.1; done", "run_in_background": true});
+    lab.server.replies([Reply::new().tool("Bash", endless), Reply::text("started")]);
+    watch.send(Command::Submit(UserInput::text("start"))).await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    fs_err::write(lab.project().join("before"), "").unwrap();
+    lab.server.reply(Reply::text("nothing to do"));
+    watch.send(Command::Submit(UserInput::text("only talk"))).await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    fs_err::write(lab.project().join("meanwhile"), "").unwrap();
+    watch.send(Command::StopTask("bash_1".to_owned())).await;
+    watch.until(|event| matches!(event, Event::TaskChanged(task) if task.state == TaskState::Stopped)).await;
+    let to = RewindTarget::Prompt(prompts(&watch)[2]);
+    watch.send(order(to, RewindPart::Both, RewindAct::Carry)).await;
+    report(&mut watch).await;
+    assert!(lab.project().join("before").exists() && !lab.project().join("meanwhile").exists());
+}
+
+// UNDO-02: what stands in the way and gets another name is a change to look at, and a step that goes nowhere is none.
+#[tokio::test]
+async fn what_gets_another_name_is_told_and_returns() {
+    let lab = Lab::new();
+    fs_err::write(lab.project().join("short"), "short").unwrap();
+    let mut watch = begin(&lab, lab.setup()).await;
+    say(&lab, &mut watch, "short").await;
+    fs_err::File::options().write(true).open(lab.project().join("short")).unwrap().set_len(40 << 20).unwrap();
+    let to = RewindTarget::Prompt(prompts(&watch)[1]);
+    watch.send(order(to, RewindPart::Both, RewindAct::Preview)).await;
+    let told = report(&mut watch).await;
+    let short = lab.project().join("short");
+    assert_eq!(told.files.iter().map(|file| &file.path).collect::<Vec<_>>(), [&short]);
+    assert_eq!((told.aside.len(), told.left.len()), (1, 0), "{told:?}");
+    watch.send(order(to, RewindPart::Files, RewindAct::Carry)).await;
+    report(&mut watch).await;
+    assert_eq!(fs_err::read_to_string(&short).unwrap(), "short");
+    watch.send(order(RewindTarget::Undo, RewindPart::Both, RewindAct::Carry)).await;
+    report(&mut watch).await;
+    assert_eq!(fs_err::metadata(&short).unwrap().len(), 40 << 20);
+    assert!(!lab.project().join("short.set-aside").exists());
+}
+
 #[tokio::test]
 async fn files_do_not_go_back_under_an_agent_in_the_background_but_the_conversation_does() {
     let lab = Lab::new();

@@ -61,7 +61,8 @@ impl Trail {
                 commands: 0,
             }),
             Body::Rewound(rewound) => {
-                self.stepped |= rewound.unfolded.is_none();
+                let went_anywhere = rewound.conversation.is_some() || rewound.files.is_some();
+                self.stepped |= rewound.unfolded.is_none() && went_anywhere;
                 if let Some(back) = &rewound.conversation {
                     let before = std::mem::replace(&mut self.abandoned, back.abandoned.clone());
                     // That a fold was taken back has left nothing behind.
@@ -296,7 +297,7 @@ impl App {
 
     /// What would change in files, to be looked at first.
     fn changes(&self, report: &RewindReport, problem: Option<String>) -> Render {
-        let (files, left) = (report.files.clone(), report.left.clone());
+        let (files, aside, left) = (report.files.clone(), report.aside.clone(), report.left.clone());
         let cwd = self.info.cwd.clone();
         Arc::new(move |columns, theme| {
             let paper = Paper { columns, theme, cwd: &cwd, detail: crate::cell::Detail::Full };
@@ -309,9 +310,10 @@ impl App {
                 (None, count) => vec![Line::styled(format!("{count} files change:"), theme.strong)],
             };
             lines.extend(files.iter().flat_map(|file| file_rows(file, &paper)));
-            for (path, why) in &left {
-                let text =
-                    format!("stays as it is: {} ({why})", visible_line(&paper.path(&path.to_string_lossy())));
+            let unkept = aside.iter().map(|one| ("gets another name", one));
+            for (what, (path, why)) in unkept.chain(left.iter().map(|one| ("stays as it is", one))) {
+                let path = visible_line(&paper.path(&path.to_string_lossy()));
+                let text = format!("{what}: {path} ({why})");
                 lines.extend(wrap(&Line::styled(text, theme.warning), columns, 2));
             }
             lines
@@ -329,6 +331,7 @@ impl App {
         if let Some(more) = report.files.len().checked_sub(NAMED).filter(|more| *more > 0) {
             lines.push(format!("and {more} more files"));
         }
+        lines.extend(report.aside.iter().map(|(path, why)| format!("aside     {}  ({why})", shown(path))));
         lines.extend(report.left.iter().map(|(path, why)| format!("left      {}  ({why})", shown(path))));
         lines.push("Nothing is lost: /rewind can undo this.".to_owned());
         self.tell(Level::Info, &lines.join("\n"));

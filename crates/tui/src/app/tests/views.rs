@@ -1,5 +1,7 @@
 //! Views of the program itself, and who gets Esc.
 
+use std::path::PathBuf;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::json;
 use tiller_protocol::ask::{Ask, PermissionAsk};
@@ -167,6 +169,10 @@ fn a_report_does_not_get_into_the_way_of_writing() {
 }
 
 pub(super) fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
+    preview_with(stage, files, Vec::new());
+}
+
+fn preview_with(stage: &mut Stage, files: Vec<FileDifference>, aside: Vec<(PathBuf, String)>) {
     stage.begin_turn("make the parser faster");
     stage.end_turn(Outcome::Success);
     run(stage, "/rewind");
@@ -176,7 +182,7 @@ pub(super) fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
     assert!(stage.sent().last().is_some_and(|sent| sent.contains("Preview")));
     let prompt = Some("make the parser faster".to_owned());
     let left = vec![("/work/big.bin".into(), "it was too large to be kept".to_owned())];
-    stage.event(Event::Rewind(Box::new(RewindReport { order, prompt, files, left })));
+    stage.event(Event::Rewind(Box::new(RewindReport { order, prompt, files, aside, left })));
 }
 
 pub(super) fn changed() -> Vec<FileDifference> {
@@ -218,6 +224,18 @@ fn without_changed_files_only_the_conversation_goes_back() {
     assert!(shown.contains("No file differs") && !shown.contains("2. "), "{shown}");
     stage.press(KeyCode::Esc);
     assert_eq!(stage.sent(), [""; 0]);
+}
+
+// UNDO-02: files are offered also if all that differs is what gets another name.
+#[test]
+fn what_stands_in_the_way_is_offered_and_named() {
+    let mut stage = Stage::new(100, 30);
+    let file = FileDifference { path: "/work/short".into(), change: "added", texts: None };
+    let aside = vec![("/work/short".into(), "the file is too large to be kept".to_owned())];
+    preview_with(&mut stage, vec![file], aside);
+    let shown = stage.shown();
+    assert!(shown.contains("gets another name: short (the file is too large"), "{shown}");
+    assert!(shown.contains("1. Conversation and files"), "{shown}");
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! `tiller rewind` and `tiller sessions diff` where it is not plain what files were.
+
+use serde_json::Value;
+
+use crate::harness::{World, outside_of_workspaces};
+use crate::rewind::{ID, prompt};
+
+fn said(world: &World, args: &[&str]) -> String {
+    world.run(args).ok().stdout
+}
+
+// UNDO-02: a step back is a change like others: what it changed can be had back by going to a later prompt.
+#[test]
+fn files_go_to_a_prompt_after_the_last_change_of_the_session() {
+    let world = World::new().file("file", "0\n");
+    prompt(&world, &["--session-id", ID], "first", "echo 1 > file");
+    prompt(&world, &["--resume", ID], "second", "ls");
+    said(&world, &["rewind", ID, "--to", "1", "--files"]);
+    assert_eq!(world.read("file"), "0\n");
+    said(&world, &["rewind", ID, "--to", "2", "--files"]);
+    assert_eq!(world.read("file"), "1\n");
+}
+
+// UNDO-02: what was taken back is no change of the session any more, until that is undone.
+#[test]
+fn what_was_rewound_is_not_shown_as_a_change() {
+    let world = World::new().file("file", "0\n");
+    prompt(&world, &["--session-id", ID], "first", "echo 1 > file; echo x > new");
+    said(&world, &["rewind", ID, "--to", "1", "--files"]);
+    let diff = said(&world, &["sessions", "diff", ID, "--names"]);
+    assert_eq!(diff.trim(), "no file differs");
+    said(&world, &["rewind", ID, "--undo"]);
+    let diff = said(&world, &["sessions", "diff", ID, "--names"]);
+    assert!(diff.contains("modified") && diff.contains("added"), "{diff}");
+}
+
+// UNDO-02: a directory that is no working directory any more was not removed, and one that came later was not added.
+#[test]
+fn working_directories_come_and_go() {
+    let other = outside_of_workspaces();
+    let dir = fs_err::canonicalize(other.path()).unwrap();
+    let add = ["--add-dir", dir.to_str().unwrap()];
+    let there = |name: &str| dir.join(name);
+    fs_err::write(there("mine"), "0\n").unwrap();
+    let world = World::new().file("file", "0\n");
+    let change = |n: u32| format!("echo {n} > file; echo {n} > {}", there("theirs").display());
+    prompt(&world, &["--session-id", ID], "first", "echo 1 > file");
+    prompt(&world, &[&["--resume", ID], &add[..]].concat(), "second", &change(2));
+    prompt(&world, &["--resume", ID], "third", "echo 3 > file");
+    let names = |args: &[&str]| -> Vec<String> {
+        let rows: Vec<Value> =
+            serde_json::from_str(&said(&world, &[&["sessions", "diff", ID, "--json"], args].concat()))
+                .unwrap();
+        let name = |row: &Value| row["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let mut names: Vec<String> = rows.iter().map(name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&[]), ["file", "theirs"]);
+    assert_eq!(names(&["--from", "3"]), ["file"]);
+    let done = said(&world, &["rewind", ID, "--to", "1", "--files"]);
+    assert!(done.contains("theirs") && !done.contains("mine"), "{done}");
+    assert_eq!(world.read("file"), "0\n");
+    assert!(!there("theirs").exists() && there("mine").exists());
+    said(&world, &["rewind", ID, "--undo"]);
+    assert_eq!(fs_err::read_to_string(there("theirs")).unwrap(), "2\n");
+}
+
+// UNDO-02: where nothing was kept, nobody can say that nothing differs.
+#[test]
+fn files_do_not_go_back_to_what_was_not_kept() {
+    let world = World::new().file("file", "0\n").var("TILLER_DISABLE_SNAPSHOTS", "1");
+    prompt(&world, &["--session-id", ID], "first", "echo 1 > file");
+    for args in [&["--to", "1"][..], &["--to", "1", "--files"], &["--to", "1", "--dry-run"]] {
+        let run = world.run(&[&["rewind", ID], args].concat());
+        assert_eq!(run.code(), 1, "{run:#?}");
+        assert!(run.stderr.contains("was not kept") && run.stderr.contains("conversation alone"), "{run:#?}");
+    }
+    let diff = world.run(&["sessions", "diff", ID]);
+    assert!(diff.code() == 1 && diff.stderr.contains("nothing was kept"), "{diff:#?}");
+    let done = said(&world, &["rewind", ID, "--to", "1", "--conversation"]);
+    assert!(done.contains("the files stay as they are") && !done.contains("no file differs"), "{done}");
+    assert_eq!(world.read("file"), "1\n");
+}
+
+// UNDO-02: a step back that goes nowhere does not stand in the way of undoing the one before.
+#[test]
+fn an_empty_step_back_is_none() {
+    let world = World::new().file("file", "0\n");
+    prompt(&world, &["--session-id", ID], "first", "echo 1 > file");
+    said(&world, &["rewind", ID, "--to", "1", "--conversation"]);
+    prompt(&world, &["--resume", ID], "second", "ls");
+    let done = said(&world, &["rewind", ID, "--to", "1", "--files"]);
+    assert!(done.contains("the session has changed no files since"), "{done}");
+    said(&world, &["rewind", ID, "--undo"]);
+    let shown = said(&world, &["sessions", "show", ID]);
+    assert!(shown.contains("1  ") && shown.contains("first"), "{shown}");
+    let prompts: Value = serde_json::from_str(&said(&world, &["sessions", "show", ID, "--json"])).unwrap();
+    assert_eq!(prompts["prompts"][0]["abandoned"], false, "{prompts}");
+}
+
+// UNDO-02: what got another name for a step back has its own again when the step is undone.
+#[test]
+fn what_was_set_aside_returns_with_the_undo() {
+    let world = World::new().file("short", "short\n");
+    prompt(&world, &["--session-id", ID], "first", "truncate -s 40M short");
+    let preview = said(&world, &["rewind", ID, "--to", "1", "--dry-run"]);
+    assert!(!preview.contains("no file differs") && preview.contains("gets another name"), "{preview}");
+    for _ in 0..2 {
+        said(&world, &["rewind", ID, "--to", "1", "--files"]);
+        assert_eq!(world.read("short"), "short\n");
+        assert!(world.path("short.set-aside").exists());
+        said(&world, &["rewind", ID, "--undo"]);
+        assert_eq!(fs_err::metadata(world.path("short")).unwrap().len(), 40 << 20);
+        assert!(!world.path("short.set-aside").exists());
+    }
+}
