@@ -22,7 +22,7 @@ pub(crate) fn guarded_change(
     let judge = Judge::new(tool, script, analysis, cx);
     let mut touches: Vec<Touch> = analysis.commands.iter().flat_map(shell::changes).collect();
     if analysis.opaque.is_some() {
-        touches.extend(shell::named_in(&script.command, &Some(vec![script.cwd.clone()])));
+        touches.extend(shell::named_in_script(&script.command, &Some(vec![script.cwd.clone()])));
     }
     let asked = |redirect: &&Redirect| {
         let part = judge.redirect(redirect);
@@ -99,6 +99,12 @@ fn feeding(analysis: &Analysis) -> Vec<&Command> {
         command.words().first().and_then(shell::program_name).is_some_and(|name| name.ends_with("find"))
     };
     let prints = |command: &Command| is_find(command) && writes(command);
-    let is_filed = |command: &Command| is_read && (command.output == Output::Filed || prints(command));
+    // Whatever follows may print there.
+    let turns_away = |command: &Command| {
+        command.output == Output::Filed && matches!(command.words(), [program] if program.text == "exec")
+    };
+    let is_turned_away = commands.iter().any(turns_away);
+    let is_filed =
+        |command: &Command| is_read && (is_turned_away || command.output == Output::Filed || prints(command));
     commands.iter().filter(|command| feeds(command) || is_filed(command)).collect()
 }

@@ -108,11 +108,20 @@ fn in_code(command: &Command, rest: &[Word]) -> Vec<Touch> {
     texts.flat_map(|text| named_in(text, &command.dirs)).collect()
 }
 
-/// The places that a text names, whatever it means.
-pub(crate) fn named_in(text: &str, dirs: &Dirs) -> Vec<Touch> {
-    let names = text.split(|c: char| c.is_whitespace() || "'\"`;|&<>(){}=,$:".contains(c));
+/// The places that code of some language names, whatever it means.
+fn named_in(text: &str, dirs: &Dirs) -> Vec<Touch> {
     // Without a slash it is more likely something that the code leaves out.
-    let named = names.filter(|name| name.contains('/') || *name == ".mcp.json");
+    named(text, dirs, |name| name.contains('/') || name == ".mcp.json")
+}
+
+/// The places that shell text names, whatever it means.
+pub(crate) fn named_in_script(text: &str, dirs: &Dirs) -> Vec<Touch> {
+    named(text, dirs, |name| name.contains('/') || names_guarded(name))
+}
+
+fn named(text: &str, dirs: &Dirs, is_meant: impl Fn(&str) -> bool) -> Vec<Touch> {
+    let names = text.split(|c: char| c.is_whitespace() || "'\"`;|&<>(){}=,$:".contains(c));
+    let named = names.filter(|name| is_meant(name));
     let words = named.map(|name| Word { tilde: name.starts_with('~'), ..Word::literal(name) });
     let touch = |word| Touch { deed: Deed::Mention, word, dirs: dirs.clone() };
     words.filter(is_place).map(touch).collect()

@@ -222,10 +222,10 @@ fn data_copy(rest: &[Word]) -> Vec<(Deed, Word)> {
 
 /// The words of `sed` without the scripts that options take from the next word.
 fn without_scripts(rest: &[Word]) -> Vec<Word> {
-    let takes_script = |word: &Word| {
-        let letters = word.text.strip_prefix('-').and_then(|letters| letters.strip_suffix('e'));
+    let ends_in = |word: &Word, letter: char, long: &str| {
+        let letters = word.text.strip_prefix('-').and_then(|letters| letters.strip_suffix(letter));
         let is_cluster = letters.is_some_and(|letters| letters.chars().all(|c| "nErsuz".contains(c)));
-        is_cluster || word.text == "--expression"
+        is_cluster || word.text == long
     };
     let mut others = Vec::new();
     let mut words = rest.iter();
@@ -233,8 +233,11 @@ fn without_scripts(rest: &[Word]) -> Vec<Word> {
         others.push(word.clone());
         if word.text == "--" {
             others.extend(words.by_ref().cloned());
-        } else if takes_script(word) {
+        } else if ends_in(word, 'e', "--expression") {
             words.next();
+        } else if ends_in(word, 'f', "--file") || ends_in(word, 'l', "--line-length") {
+            // Whatever that looks like, it is no option.
+            others.extend(words.next().cloned());
         }
     }
     others

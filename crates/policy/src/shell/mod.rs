@@ -8,6 +8,7 @@ mod braces;
 mod changes;
 mod condition;
 mod date;
+mod dialect;
 mod effects;
 mod expansion;
 mod find;
@@ -35,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) use braces::alternatives;
-pub(crate) use changes::{changes, named_in};
+pub(crate) use changes::{changes, named_in_script};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use listers::{found_names, lists_links, run_files};

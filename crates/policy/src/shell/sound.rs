@@ -173,9 +173,9 @@ impl Survey<'_> {
         };
         let ends = |line: &str| (if tabs { line.trim_start_matches('\t') } else { line }) == delimiter;
         let text = body.clone().and_then(|body| self.source.get(body)).unwrap_or_default();
-        // The shell joins lines before it looks for the end.
-        let joins = !quoted && text.contains("\\\n");
-        if text.lines().any(ends) || !ends(self.line_around(end.end)) || joins {
+        let ends_early = text.lines().any(ends) || !quoted && joined(text).iter().any(|line| ends(line));
+        let goes_on = !quoted && text.lines().last().is_some_and(is_continued);
+        if ends_early || goes_on || !ends(self.line_around(end.end)) {
             self.problem = Some("a here-document that ends elsewhere than it seems");
         }
         self.inert.extend(body.filter(|_| quoted));
@@ -211,6 +211,29 @@ impl Survey<'_> {
         }
         None
     }
+}
+
+/// The lines of a here-document that is not quoted: the shell joins them before it looks for the end.
+fn joined(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for line in text.lines() {
+        let (part, goes_on) = match line.strip_suffix('\\').filter(|_| is_continued(line)) {
+            Some(part) => (part, true),
+            None => (line, false),
+        };
+        if let Some(last) = lines.last_mut() {
+            last.push_str(part);
+        }
+        if !goes_on {
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+/// Whether a line goes on in the next one: two backslashes are one that is meant.
+fn is_continued(line: &str) -> bool {
+    line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
 /// What is all one word to the shell, whatever the tree sees in it.

@@ -1,8 +1,12 @@
 //! Programs that run other programs.
 
+use super::dialect::is_for_bash;
 use super::lookers::{asks_for_version, program_name};
 use super::options::{Given, Grammar, leading};
 use super::{Assignment, Form, Word};
+
+const OTHER_KIND: &str = "it runs another kind of shell";
+const FOR_BASH: &str = "it is written for bash and run by another shell";
 
 /// How a wrapper's own words are told from the command it runs.
 struct Wrapper {
@@ -76,8 +80,12 @@ pub(crate) enum Inner {
     Nothing,
     /// Other commands.
     Commands { commands: Vec<Vec<Word>>, own: usize, assignments: Vec<Assignment>, plain: bool },
+    /// Other commands, in directories that nobody knows beforehand.
+    Elsewhere { commands: Vec<Vec<Word>> },
     /// A script. `here`: in this very shell.
     Script { text: String, here: bool },
+    /// A script for a shell that may take it otherwise than bash.
+    Foreign { text: String, why: &'static str },
     /// Something that cannot be told.
     Unclear(&'static str),
 }
@@ -91,16 +99,19 @@ pub(crate) fn look_through(words: &[Word], names: &Word) -> Inner {
         "command" if words.get(1).is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => {
             Inner::Nothing
         }
-        // Words that only look in bash compute in some of them, and computing can run commands.
-        "fish" | "csh" | "tcsh" | "pwsh" | "powershell" | "zsh" | "ksh" | "mksh"
-            if !asks_for_version(program, &words[1..]) =>
-        {
-            Inner::Unclear("it runs another kind of shell")
+        "fish" | "csh" | "tcsh" | "pwsh" | "powershell" if !asks_for_version(program, &words[1..]) => {
+            Inner::Unclear(OTHER_KIND)
         }
         "source" | "." if words.get(1).is_some_and(is_input) => Inner::Unclear(FROM_INPUT),
         shell if asks_for_version(shell, &words[1..]) => Inner::Nothing,
         shell if SHELLS.contains(&shell) => match shell_script(&words[1..]) {
-            Inner::Script { text, .. } if shell != "bash" && is_for_bash(&text) => Inner::Unclear(FOR_BASH),
+            // Words that only look in bash compute there, and computing can run commands.
+            Inner::Script { text, .. } if ["ksh", "mksh", "zsh"].contains(&shell) => {
+                Inner::Foreign { text, why: OTHER_KIND }
+            }
+            Inner::Script { text, .. } if shell != "bash" && is_for_bash(&text) => {
+                Inner::Foreign { text, why: FOR_BASH }
+            }
             inner => inner,
         },
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
@@ -143,15 +154,6 @@ fn shell_script(words: &[Word]) -> Inner {
         }
     }
     Inner::Unclear(FROM_INPUT)
-}
-
-/// What means something else to plainer shells, which may run what bash takes for a text or a comparison.
-const OF_BASH: &[&str] = &["$'", "$\"", "[[", "<(", ">(", "<<<", "&>", "|&", "=(", "+="];
-const FOR_BASH: &str = "it is written for bash and run by another shell";
-
-fn is_for_bash(script: &str) -> bool {
-    let computes = script.match_indices("((").any(|(at, _)| !script[..at].ends_with('$'));
-    computes || OF_BASH.iter().any(|mark| script.contains(mark))
 }
 
 const FROM_INPUT: &str = "a shell takes commands from its input";
@@ -219,13 +221,12 @@ fn filled(mut command: Vec<Word>, options: &[Given<'_>], names: &Word) -> Option
 /// The commands that `find` runs on what it finds.
 fn found(words: &[Word]) -> Inner {
     let mut commands = Vec::new();
+    let mut is_elsewhere = false;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.text.as_str() {
             "-exec" | "-ok" => {}
-            "-execdir" | "-okdir" => {
-                return Inner::Unclear("find runs a command in directories that it finds");
-            }
+            "-execdir" | "-okdir" => is_elsewhere = true,
             _ => continue,
         }
         let mut command = Vec::new();
@@ -246,6 +247,9 @@ fn found(words: &[Word]) -> Inner {
     }
     if commands.is_empty() {
         return Inner::Nothing;
+    }
+    if is_elsewhere {
+        return Inner::Elsewhere { commands };
     }
     Inner::Commands { commands, own: usize::MAX, assignments: Vec::new(), plain: true }
 }

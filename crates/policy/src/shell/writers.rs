@@ -29,8 +29,29 @@ const fn writer(
     Writer { names, options, operands }
 }
 
-/// Programs that put a file in the place of another whose name has an ending more, or one less.
-const PACKERS: &[&str] = &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"];
+/// Programs that put a file in the place of another whose name has an ending more or less.
+const PACKERS: &[&str] = &[
+    "brotli",
+    "bunzip2",
+    "bzip2",
+    "compress",
+    "gunzip",
+    "gzip",
+    "lz4",
+    "lzip",
+    "lzma",
+    "pbzip2",
+    "pigz",
+    "pixz",
+    "uncompress",
+    "unlz4",
+    "unlzma",
+    "unpigz",
+    "unxz",
+    "unzstd",
+    "xz",
+    "zstd",
+];
 
 const WRITERS: &[Writer] = &[
     writer(&["base64", "sort", "shuf"], &["-o", "--output"], Written::None),
@@ -78,6 +99,9 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
             let mut all = values(rest, writer.options);
             all.extend(operands(writer.operands));
             if PACKERS.contains(&name) {
+                if has_any(rest, &["-c", "--stdout", "--to-stdout"]) {
+                    return values(rest, writer.options);
+                }
                 all.extend(all.clone().iter().filter_map(unpacked));
             }
             all

@@ -69,8 +69,24 @@ impl Walker<'_> {
                 self.push(text, Kind::Run, words, assignments);
             }
             Inner::Script { text: script, here } => {
-                let layer = Layer { own: words.len(), words, inner_suffices: true, covers_inner: true };
-                self.nested(&script, layer, assignments, here);
+                self.nested(&script, around(words), assignments, here);
+            }
+            Inner::Foreign { text: script, why } => {
+                self.opaque(why);
+                self.nested(&script, around(words), assignments, false);
+            }
+            Inner::Elsewhere { commands } => {
+                self.opaque("find runs a command in directories that it finds");
+                let looks = (text.clone(), words.clone(), assignments.clone());
+                self.printing(Output::Fed, |inner| inner.push(looks.0, Kind::Run, looks.1, looks.2));
+                self.outer.push(around(words));
+                self.apart(|inner| {
+                    inner.dirs = None;
+                    for command in commands {
+                        inner.run(text.clone(), command, assignments.clone());
+                    }
+                });
+                self.outer.pop();
             }
             Inner::Commands { commands, own, assignments: more, plain } => {
                 let looks_itself = own > words.len();
@@ -166,8 +182,13 @@ impl Walker<'_> {
 
     pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
         let mut layers = self.outer.clone();
-        layers.push(Layer { own: words.len(), words, inner_suffices: true, covers_inner: true });
+        layers.push(around(words));
         let (dirs, fed, output) = (self.dirs.clone(), self.fed.clone(), self.output);
         self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed, output });
     }
+}
+
+/// A wrapper that adds nothing to what it runs.
+fn around(words: Vec<Word>) -> Layer {
+    Layer { own: words.len(), words, inner_suffices: true, covers_inner: true }
 }
