@@ -78,8 +78,8 @@ impl Places {
         files.chain([(Layer::Managed, self.managed.clone())]).collect()
     }
 
-    /// The files and folders that decide what is allowed or run, apart from those of a project: settings, whom the user
-    /// trusts, servers, and definitions of all kinds. What else is kept beside them changes as Tiller works.
+    /// The files and folders that decide what is allowed or run: settings of every layer, and of what is not the
+    /// project's also whom the user trusts, servers, and definitions of all kinds. What else is kept beside them changes as Tiller works.
     #[must_use]
     pub fn deciding(&self) -> Vec<PathBuf> {
         let settings = self.all_files().into_iter().map(|(_, path)| path);

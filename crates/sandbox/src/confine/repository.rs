@@ -23,10 +23,13 @@ const MOST_MODULES: usize = 64;
 /// The git directories that commands in a working directory have to write to: that of the repository it lies in; for a
 /// linked working tree its own and the common one.
 pub(crate) fn git_dirs(root: &Path) -> Vec<PathBuf> {
-    let mark = git_mark(root);
-    match mark.and_then(|mark| Some((fs_err::symlink_metadata(&mark).ok()?, mark))) {
-        Some((meta, mark)) if meta.is_dir() && is_git_dir(&mark) => vec![mark],
-        Some((meta, mark)) if meta.is_file() => linked(&mark).unwrap_or_default(),
+    git_mark(root).map_or_else(Vec::new, |mark| named_by(&mark))
+}
+
+fn named_by(mark: &Path) -> Vec<PathBuf> {
+    match fs_err::symlink_metadata(mark) {
+        Ok(meta) if meta.is_dir() && is_git_dir(mark) => vec![mark.to_owned()],
+        Ok(meta) if meta.is_file() => linked(mark).unwrap_or_default(),
         // Whoever may write here may have made a link to anywhere.
         _ => Vec::new(),
     }
@@ -36,17 +39,31 @@ pub(crate) fn git_dirs(root: &Path) -> Vec<PathBuf> {
 /// above counts.
 #[must_use]
 pub fn git_mark(root: &Path) -> Option<PathBuf> {
-    let mut marks = root.ancestors().map(|dir| dir.join(".git"));
-    marks.find(|mark| fs_err::symlink_metadata(mark).is_ok())
+    git_marks(root).next()
+}
+
+fn git_marks(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let marks = root.ancestors().map(|dir| dir.join(".git"));
+    marks.filter(|mark| fs_err::symlink_metadata(mark).is_ok())
 }
 
 /// The git directories that git obeys in a working directory. It follows whatever link or file is there, so these may lie
-/// anywhere; that something in them must stay as it is makes nothing writable.
+/// anywhere; that something in them must stay as it is makes nothing writable. Git passes by what is no whole repository.
 pub(crate) fn obeyed_dirs(root: &Path) -> Vec<PathBuf> {
-    match git_dirs(root) {
-        dirs if dirs.is_empty() => git_mark(root).and_then(|mark| followed(&mark)).unwrap_or_default(),
-        dirs => dirs,
+    let mut obeyed = Vec::new();
+    for mark in git_marks(root) {
+        let dirs = match named_by(&mark) {
+            dirs if dirs.is_empty() => followed(&mark).unwrap_or_default(),
+            dirs => dirs,
+        };
+        let is_whole = |dir: &PathBuf| ["HEAD", "objects", "refs"].iter().all(|name| dir.join(name).exists());
+        let ends = dirs.iter().any(is_whole);
+        obeyed.extend(dirs);
+        if ends {
+            break;
+        }
     }
+    obeyed
 }
 
 /// Where git ends up from a mark, whoever made it.
@@ -231,6 +248,10 @@ mod tests {
         for dir in ["linker", "named"] {
             assert_eq!(obeyed_dirs(&path.join(dir)), [path.join("main/.git")], "{dir}");
             assert!(obeyed_by_git(&path.join(dir)).contains(&config), "{dir}");
+        }
+        bash(&path, "mkdir -p main/sub/.git main/half/.git/objects; echo x > main/half/.git/HEAD");
+        for dir in ["main/sub", "main/half"] {
+            assert!(obeyed_by_git(&path.join(dir)).contains(&config), "git passes by what is none: {dir}");
         }
         bash(&path, "rm linker/.git; ln -s ../nowhere linker/.git");
         assert!(obeyed_dirs(&path.join("linker")).is_empty());
