@@ -25,11 +25,17 @@ impl Layers {
     /// The directory; none if it cannot be made. What sessions that ended badly have left beside it is removed.
     pub(super) fn dir(&self) -> Option<PathBuf> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if lock.is_none() {
+        let is_first = lock.is_none();
+        if is_first {
             *lock = make(&self.dir).inspect_err(|error| tracing::warn!("no layers are kept: {error}")).ok();
+        }
+        let dir = lock.is_some().then(|| self.dir.clone());
+        // Gigabytes may have to be removed, and others ask meanwhile where nobody may wait.
+        drop(lock);
+        if is_first {
             self.dir.parent().into_iter().for_each(|above| sweep(above, &self.dir));
         }
-        lock.is_some().then(|| self.dir.clone())
+        dir
     }
 
     /// Whether a command may have written to layers.
@@ -77,6 +83,12 @@ fn remove(dir: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -94,5 +106,28 @@ mod tests {
         assert!(!crashed.exists() && at("running").is_dir() && at("strange").is_dir());
         running.remove();
         assert!(!at("running").exists());
+    }
+
+    #[test]
+    fn nobody_waits_until_what_others_have_left_is_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let left = scratch.path().join("layers/left");
+        fs_err::create_dir_all(&left).unwrap();
+        // To open it takes until somebody writes to it.
+        assert!(Command::new("mkfifo").arg(left.join(LOCK)).status().unwrap().success());
+        let layers = Arc::new(Layers::new(scratch.path().join("layers/next")));
+        let (sweeping, asking) = (Arc::clone(&layers), Arc::clone(&layers));
+        let sweeping = thread::spawn(move || sweeping.dir());
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            while !asking.are_there() {
+                thread::yield_now();
+            }
+            tell.send(asking.dir()).unwrap();
+        });
+        let known = told.recv_timeout(Duration::from_secs(10));
+        drop(fs_err::OpenOptions::new().write(true).open(left.join(LOCK)).unwrap());
+        assert_eq!(known.unwrap(), sweeping.join().unwrap());
+        assert!(!left.exists());
     }
 }
