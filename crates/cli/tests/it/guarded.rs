@@ -101,3 +101,33 @@ fn a_command_in_the_background_is_watched_until_it_ends() {
     live.close_stdin();
     assert_eq!(live.finish().code, 0);
 }
+
+// PERM-21: that is no work of the command.
+#[test]
+fn what_the_user_permits_beside_a_command_is_not_spoken_of() {
+    let world = repository();
+    let input =
+        json!({"command": "touch up; while [ ! -e go ]; do sleep 0.02; done", "run_in_background": true});
+    let hook = json!({"file_path": world.path(".husky/pre-commit"), "content": "mine"});
+    world.server.replies([
+        Reply::new().tool("Bash", input),
+        Reply::text("meanwhile"),
+        Reply::new().tool("Write", hook),
+        Reply::text("written"),
+        Reply::text("it has ended"),
+    ]);
+    let mut live =
+        world.talk(&["--permission-mode", "bypassPermissions", "--permission-prompt-tool", "stdio"]);
+    live.say("go");
+    live.turn();
+    live.say("write");
+    let question = live.question();
+    let allow = json!({"behavior": "allow", "updatedInput": question["request"]["input"]});
+    live.answer(&question, &allow);
+    let mut frames = live.turn();
+    assert_eq!(world.read(".husky/pre-commit"), "mine");
+    world.write("go", "");
+    frames.extend(live.turn());
+    frames.extend(live.finish().frames);
+    assert_eq!(told(&frames), Vec::<String>::new());
+}

@@ -389,8 +389,12 @@ impl Run<'_> {
             env: self.services.env.clone(),
             shells: Arc::clone(&self.services.shells),
         };
+        let writing = watched.writing(&prepared.access(&self.view)).await;
         let ran = prepared.run(cx).await;
-        watched.end(self.line).await;
+        if let Some(before) = writing {
+            watched.has_written(before).await;
+        }
+        watched.end().await;
         let (done, is_error) = match ran {
             Ok(done) => (done, false),
             Err(ToolError::Failed(done)) => (done, true),

@@ -1,15 +1,16 @@
 //! Calls that nothing keeps from changing what decides what is allowed or run later: what they change is told.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tiller_policy::{Permit, Profile};
-use tiller_protocol::entry::Notice;
+use futures::future::OptionFuture;
+use tiller_policy::{Access, Permit, Profile};
 use tiller_protocol::id::CallId;
 use tiller_sandbox::Confinement;
 use tiller_tools::{ShellInfo, ShellState};
+use tokio::task::JoinHandle;
 
-use super::call::{Line, News};
-use crate::guarded::{Scope, Watch, notice};
+use crate::guarded::{Before, Scope, Watch, notice};
 use crate::services::Services;
 use crate::session::Aside;
 
@@ -57,18 +58,45 @@ impl Watched {
         *self.begun() = watch.ok().map(|watch| Begun { what, watch });
     }
 
-    /// Tells what has changed. A command that goes on is watched until it ends.
-    pub(crate) async fn end(&self, line: &Line) {
-        let Some(begun) = self.take() else { return };
-        let told = tokio::task::spawn_blocking(move || begun.end()).await.ok().flatten();
-        match told {
-            // Of what a sub-agent does, only the session tells the user.
-            Some(notice) if self.services.agent.is_some() => {
-                drop(self.services.asides.send(Aside::Notice(notice)));
-            }
-            Some(notice) => line.tell(News::Notice(notice)),
-            None => {}
+    /// The call is about to write files that it has declared, as it may: that is no change by what is watched beside it.
+    pub(crate) async fn writing(&self, access: &[Access]) -> Option<Before> {
+        let guarded = Arc::clone(&self.services.guarded);
+        let declared = access.iter().filter_map(|access| match access {
+            Access::Write(place) => Some(place.real().to_owned()),
+            _ => None,
+        });
+        let files: Vec<PathBuf> = declared.collect();
+        if files.is_empty() || guarded.is_idle() {
+            return None;
         }
+        tokio::task::spawn_blocking(move || guarded.before(&files)).await.ok()
+    }
+
+    /// It has written them.
+    pub(crate) async fn has_written(&self, before: Before) {
+        let guarded = Arc::clone(&self.services.guarded);
+        if let Err(error) = tokio::task::spawn_blocking(move || guarded.accept(before)).await {
+            tracing::warn!("{error}");
+        }
+    }
+
+    /// Tells what has changed. A command that goes on is watched until it ends.
+    pub(crate) async fn end(&self) {
+        if let Some(Err(error)) = OptionFuture::from(self.look()).await {
+            tracing::warn!("{error}");
+        }
+    }
+
+    /// Looks, and tells the session: what was found counts as known from then on, whoever still waits for the call.
+    fn look(&self) -> Option<JoinHandle<()>> {
+        let Begun { what, watch } = self.take()?;
+        let asides = self.services.asides.clone();
+        Some(self.services.tasks.spawn_blocking(move || {
+            // The session may be over; then there is nobody to tell.
+            notice(&watch.end(), &what)
+                .into_iter()
+                .for_each(|notice| drop(asides.send(Aside::Notice(notice))));
+        }))
     }
 
     fn take(&self) -> Option<Begun> {
@@ -87,22 +115,11 @@ impl Watched {
     }
 }
 
-impl Begun {
-    fn end(self) -> Option<Notice> {
-        notice(&self.watch.end(), &self.what)
-    }
-}
-
 impl Drop for Watched {
     /// A call that broke, or that nobody waited for any longer, has an end as well.
     fn drop(&mut self) {
-        let Some(begun) = self.take() else { return };
-        let asides = self.services.asides.clone();
         if tokio::runtime::Handle::try_current().is_ok() {
-            self.services.tasks.spawn_blocking(move || {
-                // The session may be over; then there is nobody to tell.
-                begun.end().into_iter().for_each(|notice| drop(asides.send(Aside::Notice(notice))));
-            });
+            drop(self.look());
         }
     }
 }

@@ -8,7 +8,7 @@ mod survey;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tiller_protocol::entry::{Level, Notice};
@@ -54,8 +54,38 @@ pub(crate) struct Scope {
     pub(crate) roots: Vec<PathBuf>,
 }
 
+/// What some files looked like.
+pub(crate) struct Before(Vec<(PathBuf, Option<Looks>)>);
+
 /// Stands for something that could change the files.
 pub(crate) struct Watch(Arc<Guarded>);
+
+impl Seen {
+    fn before(&self, files: &[PathBuf]) -> Before {
+        let covered = files.iter().filter(|path| self.survey.covers(path));
+        Before(covered.map(|path| (path.clone(), self.now(path))).collect())
+    }
+
+    /// Takes in what has become of files, unless somebody else had changed them before.
+    fn accept(&mut self, Before(files): Before) {
+        for (path, before) in files {
+            if !is_same(self.survey.files.get(&path), before.as_ref()) {
+                continue;
+            }
+            match self.now(&path) {
+                Some(looks) => drop(self.survey.files.insert(path, looks)),
+                None => drop(self.survey.files.remove(&path)),
+            }
+        }
+    }
+
+    fn now(&self, path: &Path) -> Option<Looks> {
+        match self.survey.files.get(path) {
+            Some(known) => known.again(path),
+            None => Looks::of(path, Counts::Whole, None),
+        }
+    }
+}
 
 impl Guarded {
     /// Begins to watch. What has changed before counts as known, unless something runs that may have changed it. May take
@@ -97,21 +127,27 @@ impl Guarded {
     /// Changes some of them on the user's behalf, which is no news. What others change of them still is.
     pub(crate) fn change<T>(&self, files: &[PathBuf], work: impl FnOnce() -> T) -> T {
         let mut seen = self.seen();
-        let now = |seen: &Seen, path: &PathBuf| Looks::of(path, Counts::Whole, seen.survey.files.get(path));
-        let before: Vec<Option<Looks>> = files.iter().map(|path| now(&seen, path)).collect();
+        let before = seen.before(files);
         let done = work();
-        for (path, before) in files.iter().zip(&before) {
-            let after = now(&seen, path);
-            let was_known = is_same(seen.survey.files.get(path), before.as_ref());
-            if !was_known || is_same(before.as_ref(), after.as_ref()) {
-                continue;
-            }
-            match after {
-                Some(looks) => drop(seen.survey.files.insert(path.clone(), looks)),
-                None => drop(seen.survey.files.remove(path)),
-            }
-        }
+        seen.accept(before);
         done
+    }
+
+    /// Something that may take long is about to change files on the user's behalf: what those of them look like that are
+    /// watched now. May take a moment.
+    pub(crate) fn before(&self, files: &[PathBuf]) -> Before {
+        self.seen().before(files)
+    }
+
+    /// It has changed them. May take a moment.
+    pub(crate) fn accept(&self, before: Before) {
+        self.seen().accept(before);
+    }
+
+    /// Whether nothing is watched.
+    pub(crate) fn is_idle(&self) -> bool {
+        let watches = self.watches();
+        watches.busy == 0 && watches.lasting.is_empty()
     }
 
     /// The command of a call may go on after it.

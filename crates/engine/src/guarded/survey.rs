@@ -32,12 +32,15 @@ pub(super) struct Survey {
     spots: BTreeSet<PathBuf>,
     /// Where there was more than was looked at.
     cut: BTreeSet<PathBuf>,
+    /// Where Tiller and another agent keep their state beside what decides, which has places of its own: a working
+    /// directory may be the one around them.
+    state: Vec<PathBuf>,
 }
 
 impl Survey {
     /// Looks at what belongs to the user and to these working directories. What is known need not be read again.
     pub(super) fn of(env: &Env, roots: &[PathBuf], known: &Self) -> Self {
-        let mut survey = Self::default();
+        let mut survey = Self { state: state_dirs(env), ..Self::default() };
         survey.look(of_user(env).into_iter().chain(roots.iter().flat_map(|root| of_root(root))), known);
         survey
     }
@@ -45,7 +48,7 @@ impl Survey {
     /// Takes in working directories that have come to these. What was looked at before stays as it was.
     pub(super) fn grow(&mut self, roots: &[PathBuf]) {
         let spots = roots.iter().flat_map(|root| of_root(root));
-        let mut more = Self::default();
+        let mut more = Self { state: self.state.clone(), ..Self::default() };
         more.look(spots.filter(|spot| !self.spots.contains(&spot.path)), &Self::default());
         more.files.append(&mut self.files);
         self.files = more.files;
@@ -66,6 +69,11 @@ impl Survey {
         now
     }
 
+    /// Whether a path is one of those that are looked at.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        self.files.contains_key(path) || self.spots.iter().any(|spot| path.starts_with(spot))
+    }
+
     /// Which files look otherwise in a later survey. Of what was too much to be looked at, nobody can tell.
     pub(super) fn differences(&self, later: &Self) -> Vec<PathBuf> {
         let is_other = |path: &&PathBuf| match (self.files.get(*path), later.files.get(*path)) {
@@ -78,6 +86,9 @@ impl Survey {
 
     fn look(&mut self, spots: impl Iterator<Item = Spot>, known: &Self) {
         for Spot { path, counts, is_mark } in spots {
+            if self.is_state(&path) {
+                continue;
+            }
             let mut left = MOST_FILES;
             let depth = if is_mark { 0 } else { DEPTH };
             self.collect(&path, counts, depth, &mut left, known);
@@ -88,8 +99,12 @@ impl Survey {
         }
     }
 
+    fn is_state(&self, path: &Path) -> bool {
+        self.state.iter().any(|dir| dir == path)
+    }
+
     fn collect(&mut self, path: &Path, counts: Counts, depth: usize, left: &mut usize, known: &Self) {
-        if *left == 0 || self.files.contains_key(path) {
+        if *left == 0 || self.files.contains_key(path) || self.is_state(path) {
             return;
         }
         *left -= 1;
@@ -123,6 +138,14 @@ pub(super) fn is_same(before: Option<&Looks>, after: Option<&Looks>) -> bool {
 
 fn whole(path: PathBuf) -> Spot {
     Spot { path, counts: Counts::Whole, is_mark: false }
+}
+
+/// By whatever name they are reached.
+fn state_dirs(env: &Env) -> Vec<PathBuf> {
+    let Places { config_dir, foreign_dir, .. } = Places::of(env);
+    let named = [config_dir, foreign_dir];
+    let real = named.iter().filter_map(|dir| fs_err::canonicalize(dir).ok()).collect::<Vec<_>>();
+    named.into_iter().chain(real).collect()
 }
 
 fn of_user(env: &Env) -> Vec<Spot> {

@@ -223,6 +223,75 @@ fn what_decides_for_the_user_counts_and_the_state_of_another_agent_does_not() {
     assert_eq!(watch.end(), [home.join(".claude.json")]);
 }
 
+// PERM-21: a working directory may be the one in which Tiller and other agents keep their state.
+#[test]
+fn the_state_of_agents_is_no_news_in_the_home_directory_and_what_decides_is() {
+    let project = Project::new();
+    let home = project.dir.path();
+    let write = |name: &str| {
+        fs_err::create_dir_all(home.join(name).parent().unwrap()).unwrap();
+        fs_err::write(home.join(name), "{}").unwrap();
+    };
+    let mut scope = Scope { roots: vec![home.to_owned()], ..project.scope() };
+    scope.env.cwd = home.to_owned();
+    let watch = project.guarded.watch(scope.clone());
+    let state = [".tiller/projects/p/s.jsonl", ".tiller/history.jsonl", ".claude/projects/p/s.jsonl"];
+    state.iter().for_each(|name| write(name));
+    let deciding = [
+        ".claude/agents/a.md",
+        ".claude/settings.local.json",
+        ".husky/pre-push",
+        ".tiller/settings.json",
+        ".tiller/settings.local.json",
+    ];
+    deciding.iter().for_each(|name| write(name));
+    let sorted = |mut paths: Vec<PathBuf>| {
+        paths.sort();
+        paths
+    };
+    assert_eq!(sorted(watch.end()), deciding.map(|name| home.join(name)));
+    let first = project.watch();
+    let joining = project.guarded.watch(scope);
+    state.iter().for_each(|name| fs_err::write(home.join(name), "more").unwrap());
+    fs_err::write(home.join(".husky/pre-push"), "evil").unwrap();
+    assert_eq!(joining.end(), [home.join(".husky/pre-push")]);
+    drop(first);
+}
+
+// PERM-21
+#[test]
+fn state_in_a_directory_of_the_project_is_no_news() {
+    let project = Project::new();
+    let mut scope = project.scope();
+    let vars = BTreeMap::from([("TILLER_CONFIG_DIR".to_owned(), ".tiller/own".to_owned())]);
+    scope.env.vars = Arc::new(vars);
+    let watch = project.guarded.watch(scope);
+    project.write(".tiller/own/projects/p/s.jsonl", "{}");
+    project.write(".tiller/own/settings.json", "{}");
+    project.write(".tiller/hooks/a", "a");
+    assert_eq!(watch.end(), [".tiller/hooks/a", ".tiller/own/settings.json"].map(|name| project.path(name)));
+}
+
+// PERM-21: what a call writes with permission is not taken for the work of a command that goes on beside it.
+#[test]
+fn what_was_permitted_is_no_news_beside_what_is_watched() {
+    let project = Project::new();
+    let watch = project.watch();
+    let names = [".claude/agents/a.md", ".tiller/settings.json", ".mcp.json", "src/main.rs"];
+    let files = names.map(|name| project.path(name));
+    project.write(".tiller/settings.json", "changed before");
+    let before = project.guarded.before(&files);
+    names.iter().for_each(|name| project.write(name, "permitted"));
+    project.guarded.accept(before);
+    project.write("src/main.rs", "nobody cares");
+    assert_eq!(watch.end(), files[1..2]);
+    let watch = project.watch();
+    project.write(".mcp.json", "evil");
+    assert!(!project.guarded.is_idle());
+    assert_eq!(watch.end(), files[2..3]);
+    assert!(project.guarded.is_idle());
+}
+
 // PERM-21: ordinary work with git is no news.
 #[test]
 fn what_a_branch_follows_is_not_spoken_of() {

@@ -1,11 +1,14 @@
 //! What calls of an answer have changed that counts no more.
 
 use serde_json::json;
-use tiller_engine::{Session, Setup, Start};
-use tiller_protocol::entry::{Cause, Outcome};
+use tiller_engine::{SandboxChoice, Session, Setup, Start};
+use tiller_protocol::command::{Command, Event};
+use tiller_protocol::entry::{Body, Cause, Entry, Outcome};
+use tiller_protocol::mode::Mode;
 use tiller_protocol::state::State;
+use tiller_testenv::eventually_beside;
 use tiller_testkit::{Gate, Reply};
-use tiller_tools::{StructuredOutput, TodoWrite, Tool, todo_file};
+use tiller_tools::{StructuredOutput, TodoWrite, Tool, shell_tools, todo_file};
 
 use crate::harness::Lab;
 
@@ -64,4 +67,35 @@ async fn a_result_of_a_void_answer_was_not_handed_over() {
     let asked = lab.server.messages()[2].body()["messages"].to_string();
     assert!(asked.contains("Call StructuredOutput with it now"), "{asked}");
     lab.server.assert_clean();
+}
+
+// PERM-21: what a call has changed is told, even if nobody waits for its end any more.
+#[tokio::test]
+async fn what_a_void_answer_has_changed_is_told_after_an_interrupt() {
+    let lab = Lab::new();
+    let gate = Gate::new();
+    let command = "trap '' TERM; x=$(printf .mcp; printf .json); echo '{}' > $x; touch up; \
+                   while :; do sleep 0.02; done";
+    lab.server.replies([
+        Reply::new().tool("Bash", json!({"command": command})).gate(&gate).cut(),
+        Reply::text("done"),
+    ]);
+    let setup = lab.setup();
+    let setup = Setup {
+        registry: shell_tools(setup.registry),
+        sandbox: SandboxChoice { enabled: false, ..SandboxChoice::default() },
+        mode: Some(Mode::BypassPermissions),
+        bypass_available: true,
+        ..setup
+    };
+    let mut watch = lab.begin(setup, "go").await;
+    eventually_beside("the command runs", || lab.project().join("up").exists()).await;
+    gate.open();
+    watch.until(|event| matches!(event, Event::CallStopped(_))).await;
+    watch.send(Command::Interrupt).await;
+    watch.until_turn_ends().await;
+    watch.close().await;
+    let is_told =
+        |entry: &Entry| matches!(&entry.body, Body::Notice(notice) if notice.subtype == "guarded_changed");
+    assert!(watch.entries().iter().any(|entry| is_told(entry)), "{:#?}", watch.sketch());
 }
