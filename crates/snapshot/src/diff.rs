@@ -89,6 +89,8 @@ impl Diff {
     pub(crate) fn between(objects: &mut Objects, from: &Tree, to: &Tree) -> Result<Self, SnapshotError> {
         let mut diff = Self::default();
         diff.trees(objects, Path::new(""), from, to)?;
+        // One of the directories may be inside of another.
+        diff.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(diff)
     }
 

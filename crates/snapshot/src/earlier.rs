@@ -64,7 +64,7 @@ impl<'a> Earlier<'a> {
 
     /// What a snapshot keeps at a path; nothing as well if a part of it is gone.
     fn node(&mut self, roots: &Tree, path: &Path) -> Option<Node> {
-        let (root, node) = roots.0.iter().find(|(root, _)| path.starts_with(root))?;
+        let (root, node) = roots.root_of(path)?;
         let mut node = node.clone();
         for step in path.strip_prefix(root).ok()?.components() {
             let Node::Directory { tree, .. } = node else { return None };

@@ -9,6 +9,11 @@ use crate::SnapshotError;
 use crate::store::Store;
 use crate::tree::{Node, Tree, Unkept};
 
+/// What is known not to be there.
+const ABSENT: Node = Node::Unkept(Unkept::Absent);
+/// Permission bits of a directory of which it is known only that it was there.
+const MADE: u32 = 0o755;
+
 impl Store {
     /// A snapshot of all directories that these are of: each as the first of them that looked at it found it. Nothing if
     /// there is none. The first one has to be there; later ones may be gone.
@@ -39,29 +44,44 @@ impl Store {
         Ok(Some(SnapshotId(id.to_string())))
     }
 
-    /// Adds a directory unless it is known. What is known of directories inside of it is earlier and stays.
+    /// Adds a directory unless it is known. What is known of directories inside of it is earlier and stays: in it, or
+    /// beside it where it tells nothing of their place.
     fn add_root(&mut self, joined: &mut Tree, root: OsString, mut node: Node) -> Result<bool, SnapshotError> {
         let path = PathBuf::from(&root);
-        if joined.0.iter().any(|(known, _)| path.starts_with(known)) {
-            return Ok(false);
+        for (known, was) in joined.0.iter().filter(|(known, _)| path.starts_with(known)) {
+            if self.tells_of(was, &steps_to(&path, known))? {
+                return Ok(false);
+            }
         }
-        let is_inside = |known: &OsString| Path::new(known).starts_with(&path);
-        for (inner, was) in joined.0.iter().filter(|(known, _)| is_inside(known)) {
-            let below = Path::new(inner).strip_prefix(&path).unwrap_or(Path::new(""));
-            let steps: Vec<OsString> = below.iter().map(OsString::from).collect();
-            match self.grafted(&node, &steps, was)? {
+        let is_inside = |known: &OsString| Path::new(known).starts_with(&path) && *known != root;
+        let (inside, mut others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut joined.0).into_iter().partition(|(known, _)| is_inside(known));
+        for (inner, was) in inside {
+            match self.grafted(&node, &steps_to(Path::new(&inner), &root), &was)? {
                 Some(whole) => node = whole,
-                // What is known of the inner one has no place in it.
-                None => return Ok(false),
+                None => others.push((inner, was)),
             }
             self.objects.flush()?;
         }
-        joined.0.retain(|(known, _)| !is_inside(known));
-        joined.0.push((root, node));
+        others.push((root, node));
+        joined.0 = others;
         Ok(true)
     }
 
-    /// A directory with something else at a place in it; nothing if there is no such place.
+    /// Whether a snapshot of a directory tells what is at a place in it, be it nothing.
+    fn tells_of(&mut self, node: &Node, steps: &[OsString]) -> Result<bool, SnapshotError> {
+        let (Node::Directory { tree, .. }, Some((step, rest))) = (node, steps.split_first()) else {
+            return Ok(!matches!(node, Node::Unkept(why) if *why != Unkept::Absent));
+        };
+        let tree = self.objects.tree(tree)?;
+        match tree.0.binary_search_by(|(name, _)| name.cmp(step)) {
+            Ok(at) => self.tells_of(&tree.0[at].1, rest),
+            Err(_) => Ok(true),
+        }
+    }
+
+    /// A directory with something else at a place in it, which is made if it was not there; nothing if it is inside of
+    /// what is not kept.
     fn grafted(
         &mut self,
         node: &Node,
@@ -69,21 +89,25 @@ impl Store {
         scion: &Node,
     ) -> Result<Option<Node>, SnapshotError> {
         let Some((step, rest)) = steps.split_first() else { return Ok(Some(scion.clone())) };
-        let Node::Directory { tree, mode } = node else { return Ok(None) };
-        let mut tree = self.objects.tree(tree)?;
-        let at = tree.0.binary_search_by(|(name, _)| name.cmp(step));
-        let put = match (at, rest) {
-            (_, []) => Some(scion.clone()),
-            (Ok(at), rest) => self.grafted(&tree.0[at].1, rest, scion)?,
-            (Err(_), _) => None,
+        let (mut tree, mode) = match node {
+            Node::Directory { tree, mode } => (self.objects.tree(tree)?, *mode),
+            Node::Unkept(why) if *why != Unkept::Absent => return Ok(None),
+            _ if *scion == ABSENT => return Ok(Some(node.clone())),
+            _ => (Tree::default(), MADE),
         };
-        let Some(put) = put else { return Ok(None) };
+        let at = tree.0.binary_search_by(|(name, _)| name.cmp(step));
+        let was = at.map_or(ABSENT, |at| tree.0[at].1.clone());
+        let Some(put) = self.grafted(&was, rest, scion)? else { return Ok(None) };
         match (at, put) {
-            (Ok(at), Node::Unkept(Unkept::Absent)) => drop(tree.0.remove(at)),
-            (Err(_), Node::Unkept(Unkept::Absent)) => {}
+            (Ok(at), ABSENT) => drop(tree.0.remove(at)),
+            (Err(_), ABSENT) => {}
             (Ok(at), put) => tree.0[at].1 = put,
             (Err(at), put) => tree.0.insert(at, (step.clone(), put)),
         }
-        Ok(Some(Node::Directory { tree: self.objects.put_tree(&tree)?, mode: *mode }))
+        Ok(Some(Node::Directory { tree: self.objects.put_tree(&tree)?, mode }))
     }
+}
+
+fn steps_to(path: &Path, root: &OsString) -> Vec<OsString> {
+    path.strip_prefix(root).unwrap_or(Path::new("")).iter().map(OsString::from).collect()
 }

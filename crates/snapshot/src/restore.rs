@@ -290,8 +290,7 @@ impl Work<'_> {
     }
 
     fn root_of(&self, path: &Path) -> Option<PathBuf> {
-        let mut roots = self.roots.0.iter().map(|(root, _)| PathBuf::from(root));
-        roots.find(|root| path.starts_with(root) && path != root)
+        self.roots.root_of(path.parent()?).map(|(root, _)| PathBuf::from(root))
     }
 
     /// Directories get their permission bits last, innermost first, so that none locks out what is still to do.

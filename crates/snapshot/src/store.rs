@@ -119,7 +119,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be written, or there is more than the limits allow.
     pub fn take(&mut self, roots: &[PathBuf]) -> Result<Taken, SnapshotError> {
-        self.take_beside(roots, None)
+        self.take_beside(&outermost(roots), None)
     }
 
     /// Compares what is there now with a snapshot, and keeps it: in any case what stands where that snapshot keeps
@@ -154,7 +154,7 @@ impl Store {
         if let Some(watch) = &mut self.watch {
             watch.listen();
         }
-        let taken = self.take_all(&outermost(roots), other);
+        let taken = self.take_all(roots, other);
         match &taken {
             Ok(taken) => {
                 self.last = Some(taken.id.clone());
@@ -228,10 +228,13 @@ impl Store {
     pub(crate) fn marked_roots(&mut self, snapshot: &SnapshotId) -> Result<Tree, SnapshotError> {
         let gone = || SnapshotError::Gone(snapshot.to_string());
         let digest = Digest::named(snapshot.as_str()).ok_or_else(gone)?;
-        self.objects.tree(&digest).map_err(|error| match error {
+        let mut roots = self.objects.tree(&digest).map_err(|error| match error {
             SnapshotError::Gone(_) => gone(),
             other => other,
-        })
+        })?;
+        // They were found in the order of paths, in which /a/b is before /a-b; names are compared as such.
+        roots.0.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(roots)
     }
 
     fn take_all(&mut self, roots: &[PathBuf], other: Option<&SnapshotId>) -> Result<Taken, SnapshotError> {

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use crate::digest::Digest;
 
@@ -87,6 +88,12 @@ impl Unkept {
 pub(crate) struct Tree(pub(crate) Vec<(OsString, Node)>);
 
 impl Tree {
+    /// Of directories by their paths, the innermost one that a path is in.
+    pub(crate) fn root_of(&self, path: &Path) -> Option<&(OsString, Node)> {
+        let around = self.0.iter().filter(|(root, _)| path.starts_with(root));
+        around.max_by_key(|(root, _)| root.len())
+    }
+
     /// The tree as bytes. The same content always gives the same bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * 72);

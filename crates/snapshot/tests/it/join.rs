@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tiller_protocol::id::SnapshotId;
-use tiller_snapshot::{Diff, SnapshotError};
+use tiller_snapshot::{Diff, Limits, SnapshotError};
 
 use crate::world::World;
 
@@ -72,6 +72,66 @@ fn an_outer_directory_that_came_later_holds_the_inner_one_as_it_was() {
     world.store.restore(&joined).unwrap();
     assert_eq!((world.read("a/in/deep/x"), world.read("a/y")), ("0".into(), "0".into()));
     assert!(world.path("a/gone/z").exists() && !world.path("a/new").exists());
+}
+
+// UNDO-02: what an outer directory does not keep is known from its own snapshot, and the rest of it from that of the outer.
+#[test]
+fn an_inner_directory_stays_itself_where_the_outer_one_does_not_keep_it() {
+    let mut world = World::with(Limits { ignored_entries: 2, ..Limits::default() });
+    world.write("a/.gitignore", "vendor\n");
+    ["a/y", "a/vendor/x/in", "a/vendor/1", "a/vendor/2"].iter().for_each(|name| world.write(name, "0"));
+    let first = take(&mut world, &["a/vendor/x"]);
+    world.write("a/vendor/x/in", "1");
+    let second = take(&mut world, &["a"]);
+    world.run("echo -n 2 > a/vendor/x/in; echo -n 2 > a/vendor/1; echo -n 2 > a/y; echo -n 2 > a/new");
+    let third = take(&mut world, &["a"]);
+    let fourth = take(&mut world, &["a/vendor/x"]);
+    let all = [&first, &second, &third, &fourth];
+    let back = [&fourth, &third, &second, &first];
+    assert_eq!(changed(&mut world, &all, &back), ["a/new", "a/vendor/x/in", "a/y"]);
+
+    let joined = world.store.join(&all.map(Clone::clone)).unwrap().unwrap();
+    let step = world.store.restore(&joined).unwrap();
+    assert_eq!(step.left, []);
+    assert_eq!((world.read("a/vendor/x/in"), world.read("a/y")), ("0".into(), "0".into()));
+    assert_eq!(world.read("a/vendor/1"), "2");
+    assert!(!world.path("a/new").exists());
+    world.store.restore(&step.undo).unwrap();
+    assert_eq!((world.read("a/vendor/x/in"), world.read("a/y")), ("2".into(), "2".into()));
+}
+
+// UNDO-02
+#[test]
+fn an_inner_directory_has_its_place_in_what_was_removed_or_replaced_since() {
+    for since in ["rm -r a/in", "rm -r a/in; touch a/in", "rm -r a/in; ln -s y a/in", "rm -r a"] {
+        let mut world = World::new();
+        ["a/in/deep/x", "a/y"].iter().for_each(|name| world.write(name, "0"));
+        let first = take(&mut world, &["a/in/deep"]);
+        world.run(since);
+        let second = take(&mut world, &["a"]);
+        world.write("a/new", "1");
+        let joined = world.store.join(&[first, second]).unwrap().unwrap();
+        let step = world.store.restore(&joined).unwrap();
+        assert_eq!(step.left, [], "{since}");
+        assert_eq!(world.read("a/in/deep/x"), "0", "{since}");
+        assert!(!world.path("a/new").exists(), "{since}");
+    }
+}
+
+// UNDO-02: as paths a/x is before a-b, as names behind it.
+#[test]
+fn directories_are_matched_by_name_in_whatever_order_they_are() {
+    let mut world = World::new();
+    ["a/x/f", "a-b/f"].iter().for_each(|name| world.write(name, "0"));
+    let first = take(&mut world, &["a/x"]);
+    let second = take(&mut world, &["a/x", "a-b"]);
+    world.write("a-b/f", "1");
+    let third = take(&mut world, &["a/x", "a-b"]);
+    let joined = world.store.join(&[first, second]).unwrap().unwrap();
+    let diff = world.store.diff(&joined, &third).unwrap();
+    assert_eq!(paths(&world, &diff), ["a-b/f"]);
+    assert_eq!(world.store.restore(&joined).unwrap().left, []);
+    assert_eq!((world.read("a/x/f"), world.read("a-b/f")), ("0".into(), "0".into()));
 }
 
 #[test]
