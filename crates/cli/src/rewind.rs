@@ -112,7 +112,7 @@ impl Command {
             bail!("--dry-run shows what would change in files; with --conversation nothing would");
         }
         let (diff, aside) = match store.join(&to()?)? {
-            Some(to) => store.preview(&to)?,
+            Some(to) => store.preview(|store| store.make_ready(&to))?,
             None if self.json => (Diff::default(), Vec::new()),
             None => {
                 print(NOTHING_CHANGED)?;

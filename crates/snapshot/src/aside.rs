@@ -38,6 +38,40 @@ pub(crate) struct Returning {
     from: PathBuf,
 }
 
+impl Returning {
+    /// What goes when it gets its name again: what was brought back in its place, and is not kept any more.
+    fn replaced<'a>(&self, unknown: &'a [Unknown]) -> Option<&'a Unknown> {
+        unknown.iter().find(|one| one.path == self.path && matches!(one.after, Some(Node::Unkept(_))))
+    }
+
+    /// Whether its name is free then: because that goes, or because a directory comes back, which is made in this one.
+    fn has_a_place(&self, changes: &[Change], unknown: &[Unknown]) -> bool {
+        let is_made =
+            |one: &Change| one.path == self.path && matches!(one.after, Some(Node::Directory { .. }));
+        self.replaced(unknown).is_some() || changes.iter().any(is_made)
+    }
+
+    /// Whether a path is where it was, where it is, or below: with its name, all of that is as it was.
+    fn explains(&self, path: &Path) -> bool {
+        path.starts_with(&self.path) || path.starts_with(&self.from)
+    }
+}
+
+impl Ready {
+    /// What carrying it out would change, and what would get another name for that.
+    pub(crate) fn foreseen(self) -> (Diff, Vec<Unknown>) {
+        let Self { diff: Diff { mut changes, mut unknown }, in_the_way, returning, .. } = self;
+        let returning: Vec<&Returning> =
+            returning.iter().filter(|one| one.has_a_place(&changes, &unknown)).collect();
+        let returned: Vec<Change> =
+            returning.iter().filter_map(|one| one.replaced(&unknown)).map(Unknown::as_change).collect();
+        unknown.retain(|left| !returning.iter().any(|one| one.explains(&left.path)));
+        changes.extend(returned);
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        (Diff { changes, unknown }, in_the_way)
+    }
+}
+
 impl Store {
     /// Makes ready that what an earlier step back, to `placed`, has set aside gets its name again: only where what that
     /// step has put there is still as it was. Each is where it was and where it is.
@@ -59,7 +93,7 @@ impl Store {
         for (path, from) in aside {
             // It may be kept under its other name, and must not be removed there before it gets its own.
             ready.diff.changes.retain(|change| !change.path.starts_with(&from));
-            if is_as_placed(&path) {
+            if fs_err::symlink_metadata(&from).is_ok() && is_as_placed(&path) {
                 ready.returning.push(Returning { path, from });
             }
         }
@@ -103,25 +137,16 @@ impl Work<'_> {
     /// Gives something that was set aside its name again. Returns what that has changed, which the difference between
     /// snapshots does not tell.
     pub(crate) fn take_back(&mut self, diff: &Diff, unknown: &[Unknown], one: &Returning) -> Option<Change> {
-        let replaced = unknown
-            .iter()
-            .find(|unknown| unknown.path == one.path && matches!(unknown.after, Some(Node::Unkept(_))));
-        // What is made of a directory is made in the one that was set aside.
-        let is_made =
-            |change: &Change| change.path == one.path && matches!(change.after, Some(Node::Directory { .. }));
-        if replaced.is_none() && !diff.changes.iter().any(is_made) {
+        if !one.has_a_place(&diff.changes, unknown) {
             return None;
         }
+        let replaced = one.replaced(unknown);
         if let Err(Refusal(why)) = self.put_back(one, replaced.and_then(|unknown| unknown.before.as_ref())) {
             tracing::debug!("{} stays as it is: {why}", one.from.display());
             return None;
         }
-        self.left.retain(|left| !left.path.starts_with(&one.path) && left.path != one.from);
-        replaced.map(|Unknown { path, before, after, .. }| Change {
-            path: path.clone(),
-            before: before.clone(),
-            after: after.clone(),
-        })
+        self.left.retain(|left| !one.explains(&left.path));
+        replaced.map(Unknown::as_change)
     }
 
     fn put_back(&mut self, one: &Returning, replaced: Option<&Node>) -> Result<(), Refusal> {
@@ -137,6 +162,11 @@ impl Work<'_> {
             place(parent, &temporary, &name, false)?;
             return Err(errno.into());
         }
-        Ok(unlinkat(parent, &temporary, AtFlags::empty())?)
+        if let Err(errno) = unlinkat(parent, &temporary, AtFlags::empty()) {
+            // It has its name; only what was there stays beside it.
+            let Refusal(why) = errno.into();
+            self.left.push(Left { path: one.path.with_file_name(temporary), why });
+        }
+        Ok(())
     }
 }

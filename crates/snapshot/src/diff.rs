@@ -34,6 +34,11 @@ pub struct Unknown {
 }
 
 impl Unknown {
+    /// The same where it is known to change.
+    pub(crate) fn as_change(&self) -> Change {
+        Change { path: self.path.clone(), before: self.before.clone(), after: self.after.clone() }
+    }
+
     /// Whether something that is not kept stands where something that is has to come back, and can get another name.
     #[must_use]
     pub fn is_in_the_way(&self) -> bool {

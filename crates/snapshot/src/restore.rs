@@ -44,7 +44,7 @@ pub struct Ready {
     roots: Tree,
     pub(crate) diff: Diff,
     /// What has to get another name first.
-    in_the_way: Vec<Unknown>,
+    pub(crate) in_the_way: Vec<Unknown>,
     /// What gets its name again.
     pub(crate) returning: Vec<Returning>,
 }

@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::objects::Objects;
 use crate::tree::{Node, Tree, Unkept};
 use crate::watch::Watch;
-use crate::{Diff, SnapshotError, Unknown};
+use crate::{Diff, Ready, SnapshotError, Unknown};
 
 /// Files read in one snapshot from which on what was learned is written down at once.
 const WORTH_SAVING: usize = 100;
@@ -98,6 +98,12 @@ impl Store {
         }
     }
 
+    /// Whether the kernel tells what changes.
+    #[must_use]
+    pub fn is_watching(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::hears)
+    }
+
     /// What this snapshot, which another process has taken, keeps stays kept.
     pub fn follow(&mut self, last: &SnapshotId) {
         self.last = Some(last.clone());
@@ -135,19 +141,20 @@ impl Store {
         Ok((now, diff))
     }
 
-    /// What going back to a snapshot would change, and what would get another name for that. What is kept from then on
-    /// does not depend on somebody having looked.
+    /// What going a way would change, and what would get another name for that. What is kept from then on does not depend
+    /// on somebody having looked.
     ///
     /// # Errors
-    /// When there is no such snapshot, or the present state cannot be kept.
-    pub fn preview(&mut self, to: &SnapshotId) -> Result<(Diff, Vec<Unknown>), SnapshotError> {
+    /// When the way cannot be found.
+    pub fn preview(
+        &mut self,
+        make_ready: impl FnOnce(&mut Self) -> Result<Ready, SnapshotError>,
+    ) -> Result<(Diff, Vec<Unknown>), SnapshotError> {
         let last = self.last.clone();
-        let compared = self.compare(to);
+        let ready = make_ready(self);
         self.last = last;
         self.look_at_everything();
-        let (_, mut diff) = compared?;
-        let in_the_way = diff.clear_the_way(&mut self.objects)?;
-        Ok((diff, in_the_way))
+        ready.map(Ready::foreseen)
     }
 
     fn take_beside(&mut self, roots: &[PathBuf], other: Option<&SnapshotId>) -> Result<Taken, SnapshotError> {

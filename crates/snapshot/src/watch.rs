@@ -76,6 +76,11 @@ impl Watch {
         }
     }
 
+    /// Whether anything is told at all.
+    pub(crate) fn hears(&self) -> bool {
+        self.kernel.is_some()
+    }
+
     /// Hears what has changed since the last time.
     pub(crate) fn listen(&mut self) {
         let Some(kernel) = self.kernel.take() else { return };

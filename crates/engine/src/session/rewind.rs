@@ -195,7 +195,7 @@ async fn preview(keeper: &Arc<Keeper>, way: &Way) -> Result<Told, RewindError> {
     if way.files.is_empty() {
         return Ok(Told::default());
     }
-    let Preview { files, aside, unknown } = keeper.preview(way.files.clone()).await?;
+    let Preview { files, aside, unknown } = keeper.preview(way.files.clone(), way.returning.clone()).await?;
     let rows = |unknown: Vec<Unknown>| {
         unknown.into_iter().map(|one| (one.path, one.why.as_str().to_owned())).collect()
     };

@@ -102,34 +102,38 @@ impl Keeper {
     /// Once for all calls that end until it begins.
     pub(crate) async fn keep_ahead(self: Arc<Self>, roots: Vec<PathBuf>) {
         if !self.is_ahead.swap(true, Ordering::AcqRel) {
-            self.take_ahead(roots, |_| {}).await;
+            beside(move || self.take_ahead(&roots)).await;
+        }
+    }
+
+    fn take_ahead(&self, roots: &[PathBuf]) {
+        let state = &mut *self.lock();
+        // Whoever has kept something meanwhile is at work by now, and half of that is of no use to anybody.
+        if !self.is_ahead.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        // Where nobody tells what has changed, the next change has to look at everything all the same.
+        if let Some(store) = state.store.as_deref_mut().filter(|store| store.is_watching()) {
+            look(store, roots);
         }
     }
 
     /// A turn begins: everything is looked at again, beside the work, because not every change is told. Sessions that have
     /// changed nothing so far need not.
     pub(crate) async fn look_ahead(self: Arc<Self>, roots: Vec<PathBuf>) {
-        self.take_ahead(roots, Store::look_at_everything).await;
-    }
-
-    async fn take_ahead(self: Arc<Self>, roots: Vec<PathBuf>, first: fn(&mut Store)) {
-        let look = move || {
-            let state = &mut *self.lock();
-            self.is_ahead.store(false, Ordering::Release);
-            if let Some(store) = &mut state.store {
-                first(store);
-                if let Err(error) = store.take(&roots) {
-                    tracing::debug!("looking ahead: {error}");
-                }
+        beside(move || {
+            if let Some(store) = &mut self.lock().store {
+                store.look_at_everything();
+                look(store, &roots);
             }
-        };
-        if let Err(error) = tokio::task::spawn_blocking(look).await {
-            tracing::warn!("{error}");
-        }
+        })
+        .await;
     }
 
     fn keep_now(&self, roots: &[PathBuf]) -> Kept {
         let mut state = self.lock();
+        // Nothing is left to be kept ahead of this.
+        self.is_ahead.store(false, Ordering::Release);
         let error = match self.take(&mut state, roots) {
             Ok(snapshot) => {
                 state.is_failing = false;
@@ -196,11 +200,15 @@ impl Keeper {
         self.with_store(move |store| Ok(store.carry_out(ready))).await
     }
 
-    /// What bringing back the first snapshot of each directory would change, with the texts of files.
-    pub(crate) async fn preview(self: &Arc<Self>, to: Vec<SnapshotId>) -> Result<Preview, RewindError> {
+    /// What [`Keeper::make_ready`] would lead to, with the texts of files.
+    pub(crate) async fn preview(
+        self: &Arc<Self>,
+        to: Vec<SnapshotId>,
+        returning: Option<Returning>,
+    ) -> Result<Preview, RewindError> {
         let compare = move |store: &mut Store| {
             let Some(to) = store.join(&to)? else { return Ok(Preview::default()) };
-            let (diff, aside) = store.preview(&to)?;
+            let (diff, aside) = store.preview(|store| make_ready(store, &to, returning))?;
             let mut room = COMPARED_IN_ALL;
             let files = diff.summary().into_iter().flat_map(|change| differences(store, &change, &mut room));
             Ok(Preview { files: files.collect(), aside, unknown: diff.unknown })
@@ -229,6 +237,20 @@ impl Keeper {
 
     fn lock(&self) -> MutexGuard<'_, Keeping> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Works where that holds nobody up.
+async fn beside(work: impl FnOnce() + Send + 'static) {
+    if let Err(error) = tokio::task::spawn_blocking(work).await {
+        tracing::warn!("{error}");
+    }
+}
+
+/// Keeps what is there, for the next one who does.
+fn look(store: &mut Store, roots: &[PathBuf]) {
+    if let Err(error) = store.take(roots) {
+        tracing::debug!("looking ahead: {error}");
     }
 }
 
@@ -272,27 +294,86 @@ mod tests {
         entries.map(|path| if path.is_dir() { files_below(&path) } else { 1 }).sum()
     }
 
+    struct Scene {
+        dir: tempfile::TempDir,
+        keeper: Arc<Keeper>,
+        roots: Vec<PathBuf>,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let (config, project) = (dir.path().join("config"), dir.path().join("project"));
+            fs_err::create_dir(&project).unwrap();
+            let env = still::env(BTreeMap::new(), dir.path());
+            let keeper = Arc::new(Keeper::new(&config, &project, None, &env));
+            let scene = Self { dir, keeper, roots: vec![project] };
+            scene.write("before");
+            scene
+        }
+
+        fn write(&self, content: &str) {
+            fs_err::write(self.roots[0].join("file"), content).unwrap();
+        }
+
+        async fn keep(&self) {
+            assert!(matches!(self.keeper.keep(self.roots.clone()).await, Kept::Snapshot(_)));
+        }
+
+        async fn keep_ahead(&self) {
+            Arc::clone(&self.keeper).keep_ahead(self.roots.clone()).await;
+        }
+
+        fn kept(&self) -> usize {
+            files_below(&self.dir.path().join("config"))
+        }
+    }
+
     // UNDO-01
     #[tokio::test]
     async fn what_a_call_has_changed_is_kept_once_before_the_next_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let (config, project) = (dir.path().join("config"), dir.path().join("project"));
-        fs_err::create_dir(&project).unwrap();
-        fs_err::write(project.join("file"), "before").unwrap();
-        let env = still::env(BTreeMap::new(), dir.path());
-        let keeper = Arc::new(Keeper::new(&config, &project, None, &env));
-        let roots = vec![project.clone()];
-        Arc::clone(&keeper).keep_ahead(roots.clone()).await;
-        assert!(!config.exists(), "a session that has changed nothing keeps nothing");
-        assert!(matches!(keeper.keep(roots.clone()).await, Kept::Snapshot(_)));
-        let kept = files_below(&config);
-        fs_err::write(project.join("file"), "after").unwrap();
-        keeper.is_ahead.store(true, Ordering::Release);
-        Arc::clone(&keeper).keep_ahead(roots.clone()).await;
-        assert_eq!(files_below(&config), kept, "somebody else is about to");
-        keeper.is_ahead.store(false, Ordering::Release);
-        Arc::clone(&keeper).keep_ahead(roots).await;
-        assert!(files_below(&config) > kept);
-        assert!(!keeper.is_ahead.load(Ordering::Acquire));
+        let scene = Scene::new();
+        scene.keep_ahead().await;
+        assert!(
+            !scene.dir.path().join("config").exists(),
+            "a session that has changed nothing keeps nothing"
+        );
+        scene.keep().await;
+        let kept = scene.kept();
+        scene.write("after");
+        scene.keeper.is_ahead.store(true, Ordering::Release);
+        scene.keep_ahead().await;
+        assert_eq!(scene.kept(), kept, "somebody else is about to");
+        scene.keeper.is_ahead.store(false, Ordering::Release);
+        scene.keep_ahead().await;
+        assert!(scene.kept() > kept);
+        assert!(!scene.keeper.is_ahead.load(Ordering::Acquire));
+    }
+
+    // UNDO-01
+    #[tokio::test]
+    async fn what_is_about_to_be_kept_ahead_is_not_kept_while_the_next_call_works() {
+        let scene = Scene::new();
+        scene.keep().await;
+        scene.keeper.is_ahead.store(true, Ordering::Release);
+        scene.keep().await;
+        let kept = scene.kept();
+        scene.write("half of");
+        scene.keeper.take_ahead(&scene.roots);
+        assert_eq!(scene.kept(), kept);
+    }
+
+    // UNDO-01
+    #[tokio::test]
+    async fn nothing_is_kept_ahead_where_everything_has_to_be_looked_at_again() {
+        let scene = Scene::new();
+        scene.keep().await;
+        let keeper = &scene.keeper;
+        let unwatched = open_snapshots(&keeper.config_dir, &keeper.project, &keeper.env).unwrap();
+        keeper.lock().store = Some(Box::new(unwatched));
+        let kept = scene.kept();
+        scene.write("after");
+        scene.keep_ahead().await;
+        assert_eq!(scene.kept(), kept);
     }
 }

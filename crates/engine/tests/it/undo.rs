@@ -173,6 +173,10 @@ async fn what_gets_another_name_is_told_and_returns() {
     watch.send(order(to, RewindPart::Files, RewindAct::Carry)).await;
     report(&mut watch).await;
     assert_eq!(fs_err::read_to_string(&short).unwrap(), "short");
+    watch.send(order(RewindTarget::Undo, RewindPart::Both, RewindAct::Preview)).await;
+    let foreseen = report(&mut watch).await;
+    assert_eq!(foreseen.files.iter().map(|file| &file.path).collect::<Vec<_>>(), [&short], "{foreseen:?}");
+    assert_eq!((foreseen.aside.len(), foreseen.left.len()), (0, 0), "{foreseen:?}");
     watch.send(order(RewindTarget::Undo, RewindPart::Both, RewindAct::Carry)).await;
     report(&mut watch).await;
     assert_eq!(fs_err::metadata(&short).unwrap().len(), 40 << 20);

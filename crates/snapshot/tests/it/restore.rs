@@ -1,7 +1,7 @@
 //! Bringing snapshots back.
 
 use tiller_protocol::id::SnapshotId;
-use tiller_snapshot::{Limits, Restored, SnapshotError};
+use tiller_snapshot::{Limits, Ready, Restored, SnapshotError, Store};
 
 use crate::world::{World, picture};
 
@@ -209,12 +209,43 @@ fn unknown_snapshots_are_refused() {
     assert_eq!(world.read("file"), "x");
 }
 
-/// Undoes a step back, together with what that has set aside.
-fn undo(world: &mut World, placed: &SnapshotId, step: &Restored) -> Restored {
-    let mut ready = world.store.make_ready(&step.undo).unwrap();
+/// Makes ready to undo a step back, together with what that has set aside.
+fn ready_to_undo(store: &mut Store, placed: &SnapshotId, step: &Restored) -> Ready {
+    let mut ready = store.make_ready(&step.undo).unwrap();
     let aside = step.aside.iter().map(|aside| (aside.path.clone(), aside.to.clone()));
-    world.store.make_ready_to_return(&mut ready, placed, aside).unwrap();
+    store.make_ready_to_return(&mut ready, placed, aside).unwrap();
+    ready
+}
+
+fn undo(world: &mut World, placed: &SnapshotId, step: &Restored) -> Restored {
+    let ready = ready_to_undo(&mut world.store, placed, step);
     world.store.carry_out(ready)
+}
+
+// UNDO-02: what is told before a step is undone is what happens then.
+#[test]
+fn what_gets_its_name_again_is_foreseen() {
+    for ignored in ["before", "after"] {
+        let mut world = World::with(Limits { ignored_entries: 2, file: 100, ..Limits::default() });
+        ["grown", "turned", "edited"].iter().for_each(|name| world.write(name, "short"));
+        world.write(".gitignore", if ignored == "before" { "out\n" } else { "" });
+        let before = world.take();
+        world.run("rm turned; mkdir turned; echo out > .gitignore");
+        ["grown", "edited"].iter().for_each(|name| world.write(name, &"x".repeat(101)));
+        (0..3).for_each(|n| world.write(&format!("turned/out/{n}"), "built"));
+        world.write("turned/source", "x");
+        let step = world.store.restore(&before).unwrap();
+        assert_eq!(step.aside.len(), 3, "{step:?}");
+        world.write("edited", "since");
+        let (diff, aside) = world.store.preview(|store| Ok(ready_to_undo(store, &before, &step))).unwrap();
+        let undone = undo(&mut world, &before, &step);
+        assert_eq!(diff.changes, undone.changes, "{ignored}");
+        assert!(aside.is_empty() && undone.aside.is_empty());
+        let left: Vec<_> = undone.left.iter().map(|left| left.path.clone()).collect();
+        assert_eq!(diff.unknown.iter().map(|one| one.path.clone()).collect::<Vec<_>>(), left);
+        assert_eq!(left, ["edited", "edited.set-aside"].map(|name| world.path(name)), "{ignored}");
+        assert_eq!(world.read("turned/out/1"), "built");
+    }
 }
 
 // UNDO-02: what stood in the way gets its name again when the step is undone, and the step can be taken once more.
