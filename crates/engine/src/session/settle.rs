@@ -40,6 +40,9 @@ impl Task {
     /// disk does for both, later.
     pub(super) async fn announced(&mut self, attempt: &Attempt, order: Order) -> Result<Order, StoreError> {
         let changes = attempt.executor.changes_something(&order.call.id);
+        if changes {
+            self.record_kept_beside().await?;
+        }
         if !changes || order.is_kept_for(&self.services, &self.view()) {
             return Ok(order);
         }

@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
+use futures::future::OptionFuture;
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::Event;
 use tiller_protocol::effect::Effect;
@@ -14,6 +15,7 @@ use tiller_protocol::id::{ChainId, EntryId};
 use tiller_protocol::ledger::Source;
 use tiller_steering::source::Author;
 use tiller_tools::{StructuredOutput, Tool};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::compaction::Tracking;
@@ -62,6 +64,8 @@ pub(super) struct Turn {
     pub(super) last_words: String,
     /// Something may have been changed, and what was there before is kept.
     pub(super) has_kept: bool,
+    /// What other work may change meanwhile is being kept.
+    keeping: Option<JoinHandle<Kept>>,
     /// The turn's conversation was folded.
     pub(super) tracking: Option<Tracking>,
     /// The conversation was folded because the provider would not take it as it was.
@@ -168,26 +172,44 @@ impl Task {
 
     /// What the turn has changed is known by what is there before and after it.
     async fn keep_what_came_of_it(&mut self) -> Result<(), StoreError> {
+        self.record_kept_beside().await?;
         let Some(keeper) = self.services.keeper.clone().filter(|_| self.turn.has_kept) else { return Ok(()) };
-        let roots = self.view().roots;
-        if let Kept::Snapshot(snapshot) = keeper.keep(roots).await {
-            self.append(Body::Effect(Effect::Snapshot { snapshot, call: None }))?;
-        }
-        Ok(())
+        let kept = keeper.keep(self.view().roots).await;
+        self.record_kept(kept)
     }
 
-    /// While something works in the background, files may change during a turn that changes nothing itself.
-    async fn keep_beside_tasks(&mut self) -> Result<(), StoreError> {
+    /// While something works in the background, files may change during a turn that changes nothing itself. The request
+    /// does not wait until they are kept.
+    fn keep_beside_tasks(&mut self) {
         let is_main = matches!(self.role, Role::Main { .. });
-        let Some(keeper) = self.services.keeper.clone().filter(|_| is_main) else { return Ok(()) };
-        if !self.task_facts().iter().any(|task| task.status == "running") {
-            return Ok(());
+        let Some(keeper) = self.services.keeper.clone().filter(|_| is_main) else { return };
+        if self.task_facts().iter().any(|task| task.status == "running") {
+            let roots = self.view().roots;
+            self.turn.keeping = Some(self.services.tasks.spawn(async move { keeper.keep(roots).await }));
         }
-        if let Kept::Snapshot(snapshot) = keeper.keep(self.view().roots).await {
-            self.turn.has_kept = true;
-            self.append(Body::Effect(Effect::Snapshot { snapshot, call: None }))?;
+    }
+
+    /// Puts on record what was kept beside tasks, before the turn itself changes anything.
+    pub(super) async fn record_kept_beside(&mut self) -> Result<(), StoreError> {
+        match OptionFuture::from(self.turn.keeping.take()).await {
+            Some(Ok(kept)) => self.record_kept(kept),
+            Some(Err(error)) => {
+                tracing::warn!("{error}");
+                Ok(())
+            }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn record_kept(&mut self, kept: Kept) -> Result<(), StoreError> {
+        match kept {
+            Kept::Snapshot(snapshot) => {
+                self.turn.has_kept = true;
+                self.append(Body::Effect(Effect::Snapshot { snapshot, call: None })).map(drop)
+            }
+            Kept::Impossible(why) => self.notice("snapshots", Level::Warning, why),
+            Kept::Nothing => Ok(()),
+        }
     }
 
     async fn begin_with(
@@ -222,7 +244,7 @@ impl Task {
         self.turn.prompt.clone_from(&text);
         let added = (origin == Origin::Harness).then(task_ended);
         self.append_as(id, Body::User(UserMessage { content, origin, added }))?;
-        self.keep_beside_tasks().await?;
+        self.keep_beside_tasks();
         self.attach(context)?;
         if is_blank {
             return Ok(nothing_to_do());

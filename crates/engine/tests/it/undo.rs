@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
-use tiller_engine::Setup;
 use tiller_engine::undo::{open_snapshots, snapshot_dir};
+use tiller_engine::Setup;
 use tiller_protocol::command::{Command, Event, TaskState, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::Body;
@@ -58,15 +58,19 @@ async fn refused(watch: &mut Watch, order: Command, reason: &str) {
     assert!(!watch.entries().iter().any(|entry| matches!(entry.body, Body::Rewound(_))));
 }
 
-// UNDO-02
-#[tokio::test]
-async fn files_do_not_go_back_where_nothing_is_kept() {
-    let lab = Lab::new();
+fn without_snapshots(lab: &Lab) -> Setup {
     let mut setup = lab.setup();
     let mut vars = BTreeMap::clone(&setup.env.vars);
     vars.insert("TILLER_DISABLE_SNAPSHOTS".to_owned(), "1".to_owned());
     setup.env.vars = Arc::new(vars);
-    let mut watch = begin(&lab, setup).await;
+    setup
+}
+
+// UNDO-02
+#[tokio::test]
+async fn files_do_not_go_back_where_nothing_is_kept() {
+    let lab = Lab::new();
+    let mut watch = begin(&lab, without_snapshots(&lab)).await;
     say(&lab, &mut watch, "one").await;
     let to = RewindTarget::Prompt(prompts(&watch)[1]);
     for part in [RewindPart::Both, RewindPart::Files] {
@@ -116,12 +120,7 @@ async fn what_fails_for_good_is_given_up() {
 #[tokio::test]
 async fn files_do_not_go_back_under_a_command_in_the_background() {
     let lab = Lab::new();
-    let setup = lab.setup();
-    let mut watch = begin(&lab, Setup { registry: shell_tools(setup.registry), ..setup }).await;
-    let endless = json!({"command": "while :; do sleep 0.1; done", "run_in_background": true});
-    lab.server.replies([Reply::new().tool("Bash", endless), Reply::text("started")]);
-    watch.send(Command::Submit(UserInput::text("start"))).await;
-    watch.until(|event| matches!(event, Event::Idle)).await;
+    let mut watch = beside_a_command(&lab).await;
     fs_err::write(lab.project().join("made"), "").unwrap();
     let to = RewindTarget::Prompt(prompts(&watch)[1]);
     refused(&mut watch, order(to, RewindPart::Both, RewindAct::Carry), "bash_1").await;
@@ -137,12 +136,7 @@ async fn files_do_not_go_back_under_a_command_in_the_background() {
 #[tokio::test]
 async fn files_go_back_to_a_prompt_beside_work_in_the_background() {
     let lab = Lab::new();
-    let setup = lab.setup();
-    let mut watch = begin(&lab, Setup { registry: shell_tools(setup.registry), ..setup }).await;
-    let endless = json!({"command": "while :; do sleep 0.1; done", "run_in_background": true});
-    lab.server.replies([Reply::new().tool("Bash", endless), Reply::text("started")]);
-    watch.send(Command::Submit(UserInput::text("start"))).await;
-    watch.until(|event| matches!(event, Event::Idle)).await;
+    let mut watch = beside_a_command(&lab).await;
     fs_err::write(lab.project().join("before"), "").unwrap();
     lab.server.reply(Reply::text("nothing to do"));
     watch.send(Command::Submit(UserInput::text("only talk"))).await;
@@ -154,6 +148,76 @@ async fn files_go_back_to_a_prompt_beside_work_in_the_background() {
     watch.send(order(to, RewindPart::Both, RewindAct::Carry)).await;
     report(&mut watch).await;
     assert!(lab.project().join("before").exists() && !lab.project().join("meanwhile").exists());
+}
+
+/// A session with a command that goes on in the background.
+async fn beside_a_command(lab: &Lab) -> Watch {
+    let setup = lab.setup();
+    let mut watch = begin(lab, Setup { registry: shell_tools(setup.registry), ..setup }).await;
+    let endless = json!({"command": "while :; do sleep 0.1; done", "run_in_background": true});
+    lab.server.replies([Reply::new().tool("Bash", endless), Reply::text("started")]);
+    watch.send(Command::Submit(UserInput::text("start"))).await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    watch
+}
+
+// UNDO-01: a request does not wait until everything was looked at, and what changes something does.
+#[tokio::test]
+async fn what_is_kept_beside_work_in_the_background_is_waited_for_before_a_change() {
+    let lab = Lab::new();
+    let mut watch = beside_a_command(&lab).await;
+    let before = snapshots(&watch).len();
+    let gate = Gate::new();
+    let writes = json!({"writes": lab.project().join("file")});
+    lab.server
+        .replies([Reply::new().gate_headers(&gate).tool_with_id("p", "Probe", writes), Reply::text("done")]);
+    watch.send(Command::Submit(UserInput::text("change something"))).await;
+    watch.until(|event| matches!(event, Event::StepStarted { .. })).await;
+    gate.wait_reached_async().await;
+    assert_eq!(snapshots(&watch).len(), before);
+    gate.open();
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    let calls = watch.entries().into_iter().filter_map(|entry| match &entry.body {
+        Body::Effect(Effect::Snapshot { call, .. }) => Some(call.as_ref().map(ToString::to_string)),
+        _ => None,
+    });
+    assert_eq!(calls.skip(before).collect::<Vec<_>>(), [None, Some("p".to_owned()), None]);
+}
+
+/// Lets nothing more be kept.
+fn break_snapshots(lab: &Lab) {
+    let packs = snapshot_dir(&lab.config_dir(), &lab.project()).join("packs");
+    fs_err::rename(&packs, packs.with_extension("gone")).unwrap();
+    fs_err::write(&packs, "").unwrap();
+    fs_err::write(lab.project().join("new"), "new").unwrap();
+}
+
+// UNDO-01
+#[tokio::test]
+async fn that_nothing_can_be_kept_is_told_when_a_turn_begins_beside_a_command() {
+    let lab = Lab::new();
+    let mut watch = beside_a_command(&lab).await;
+    break_snapshots(&lab);
+    lab.server.reply(Reply::text("nothing to do"));
+    watch.send(Command::Submit(UserInput::text("only talk"))).await;
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    assert_eq!(warnings(&watch).len(), 1, "{:?}", warnings(&watch));
+}
+
+// UNDO-01
+#[tokio::test]
+async fn that_nothing_can_be_kept_is_told_when_a_turn_ends() {
+    let lab = Lab::new();
+    let mut watch = begin(&lab, lab.setup()).await;
+    let gate = Gate::new();
+    let writes = json!({"writes": lab.project().join("file")});
+    lab.server.replies([Reply::new().tool("Probe", writes), Reply::text("done").gate_headers(&gate)]);
+    watch.send(Command::Submit(UserInput::text("go"))).await;
+    gate.wait_reached_async().await;
+    break_snapshots(&lab);
+    gate.open();
+    watch.until(|event| matches!(event, Event::Idle)).await;
+    assert_eq!(warnings(&watch).len(), 1, "{:?}", warnings(&watch));
 }
 
 // UNDO-02: what stands in the way and gets another name is a change to look at, and a step that goes nowhere is none.
