@@ -3,9 +3,8 @@
 use anyhow::{Context, bail};
 use clap::Parser;
 use serde_json::json;
-use tiller_engine::undo::{Prompt, Rewind, RewindError, Undone};
+use tiller_engine::undo::{Missing, Outline, Prompt, Rewind, Undone};
 use tiller_protocol::env::Env;
-use tiller_protocol::id::SnapshotId;
 use tiller_snapshot::{Aside, Diff, Store, Unknown};
 
 use crate::args;
@@ -87,7 +86,7 @@ pub(crate) fn main(words: &[String], env: &Env) -> anyhow::Result<Exit> {
         format!("there is no prompt \"{wanted}\"; `tiller sessions show {}` lists them", log.id)
     })?;
     if command.dry_run {
-        return command.preview(|| rewind.outline().files_at(&prompt), &mut snapshots);
+        return command.preview(rewind.outline(), prompt.seq, &mut snapshots);
     }
     let files = (!command.conversation).then_some(&mut snapshots);
     let undone = rewind.to(&prompt, !command.files, files)?;
@@ -102,16 +101,12 @@ enum Way {
 }
 
 impl Command {
-    /// What would change in files.
-    fn preview(
-        &self,
-        to: impl FnOnce() -> Result<Vec<SnapshotId>, RewindError>,
-        store: &mut Store,
-    ) -> anyhow::Result<Exit> {
+    /// What would change in files that go back to before the entry with a number.
+    fn preview(&self, outline: &Outline, seq: u64, store: &mut Store) -> anyhow::Result<Exit> {
         if self.conversation {
             bail!("--dry-run shows what would change in files; with --conversation nothing would");
         }
-        let (diff, aside) = match store.join(&to()?)? {
+        let (diff, aside) = match store.join(&outline.files_from(seq)?)? {
             Some(to) => store.preview(|store| store.make_ready(&to))?,
             None if self.json => (Diff::default(), Vec::new()),
             None => {
@@ -120,12 +115,14 @@ impl Command {
             }
         };
         let left = &diff.unknown;
+        let missing = outline.missing_from(seq);
         if self.json {
             let row = |one: &Unknown| json!({"path": one.path, "why": one.why.as_str()});
             print(&serde_json::to_string_pretty(&json!({
                 "files": changes_to_json(&diff.summary()),
                 "aside": aside.iter().map(row).collect::<Vec<_>>(),
                 "left": left.iter().map(row).collect::<Vec<_>>(),
+                "missing": missing.map(Missing::explain),
             }))?)?;
             return Ok(Exit::Success);
         }
@@ -135,7 +132,7 @@ impl Command {
             print(&line("aside", &one.path, &why))?;
         }
         left.iter().try_for_each(|one| print(&line("left", &one.path, one.why.as_str())))?;
-        Ok(Exit::Success)
+        tell_missing(missing)
     }
 
     /// Whether files shall go back; undoing a step takes back what the step did.
@@ -149,7 +146,7 @@ impl Command {
             let branches = outline.branches();
             let branch = number.checked_sub(1).and_then(|at| branches.get(at));
             let branch = branch.with_context(|| format!("there is no branch {number}"))?;
-            return self.preview(|| outline.files_of(branch), snapshots);
+            return self.preview(outline, branch.step.seq, snapshots);
         }
         let files = (!self.conversation).then_some(&mut *snapshots);
         let undone = rewind.to_branch(number, !self.files, files)?;
@@ -178,6 +175,7 @@ impl Command {
                 "files": changes_to_json(&changes),
                 "aside": aside,
                 "left": left,
+                "missing": undone.missing.map(Missing::explain),
             }))?)?;
             return Ok(Exit::Success);
         }
@@ -205,6 +203,12 @@ impl Command {
             print(&line("aside", path, &format!("what was there is now {to}: {why}")))?;
         }
         left.iter().try_for_each(|left| print(&line("left", &left.path, &left.why)))?;
-        Ok(Exit::Success)
+        tell_missing(undone.missing)
     }
+}
+
+/// Says last, where it is seen, that files go back only a part of the way.
+fn tell_missing(missing: Option<Missing>) -> anyhow::Result<Exit> {
+    missing.into_iter().try_for_each(|missing| print(&format!("warning: {}", missing.explain())))?;
+    Ok(Exit::Success)
 }

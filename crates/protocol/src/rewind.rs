@@ -174,6 +174,8 @@ pub struct RewindReport {
     pub aside: Vec<(PathBuf, String)>,
     /// Files that are left as they are, with the reason.
     pub left: Vec<(PathBuf, String)>,
+    /// Why files go back only a part of the way: what was changed before was not kept.
+    pub missing: Option<String>,
 }
 
 /// A file that goes back.

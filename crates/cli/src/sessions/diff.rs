@@ -1,6 +1,6 @@
 //! `tiller sessions diff`: what a session changed in files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -63,20 +63,22 @@ impl Diff {
         };
         let diff = store.diff(&from, &to)?;
         let summary = diff.summary();
+        let mut unknown: Vec<(PathBuf, String)> =
+            diff.unknown.iter().map(|one| (one.path.clone(), one.why.as_str().to_owned())).collect();
+        for missing in [outline.missing_from(since), outline.missing_since(since)].into_iter().flatten() {
+            let why = format!("calls may have changed files in it while nothing was kept, {missing}");
+            unknown.extend(store.directories(&from)?.into_iter().map(|dir| (dir, why.clone())));
+        }
         if self.json {
             let mut rows = to_json(&summary);
-            rows.extend(
-                diff.unknown
-                    .iter()
-                    .map(|one| json!({"path": one.path, "change": "unknown", "why": one.why.as_str()})),
-            );
+            let row =
+                |(path, why): &(PathBuf, String)| json!({"path": path, "change": "unknown", "why": why});
+            rows.extend(unknown.iter().map(row));
             print(&serde_json::to_string_pretty(&rows)?)?;
             return Ok(Exit::Success);
         }
         print_changes(&mut store, &summary, self.names)?;
-        for one in &diff.unknown {
-            print(&line("unknown", &one.path, one.why.as_str()))?;
-        }
+        unknown.iter().try_for_each(|(path, why)| print(&line("unknown", path, why)))?;
         Ok(Exit::Success)
     }
 }

@@ -83,6 +83,35 @@ fn files_do_not_go_back_to_what_was_not_kept() {
     assert_eq!(world.read("file"), "1\n");
 }
 
+// UNDO-02: what was changed while nothing was kept does not go back, and is not shown: both are said.
+#[test]
+fn what_was_changed_while_nothing_was_kept_is_told_of() {
+    let world = World::new().file("file", "0\n").file("other", "0\n");
+    let off = world.var("TILLER_DISABLE_SNAPSHOTS", "1");
+    prompt(&off, &["--session-id", ID], "first", "echo 1 > file");
+    let world = off.var("TILLER_DISABLE_SNAPSHOTS", "");
+    prompt(&world, &["--resume", ID], "second", "echo 2 > other");
+    for args in [&["--to", "1", "--dry-run"][..], &["--to", "1", "--files"]] {
+        let done = said(&world, &[&["rewind", ID], args].concat());
+        assert!(done.contains("other") && done.contains("warning: before the first snapshot"), "{done}");
+    }
+    assert_eq!((world.read("file"), world.read("other")), ("1\n".into(), "0\n".into()));
+    let json = said(&world, &["rewind", ID, "--to", "1", "--dry-run", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["missing"].as_str().unwrap().contains("not kept"), "{json}");
+    let done = said(&world, &["rewind", ID, "--to", "2", "--files"]);
+    assert!(!done.contains("warning"), "{done}");
+
+    let names = |args: &[&str]| said(&world, &[&["sessions", "diff", ID, "--names"], args].concat());
+    let missing = format!("unknown   {}  (calls may have changed", world.dir().display());
+    assert!(names(&[]).contains(&missing), "{}", names(&[]));
+    assert!(!names(&["--from", "2"]).contains("unknown"), "{}", names(&["--from", "2"]));
+    let off = world.var("TILLER_DISABLE_SNAPSHOTS", "1");
+    prompt(&off, &["--resume", ID], "third", "echo 3 > file");
+    let diff = said(&off, &["sessions", "diff", ID, "--from", "2", "--names"]);
+    assert!(diff.contains(&missing), "{diff}");
+}
+
 // UNDO-02: a step back that goes nowhere does not stand in the way of undoing the one before.
 #[test]
 fn an_empty_step_back_is_none() {

@@ -16,7 +16,7 @@ use tiller_tools::todo_file;
 
 use super::Task;
 use crate::store::StoreError;
-use crate::undo::{Keeper, Outline, Preview, Returning, RewindError, conversation, named, noted};
+use crate::undo::{Keeper, Missing, Outline, Preview, Returning, RewindError, conversation, named, noted};
 use crate::view::View;
 
 /// What the user is told of a step back whose end is not on record.
@@ -37,6 +37,8 @@ struct Way {
     files: Vec<SnapshotId>,
     /// What gets its name again.
     returning: Option<Returning>,
+    /// What does not go back, because it was not kept.
+    missing: Option<Missing>,
 }
 
 impl Task {
@@ -71,7 +73,8 @@ impl Task {
         match told {
             Ok(Told { files, aside, left }) => {
                 let prompt = way.prompt.map(|prompt| prompt.text);
-                let report = RewindReport { order, prompt, files, aside, left };
+                let missing = way.missing.map(Missing::explain);
+                let report = RewindReport { order, prompt, files, aside, left, missing };
                 self.journal.tell(Event::Rewind(Box::new(report)));
             }
             Err(error) => self.refuse_rewind(&error.to_string()),
@@ -224,6 +227,7 @@ fn way(outline: &Outline, order: RewindOrder) -> Result<Option<Way>, RewindError
                 abandoned: talks.then(|| outline.abandoning(prompt)),
                 touches_files,
                 files: if touches_files { outline.files_at(prompt)? } else { Vec::new() },
+                missing: outline.missing_from(prompt.seq).filter(|_| touches_files),
                 prompt: Some(prompt.clone()),
                 branch: None,
                 returning: None,
@@ -238,6 +242,7 @@ fn way(outline: &Outline, order: RewindOrder) -> Result<Option<Way>, RewindError
                 touches_files: files.is_some(),
                 files: files.map(|files| files.undo.clone()).into_iter().collect(),
                 returning: files.map(|files| (files.to.clone(), step.aside.clone())),
+                missing: None,
             }
         }),
         RewindTarget::Branch(seq) => {
@@ -250,6 +255,7 @@ fn way(outline: &Outline, order: RewindOrder) -> Result<Option<Way>, RewindError
                 abandoned: talks.then(|| outline.returning(branch.step)),
                 touches_files,
                 files: if touches_files { outline.files_of(branch)? } else { Vec::new() },
+                missing: outline.missing_from(seq).filter(|_| touches_files),
                 returning: None,
             })
         }

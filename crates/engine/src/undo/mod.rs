@@ -12,7 +12,7 @@ use tiller_sandbox::is_placeholder;
 use tiller_snapshot::{Limits, SnapshotError, Store};
 
 pub(crate) use keeper::{Keeper, Kept, Preview, named};
-pub use outline::{Branch, Outline, Prompt, Snap, Step};
+pub use outline::{Branch, Missing, Outline, Prompt, Snap, Step};
 pub(crate) use rewind::{Returning, conversation, noted};
 pub use rewind::{Rewind, RewindError, Undone};
 pub use tidy::collect_snapshots;

@@ -1,6 +1,7 @@
 //! What of a log matters for going back: prompts, snapshots, and earlier steps back.
 
-use std::path::{Path, PathBuf};
+use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 
 use jiff::Timestamp;
 use tiller_protocol::block::RawBlock;
@@ -12,9 +13,6 @@ use tiller_protocol::rewind::{FilesBack, Rewound, SetAside, Stretch};
 
 use super::RewindError;
 use crate::store::{Loaded, StoreError, load_bare};
-
-/// Tools whose calls write the file that they name.
-const WRITERS: [&str; 3] = ["Edit", "NotebookEdit", "Write"];
 
 /// A prompt of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +78,34 @@ pub struct Branch<'a> {
     pub prompts: Vec<&'a Prompt>,
 }
 
+/// Calls that may have changed files while nothing was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    first: Timestamp,
+    last: Timestamp,
+}
+
+impl Missing {
+    /// What that means for files that go back.
+    #[must_use]
+    pub fn explain(self) -> String {
+        format!(
+            "before the first snapshot since then, calls may have changed files ({self}), and what those were was not \
+             kept: files go back only to what they were after these calls"
+        )
+    }
+}
+
+impl Display for Missing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (first, last) = (self.first.strftime("%F %T"), self.last.strftime("%F %T"));
+        match self.first == self.last {
+            true => write!(f, "at {first} UTC"),
+            false => write!(f, "from {first} to {last} UTC"),
+        }
+    }
+}
+
 /// The outline of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
@@ -89,10 +115,8 @@ pub struct Outline {
     pub snaps: Vec<Snap>,
     /// All steps back, oldest first.
     pub steps: Vec<Step>,
-    /// Files that were written by name, wherever they are: the number of the entry that tells of it, and the path.
-    pub written: Vec<(u64, PathBuf)>,
-    /// Numbers of entries that tell of a call before which nothing could be kept.
-    not_kept: Vec<u64>,
+    /// Entries that tell of a call before which nothing could be kept: their numbers, and when they were written.
+    not_kept: Vec<(u64, Timestamp)>,
     /// Stretches that are no part of the conversation.
     pub abandoned: Vec<Stretch>,
     /// The number of the last entry.
@@ -158,10 +182,36 @@ impl Outline {
     pub fn files_from(&self, seq: u64) -> Result<Vec<SnapshotId>, RewindError> {
         let undo = |files: &FilesBack| files.undo.clone();
         let kept = self.kept_from(seq, undo);
-        if kept.is_empty() && self.not_kept.iter().any(|at| *at >= seq) {
+        if kept.is_empty() && self.not_kept.iter().any(|(at, _)| *at >= seq) {
             return Err(RewindError::NotKept);
         }
         Ok(kept)
+    }
+
+    /// What of the changes since the entry with a number is missing in [`Outline::files_from`]: calls may have changed
+    /// something before anything was kept.
+    #[must_use]
+    pub fn missing_from(&self, seq: u64) -> Option<Missing> {
+        let first = self.kept_seqs().filter(|at| *at >= seq).min()?;
+        self.missing(|at| (seq..first).contains(&at))
+    }
+
+    /// The same of [`Outline::files_since`]: they may have changed something when nothing was kept any more.
+    #[must_use]
+    pub fn missing_since(&self, seq: u64) -> Option<Missing> {
+        let last = self.kept_seqs().filter(|at| *at >= seq).max()?;
+        self.missing(|at| at > last)
+    }
+
+    fn missing(&self, is_it: impl Fn(u64) -> bool) -> Option<Missing> {
+        let mut calls = self.not_kept.iter().filter(|(at, _)| is_it(*at)).map(|(_, at)| *at);
+        let first = calls.next()?;
+        Some(Missing { first, last: calls.next_back().unwrap_or(first) })
+    }
+
+    fn kept_seqs(&self) -> impl Iterator<Item = u64> {
+        let steps = self.steps.iter().filter(|step| step.rewound.files.is_some()).map(|step| step.seq);
+        self.snaps.iter().map(|snap| snap.seq).chain(steps)
     }
 
     /// What has become of files since the entry with a number, as far as the session goes. The first snapshot that is of a
@@ -257,13 +307,9 @@ impl Outline {
                 let aside = Vec::new();
                 self.steps.push(Step { seq: entry.seq, at: entry.at, rewound, before, aside });
             }
-            Body::Effect(Effect::NotKept { .. }) => self.not_kept.push(entry.seq),
+            Body::Effect(Effect::NotKept { .. }) => self.not_kept.push((entry.seq, entry.at)),
             Body::Effect(Effect::WentBack { aside, .. }) => {
                 self.steps.last_mut().into_iter().for_each(|step| step.aside.clone_from(&aside));
-            }
-            Body::Result(result) if !result.is_error && WRITERS.contains(&result.tool.as_str()) => {
-                let path = result.detail["filePath"].as_str().map(PathBuf::from);
-                self.written.extend(path.map(|path| (entry.seq, path)));
             }
             _ => {}
         }

@@ -14,7 +14,7 @@ use tiller_steering::Conversation;
 use tiller_steering::compaction::Room;
 use tiller_steering::past::Past;
 
-use super::outline::{Outline, Prompt};
+use super::outline::{Missing, Outline, Prompt};
 use crate::archive::Archive;
 use crate::journal::Journal;
 use crate::store::{LogWriter, StoreError, load_bare, unpacked};
@@ -60,6 +60,8 @@ pub struct Undone {
     pub files: Option<Restored>,
     /// Whether the conversation went back.
     pub conversation: bool,
+    /// What did not go back, because it was not kept.
+    pub missing: Option<Missing>,
 }
 
 /// A session's log, open for a step back.
@@ -104,7 +106,7 @@ impl Rewind {
         files: Option<&mut Store>,
     ) -> Result<Undone, RewindError> {
         let files = match files {
-            Some(store) => Files::found(store, &self.outline.files_at(prompt)?)?,
+            Some(store) => Files::found(store, &self.outline, prompt.seq)?,
             None => None,
         };
         let abandoned = self.outline.abandoning(prompt);
@@ -126,7 +128,7 @@ impl Rewind {
         let branch = number.checked_sub(1).and_then(|at| branches.get(at));
         let branch = branch.ok_or(RewindError::NoBranch { number, of: branches.len() })?;
         let files = match files {
-            Some(store) => Files::found(store, &self.outline.files_of(branch)?)?,
+            Some(store) => Files::found(store, &self.outline, branch.step.seq)?,
             None => None,
         };
         let abandoned = self.outline.returning(branch.step);
@@ -144,6 +146,7 @@ impl Rewind {
             store,
             to: files.undo.clone(),
             returning: Some((files.to.clone(), step.aside.clone())),
+            missing: None,
         });
         let abandoned = step.rewound.conversation.as_ref().map(|_| self.outline.returning(&step));
         self.go(Rewound::default(), abandoned, files)
@@ -157,13 +160,13 @@ impl Rewind {
         files: Option<Files<'_>>,
     ) -> Result<Undone, RewindError> {
         let conversation = abandoned.is_some();
-        let Some(Files { store, to, returning }) = files else {
+        let Some(Files { store, to, returning, missing }) = files else {
             // A step that goes nowhere is none: it would stand in the way of undoing the one before.
             if conversation {
                 self.record(rewound, abandoned)?;
                 self.journal.sync_now()?;
             }
-            return Ok(Undone { files: None, conversation });
+            return Ok(Undone { files: None, conversation, missing: None });
         };
         let ready = make_ready(store, &to, returning)?;
         let undo = ready.undo.clone();
@@ -174,7 +177,7 @@ impl Rewind {
         let aside = noted(&restored.aside);
         self.journal.append(Body::Effect(Effect::WentBack { undo, aside }))?;
         self.journal.sync_now()?;
-        Ok(Undone { files: Some(restored), conversation })
+        Ok(Undone { files: Some(restored), conversation, missing })
     }
 
     fn record(&mut self, rewound: Rewound, abandoned: Option<Vec<Stretch>>) -> Result<(), RewindError> {
@@ -197,13 +200,14 @@ struct Files<'a> {
     store: &'a mut Store,
     to: SnapshotId,
     returning: Option<Returning>,
+    missing: Option<Missing>,
 }
 
 impl<'a> Files<'a> {
-    /// The files of the first snapshot of each directory; nothing if there is none.
-    fn found(store: &'a mut Store, snapshots: &[SnapshotId]) -> Result<Option<Self>, RewindError> {
-        let to = store.join(snapshots)?;
-        Ok(to.map(|to| Self { store, to, returning: None }))
+    /// The files as they were before the entry with a number; nothing if nothing was changed since.
+    fn found(store: &'a mut Store, outline: &Outline, seq: u64) -> Result<Option<Self>, RewindError> {
+        let to = store.join(&outline.files_from(seq)?)?;
+        Ok(to.map(|to| Self { store, to, returning: None, missing: outline.missing_from(seq) }))
     }
 }
 

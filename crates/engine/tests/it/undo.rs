@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 use tiller_engine::undo::{open_snapshots, snapshot_dir};
-use tiller_engine::Setup;
+use tiller_engine::{Setup, Start};
 use tiller_protocol::command::{Command, Event, TaskState, UserInput};
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::Body;
@@ -80,6 +80,33 @@ async fn files_do_not_go_back_where_nothing_is_kept() {
     }
     watch.send(order(to, RewindPart::Conversation, RewindAct::Carry)).await;
     report(&mut watch).await;
+}
+
+// UNDO-02: what was changed while nothing could be kept does not go back, and that is said before and after.
+#[tokio::test]
+async fn files_that_go_back_a_part_of_the_way_are_told_of() {
+    let lab = Lab::new();
+    let mut watch = begin(&lab, without_snapshots(&lab)).await;
+    say(&lab, &mut watch, "one").await;
+    fs_err::write(lab.project().join("one"), "one").unwrap();
+    let id = watch.session.id;
+    watch.close().await;
+    let mut watch = begin(&lab, Setup { start: Start::Resume(id), ..lab.setup() }).await;
+    say(&lab, &mut watch, "two").await;
+    fs_err::write(lab.project().join("two"), "two").unwrap();
+    let log = tiller_engine::undo::Outline::read(&watch.session.paths.log).unwrap();
+    let [_, one, _, two] = log.prompts.iter().map(|prompt| prompt.id).collect::<Vec<_>>()[..] else {
+        panic!("four prompts were given: {:?}", log.prompts)
+    };
+    watch.send(order(RewindTarget::Prompt(two), RewindPart::Both, RewindAct::Preview)).await;
+    assert_eq!(report(&mut watch).await.missing, None);
+    for act in [RewindAct::Preview, RewindAct::Carry] {
+        watch.send(order(RewindTarget::Prompt(one), RewindPart::Both, act)).await;
+        let told = report(&mut watch).await;
+        assert!(told.missing.as_ref().is_some_and(|missing| missing.contains("was not kept")), "{told:?}");
+        assert_eq!(told.files.len(), 1, "{told:?}");
+    }
+    assert!(lab.project().join("one").exists() && !lab.project().join("two").exists());
 }
 
 #[tokio::test]

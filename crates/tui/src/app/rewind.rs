@@ -298,12 +298,16 @@ impl App {
     /// What would change in files, to be looked at first.
     fn changes(&self, report: &RewindReport, problem: Option<String>) -> Render {
         let (files, aside, left) = (report.files.clone(), report.aside.clone(), report.left.clone());
+        let missing = report.missing.clone();
         let cwd = self.info.cwd.clone();
         Arc::new(move |columns, theme| {
             let paper = Paper { columns, theme, cwd: &cwd, detail: crate::cell::Detail::Full };
             let mut lines = match (&problem, files.len()) {
                 (Some(problem), _) => {
                     paragraphs(&format!("Files stay as they are: {problem}"), columns, theme.warning)
+                }
+                (None, 0) if missing.is_some() => {
+                    vec![Line::styled("No file differs from what was kept first since then.", theme.dim)]
                 }
                 (None, 0) => vec![Line::styled("No file differs from what it was then.", theme.dim)],
                 (None, 1) => vec![Line::styled("1 file changes:", theme.strong)],
@@ -316,6 +320,8 @@ impl App {
                 let text = format!("{what}: {path} ({why})");
                 lines.extend(wrap(&Line::styled(text, theme.warning), columns, 2));
             }
+            let missing = missing.iter().map(|missing| format!("Not everything goes back: {missing}."));
+            lines.extend(missing.flat_map(|text| paragraphs(&text, columns, theme.warning)));
             lines
         })
     }
@@ -333,8 +339,10 @@ impl App {
         }
         lines.extend(report.aside.iter().map(|(path, why)| format!("aside     {}  ({why})", shown(path))));
         lines.extend(report.left.iter().map(|(path, why)| format!("left      {}  ({why})", shown(path))));
+        lines.extend(report.missing.iter().map(|missing| format!("Not everything went back: {missing}.")));
         lines.push("Nothing is lost: /rewind can undo this.".to_owned());
-        self.tell(Level::Info, &lines.join("\n"));
+        let level = if report.missing.is_some() { Level::Warning } else { Level::Info };
+        self.tell(level, &lines.join("\n"));
         let goes_on = report.order.part != RewindPart::Files;
         if let Some(prompt) = report.prompt.clone().filter(|_| goes_on) {
             self.input.give_back(&Past { purpose: Purpose::Prompt, text: prompt });

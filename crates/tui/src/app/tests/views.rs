@@ -173,6 +173,15 @@ pub(super) fn preview(stage: &mut Stage, files: Vec<FileDifference>) {
 }
 
 fn preview_with(stage: &mut Stage, files: Vec<FileDifference>, aside: Vec<(PathBuf, String)>) {
+    preview_of(stage, files, aside, None);
+}
+
+fn preview_of(
+    stage: &mut Stage,
+    files: Vec<FileDifference>,
+    aside: Vec<(PathBuf, String)>,
+    missing: Option<String>,
+) {
     stage.begin_turn("make the parser faster");
     stage.end_turn(Outcome::Success);
     run(stage, "/rewind");
@@ -182,7 +191,7 @@ fn preview_with(stage: &mut Stage, files: Vec<FileDifference>, aside: Vec<(PathB
     assert!(stage.sent().last().is_some_and(|sent| sent.contains("Preview")));
     let prompt = Some("make the parser faster".to_owned());
     let left = vec![("/work/big.bin".into(), "it was too large to be kept".to_owned())];
-    stage.event(Event::Rewind(Box::new(RewindReport { order, prompt, files, aside, left })));
+    stage.event(Event::Rewind(Box::new(RewindReport { order, prompt, files, aside, left, missing })));
 }
 
 pub(super) fn changed() -> Vec<FileDifference> {
@@ -236,6 +245,24 @@ fn what_stands_in_the_way_is_offered_and_named() {
     let shown = stage.shown();
     assert!(shown.contains("gets another name: short (the file is too large"), "{shown}");
     assert!(shown.contains("1. Conversation and files"), "{shown}");
+}
+
+// UNDO-02: that files go back only a part of the way is said before and after.
+#[test]
+fn what_was_not_kept_is_told_of() {
+    let mut stage = Stage::new(100, 30);
+    preview_of(&mut stage, Vec::new(), Vec::new(), Some("what one call changed was not kept".to_owned()));
+    let shown = stage.shown();
+    assert!(shown.contains("Not everything goes back: what one call changed was not kept."), "{shown}");
+    assert!(!shown.contains("what it was then"), "{shown}");
+    stage.press(KeyCode::Esc);
+    let to = RewindTarget::Prompt(EntryId(Uuid::from_u128(1)));
+    let order = RewindOrder { to, part: RewindPart::Both, act: RewindAct::Carry };
+    let missing = Some("what one call changed was not kept".to_owned());
+    let (files, aside, left) = (changed(), Vec::new(), Vec::new());
+    stage.event(Event::Rewind(Box::new(RewindReport { order, prompt: None, files, aside, left, missing })));
+    let shown = stage.shown();
+    assert!(shown.contains("Not everything went back: what one call changed was not kept."), "{shown}");
 }
 
 #[test]
