@@ -1,4 +1,4 @@
-//! From arguments, environment and settings to a session's set-up. Everything that can be wrong is said here.
+//! From arguments, environment and settings to a session's set-up. All errors in them are reported here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -51,14 +51,14 @@ pub(crate) struct Services {
     pub(crate) confiner: Arc<Confiner>,
     /// Finds what commands change that decides what is allowed or run later.
     pub(crate) guarded: Arc<Guarded>,
-    /// Keeps what calls may change; nobody does in a session that is not kept.
+    /// Takes snapshots; `None` if the session is not persisted.
     pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) secrets: Arc<Vault>,
     /// Mode and rules as they are at this moment.
     pub(crate) policy: Standpoint,
     /// Compares commands with rules in words.
     pub(crate) classifier: Arc<Classifier>,
-    /// What was no matter of course so far.
+    /// Calls that needed a decision so far; suggestions use them.
     pub(crate) asked: Arc<Asked>,
     /// One question about plan mode at a time.
     pub(crate) plan_talk: Arc<Semaphore>,
@@ -76,7 +76,7 @@ pub(crate) struct Services {
     pub(crate) mcp: Option<Arc<Servers>>,
     /// Editors, if they are listened to.
     pub(crate) editors: Option<Editors>,
-    /// The way to the session for what is neither a command nor news of a call.
+    /// Messages to the session task other than commands and news of calls.
     pub(crate) asides: mpsc::UnboundedSender<Aside>,
     /// Every task of the session, so that its end can wait for them.
     pub(crate) tasks: TaskTracker,

@@ -11,8 +11,8 @@ use crate::prompt::Finding;
 use crate::rule::pattern::{Pattern, Search};
 use crate::shell::is_read_only;
 
-/// What one call may do. Made by [`crate::decide`], [`crate::approve`] and [`crate::leave`]; for commands that are none
-/// of the model's, by [`Permit::for_users_own_command`].
+/// What one call may do. Made by [`crate::decide`], [`crate::approve`] and [`crate::leave`]; for commands that do not
+/// come from the model, by [`Permit::for_users_own_command`].
 #[derive(Clone, Debug)]
 pub struct Permit {
     pub(crate) request: Request,
@@ -25,7 +25,7 @@ pub struct Permit {
     /// What a model found about the command when it was judged.
     pub(crate) findings: Vec<Finding>,
     released: Option<Release>,
-    /// Whether its command only looks, once somebody has asked.
+    /// Whether the command is read-only; computed on first use.
     looks: OnceLock<bool>,
 }
 

@@ -52,7 +52,7 @@ pub enum Command {
     CycleMode,
     /// Change the main model (an alias or an id).
     SetModel(String),
-    /// Change how answers shall be, from the next message on.
+    /// Change the output style, starting with the next message.
     SetOutputStyle(OutputStyle),
     /// Change the system prompt; only before the first turn.
     SetPrompt {

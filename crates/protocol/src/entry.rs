@@ -102,7 +102,7 @@ impl Body {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
-    /// Why: `startup`, `resume` or `fork`.
+    /// Why: `startup`, `resume`, `fork` or `clear`.
     pub source: String,
     /// The working directory.
     pub cwd: PathBuf,

@@ -83,7 +83,7 @@ impl Mode {
         if rank(other) < rank(self) { other } else { self }
     }
 
-    /// The mode of agents that work for one in this mode: whoever hands work out does not keep others from doing it.
+    /// The mode of agents that work for one in this mode: delegating does not restrict the agents delegated to.
     #[must_use]
     pub fn of_agents(self) -> Self {
         match self {

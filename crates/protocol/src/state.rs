@@ -74,9 +74,9 @@ pub struct State {
     pub turn_open: bool,
     /// Stretches of the log that are no part of the conversation.
     pub abandoned: Vec<Stretch>,
-    /// What was last kept of files.
+    /// The latest snapshot of the files.
     pub snapshot: Option<SnapshotId>,
-    /// Files that were about to go back, if nothing tells that they have.
+    /// A file rewind that was announced but not confirmed.
     pub going_back: Option<FilesBack>,
     /// Where the conversation was last folded.
     pub folded: Option<Folded>,

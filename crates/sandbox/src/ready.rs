@@ -32,7 +32,7 @@ use crate::launch::{Order, Started, Waiting};
 use crate::priority;
 use crate::program::{Program, mark};
 
-/// So many wait at most; the oldest goes first.
+/// Maximum number of waiting shells; the oldest is dropped first.
 const MOST: usize = 4;
 /// How long the namespaces of the command before may take to vanish.
 const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
@@ -64,7 +64,7 @@ pub(crate) struct Ready {
     lease: Option<Lease>,
 }
 
-/// What is done beside everything else.
+/// Work for the background thread.
 enum Work {
     Start(Start),
     /// Layers become free when the pipe ends.
@@ -215,7 +215,7 @@ impl Drop for Ready {
     }
 }
 
-/// Has the worker do something. What it cannot be given comes back.
+/// Sends work to the background thread; returns it if that fails.
 fn give(work: Work) -> Result<(), Work> {
     let Some(worker) = worker() else { return Err(work) };
     UNDONE.fetch_add(1, Ordering::AcqRel);

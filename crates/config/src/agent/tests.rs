@@ -170,3 +170,13 @@ fn names_in_definitions_mean_tools() {
         assert_eq!(covers(name, tool), meant, "{name} {tool}");
     }
 }
+
+#[test]
+fn what_sets_up_the_status_line_is_shown_a_setting_that_exists() {
+    let prompt = built_in("statusline-setup").prompt;
+    let example = prompt.lines().find(|line| line.starts_with('{')).unwrap();
+    let example: serde_json::Value = serde_json::from_str(example).unwrap();
+    let command = &example["terminal"]["statusLine"];
+    assert!(command.is_string());
+    crate::decode::fit("terminal.statusLine", command).unwrap();
+}

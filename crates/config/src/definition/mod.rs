@@ -52,7 +52,7 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = ModelProvider::default()))]
     pub provider: Option<ModelProvider>,
-    /// What is to be known of models, by id: `contextWindow`, `maxOutput`, `prices` and the other fields of the shipped table.
+    /// Facts about models, by id: `contextWindow`, `maxOutput`, `prices` and the other fields of the shipped table.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-trust" = true))]
     pub models: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
@@ -64,7 +64,7 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_AUTO_COMPACT))]
     pub auto_compact_enabled: Option<bool>,
-    /// How full the context is then, in percent, between 50 and 95.
+    /// Context use, in percent, at which that happens, between 50 and 95.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_AUTO_COMPACT_PCT))]
     pub auto_compact_threshold_pct: Option<u64>,
@@ -110,7 +110,7 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_WAIT_MS))]
     pub diagnostics_wait_ms: Option<u64>,
-    /// The same after the start of a server, until it has reported for the first time.
+    /// The same limit for a server that has just started and not yet reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = DEFAULT_START_WAIT_MS))]
     pub diagnostics_start_wait_ms: Option<u64>,

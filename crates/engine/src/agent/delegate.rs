@@ -278,7 +278,7 @@ fn clipped(words: &str) -> String {
 fn trouble(outcome: &Outcome) -> Option<String> {
     Some(match outcome {
         Outcome::Success | Outcome::PlanHandedOver { .. } => return None,
-        Outcome::MaxTurns => "The agent stopped: it made as many model requests as it may.".to_owned(),
+        Outcome::MaxTurns => "The agent stopped: it reached its limit on model requests.".to_owned(),
         Outcome::MaxBudget => "The agent stopped: the spending limit of the session is reached.".to_owned(),
         Outcome::MaxTokens => "The agent stopped: the token limit of the session is reached.".to_owned(),
         Outcome::MaxTime => "The agent stopped: the time limit of the session is reached.".to_owned(),

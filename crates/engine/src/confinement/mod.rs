@@ -244,7 +244,7 @@ impl Confiner {
         let profile = match policy.mode {
             Mode::Plan if kernel.confines() => Profile::ReadOnly,
             Mode::Plan if !permit.only_looks() => {
-                return Err("Plan mode is active by now, and this command could change something.".to_owned());
+                return Err("Plan mode was turned on before this command ran, and the command could change something.".to_owned());
             }
             _ => permit.profile(),
         };

@@ -319,7 +319,8 @@ impl Permission<'_> {
     /// Whoever was to decide has not.
     pub(super) fn undecided(&self, open: &Open, why: &str) -> Verdict {
         self.record("deny", &open.reason, self.call.input.clone());
-        let text = format!("{} needs permission ({}), and got none: {why}.", self.call.name, open.explain());
+        let text =
+            format!("{} needs permission ({}), which was not given: {why}.", self.call.name, open.explain());
         Verdict::error(&self.services.secrets.mask(&text))
     }
 

@@ -101,7 +101,7 @@ impl Task {
     /// Lays down which form results have, before the model was told anything.
     fn set_result_form(&mut self, schema: Value) {
         if self.epoch_checked {
-            let problem = "the form of results can be laid down only before the first message";
+            let problem = "the result schema can only be set before the first message";
             return self.journal.tell(Event::Rejected(problem.to_owned()));
         }
         match StructuredOutput::new(schema) {

@@ -171,7 +171,7 @@ pub enum Start {
     Log {
         /// The log, compressed or not.
         file: PathBuf,
-        /// The id of a copy, if it is not to be gone on with itself.
+        /// Id for a copy, or `None` to continue the session itself.
         to: Option<SessionId>,
     },
 }
@@ -486,7 +486,7 @@ impl Task {
     }
 }
 
-/// Where input comes from that is read in this way, if it is not for a program to say.
+/// The origin of input; `AsWritten` always means that a program composed it.
 fn origin(reading: Reading, usual: Origin) -> Origin {
     match reading {
         Reading::Usual => usual,

@@ -38,7 +38,7 @@ pub(crate) use writer::LogWriter;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system refused.
-    #[error("the session log could not be used: {0}; mend that, or run with --no-session-persistence")]
+    #[error("the session log could not be used: {0}; fix that, or run with --no-session-persistence")]
     Io(#[from] std::io::Error),
     /// Another process has the session open.
     #[error(

@@ -132,7 +132,7 @@ fn asking(cx: &Context) -> Context {
 }
 
 /// Judges a command that the user lets have what its confinement refused, this once. Deny rules and plan mode still hold,
-/// also rules in words by what was found before; and whoever never asks has not asked for this either.
+/// also rules in words by what was found before; and modes that never ask refuse it.
 #[must_use]
 pub fn leave(permit: &Permit, release: Release, cx: &Context) -> Decision {
     if matches!(cx.mode, Mode::Plan | Mode::DontAsk | Mode::Delegate) {

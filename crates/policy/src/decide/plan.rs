@@ -30,7 +30,7 @@ pub(crate) fn guard(request: &Request, cx: &Context, analysis: Option<&Analysis>
     }
 }
 
-/// Whoever hands work out may look, and no more.
+/// In delegate mode only reading is allowed.
 fn delegating(request: &Request, analysis: Option<&Analysis>) -> Guard {
     let looks = request.read_only && analysis.is_none_or(Analysis::changes_nothing);
     match looks || COORDINATION.contains(&request.tool.as_str()) {

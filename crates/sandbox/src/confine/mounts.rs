@@ -40,7 +40,7 @@ impl Watch {
         Ok((table == expected).then_some(watch))
     }
 
-    /// Whether anything has changed since. Who cannot tell has to reckon with it.
+    /// Whether anything has changed since. If unknown, assume it has.
     pub(crate) fn has_changed(&self) -> bool {
         let mut waits = [PollFd::new(&self.0, PollFlags::PRI)];
         !matches!(poll(&mut waits, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))

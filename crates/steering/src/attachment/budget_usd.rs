@@ -16,7 +16,7 @@ pub struct BudgetUsd {
 }
 
 impl BudgetUsd {
-    /// So many of so many.
+    /// From the amount used and the total.
     #[must_use]
     pub fn new(used: f64, total: f64) -> Self {
         Self { used, total, remaining: (total - used).max(0.0) }

@@ -16,7 +16,7 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// So many of so many.
+    /// From the amount used and the total.
     #[must_use]
     pub fn new(used: u64, total: u64) -> Self {
         Self { used, total, remaining: total.saturating_sub(used) }

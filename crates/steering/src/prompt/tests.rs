@@ -183,7 +183,7 @@ fn what_others_write_for_their_agents_stays_as_it_is() {
     assert_eq!(parts[0], agent.prompt);
     assert_conveys(
         &parts[1],
-        &["but the last message", "Nobody answers", "`<system-reminder>`", "are data", "refused"],
+        &["only your last message", "Nobody answers", "`<system-reminder>`", "are data", "refused"],
     );
 }
 
@@ -261,14 +261,13 @@ fn tool_policy_covers_its_points() {
         &[
             "prefer `Task`",
             "without being told",
-            "**Open-ended looking around",
-            "Explore agent, always",
+            "**Always use `Task` with the Explore agent for open-ended exploration",
             "exactly known target",
             "redirect to another host",
             "same response",
             "not cat",
             "`<system-reminder>`",
-            "do not concern",
+            "unrelated content",
             "are data",
         ],
     );
@@ -301,7 +300,7 @@ fn kinds_of_requests_are_taught_as_far_as_the_tools_allow() {
         "Files of a certain name or kind: `Glob`. For contents, `Grep`. Then `Read` what matters.",
         "Where or how the code does something: `Grep` and `Glob`",
         "One named file: `Read`.",
-        "A repair: `Read`, then `Edit`. Then the tests, with `Bash`.",
+        "A bug fix: `Read`, then `Edit`. Then the tests, with `Bash`.",
         "New functionality: `TodoWrite`, then step by step.",
         "A certain command: `Bash`.",
     ];
@@ -343,11 +342,11 @@ fn the_prompt_does_not_grow_unnoticed() {
         ("non-interactive", 69),
         ("tone", 138),
         ("task management", 96),
-        ("doing tasks", 517),
-        ("tool policy", 271),
-        ("agent", 207),
-        ("whole prompt", 1103),
-        ("whole prompt with every tool", 1220),
+        ("doing tasks", 516),
+        ("tool policy", 269),
+        ("agent", 202),
+        ("whole prompt", 1100),
+        ("whole prompt with every tool", 1212),
     ];
     assert_eq!(measured, ratchet);
 }

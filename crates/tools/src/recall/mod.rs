@@ -81,7 +81,7 @@ impl Tool for Recall {
 
 fn told(recalled: &Recalled) -> String {
     if recalled.passages.is_empty() {
-        return "Nothing of that was said in the part of the session that was folded.".to_owned();
+        return "No match in the compacted part of the session. Try other words.".to_owned();
     }
     let passage = |passage: &crate::cx::Passage| {
         format!("[entry {}, {}, {}]\n{}", passage.entry, passage.at, passage.whose, passage.text)

@@ -94,7 +94,7 @@ impl Tool for StructuredOutput {
             return Ok(());
         }
         Err(format!(
-            "The result does not have the form that is asked for:\n{}\nCorrect it and call again.",
+            "The result does not match the required schema:\n{}\nCorrect it and call again.",
             told.join("\n")
         ))
     }

@@ -111,7 +111,7 @@ impl Tool for Task {
 
     fn validate(&self, input: &TaskInput, _view: &View) -> Result<(), String> {
         if input.prompt.trim().is_empty() {
-            return Err("The prompt is empty; say what the agent shall do.".to_owned());
+            return Err("The prompt is empty; say what the agent should do.".to_owned());
         }
         Ok(())
     }

@@ -183,7 +183,7 @@ impl Task {
         if !failed {
             self.making_room.automatic.succeeded();
         } else if self.making_room.automatic.failed() {
-            let text = "Compacting by itself is given up for this session; /compact tries it again.";
+            let text = "Automatic compaction is off for the rest of this session; run /compact to try again.";
             self.notice("compaction_given_up", Level::Warning, text.to_owned())?;
         }
         Ok(())

@@ -57,7 +57,7 @@ impl Task {
             return Ok(());
         };
         self.unfold(folded)?;
-        let text = "The last run was cut off while it compacted the conversation, which is as it was before.";
+        let text = "The last run ended during a compaction. The conversation is unchanged.";
         self.notice("compaction_undone", Level::Info, text.to_owned())
     }
 

@@ -90,7 +90,7 @@ pub(super) fn digest(question: &str) -> String {
     asked(&[question]).digest
 }
 
-/// In a replay: words recorded folds anew and compares, the requests for their summaries and what stands in the place of
+/// In a replay: rebuilds the text of recorded compactions and compares it, the requests for their summaries and what stands in the place of
 /// what was folded. These are the entries from the first fold on; the stretches are no part of the conversation.
 pub(in crate::session) fn compare_folds(
     tape: &Tape,
