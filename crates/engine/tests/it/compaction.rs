@@ -373,14 +373,14 @@ async fn the_log_grows_while_things_happen_and_records_what_became_void() {
     let lab = Lab::new();
     let gate = Gate::new();
     lab.server.replies([
-        Reply::new().tool_with_id("a", "Probe", says("early")).gate(&gate).and_text("late"),
+        Reply::new().tool_with_id("a", "Probe", says("early")).gate(&gate).and_text("said at last"),
         Reply::text("a lost beginning").cut(),
         Reply::text("done"),
     ]);
     let mut watch = lab.begin(lab.setup(), "go").await;
     watch.until_result("a").await;
     let log = || fs_err::read_to_string(only_log(&lab.config_dir())).unwrap();
-    assert!(log().contains("early") && !log().contains("late"), "{}", log());
+    assert!(log().contains("early") && !log().contains("said at last"), "{}", log());
     gate.open();
     watch.until_turn_ends().await;
     assert_eq!(watch.outcome(), Outcome::Success);
