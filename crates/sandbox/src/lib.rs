@@ -232,3 +232,8 @@ pub fn tidy_up() {
     ready::release();
     confine::placeholder::tidy_up();
 }
+
+/// Waits a moment until shells that [`tidy_up`] has ended use no layers any more, so that these can be removed.
+pub fn outwait_layers() {
+    ready::outwait();
+}

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -73,7 +74,7 @@ enum Work {
         former: OwnedFd,
     },
     /// Says that everything before it is done.
-    Answer(oneshot::Sender<()>),
+    Answer(Box<dyn FnOnce() + Send>),
 }
 
 /// What is needed to start the next shell.
@@ -159,6 +160,7 @@ async fn settle() {
     // Work that is done can leave some behind: a shell that was started in vain gives its layers back.
     for _ in 0..2 {
         let (answer, done) = oneshot::channel();
+        let answer = Box::new(move || _ = answer.send(()));
         if UNDONE.load(Ordering::Acquire) > 0 && give(Work::Answer(answer)).is_ok() {
             _ = done.await;
         }
@@ -170,6 +172,15 @@ pub(crate) fn release() {
     lock(&WAITING).clear();
     // Whoever is just being ordered sees that nobody wants it.
     drop(lock(&BUSY));
+}
+
+/// Waits until those that were ended have left their layers: until then they may still make directories in them.
+pub(crate) fn outwait() {
+    let (tell, told) = channel();
+    let answer = Box::new(move || _ = tell.send(()));
+    if UNDONE.load(Ordering::Acquire) > 0 && give(Work::Answer(answer)).is_ok() {
+        _ = told.recv_timeout(Duration::from_secs(1));
+    }
 }
 
 impl Ready {
@@ -241,7 +252,7 @@ fn work(orders: &Receiver<Work>) {
         match work {
             Work::GiveBack { lease, former } if !has_ended(&former) => lease.abandon(),
             Work::GiveBack { .. } => {}
-            Work::Answer(answer) => _ = answer.send(()),
+            Work::Answer(answer) => answer(),
             Work::Start(start) => {
                 if let Err(error) = start.carry_out() {
                     tracing::debug!("no shell waits for the next command: {error}");

@@ -15,7 +15,7 @@ use tiller_policy::{Context, Holding, Kernel, Permit, Profile, Release};
 use tiller_protocol::entry::{self, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Confinement, Level, probe, sweep, tidy_up};
+use tiller_sandbox::{Confinement, Level, outwait_layers, probe, sweep, tidy_up};
 
 use denied::Deed;
 use layers::Layers;
@@ -304,7 +304,10 @@ impl Confiner {
     /// Removes what was there for commands only.
     pub(crate) fn end(&self) {
         tidy_up();
-        self.layers.remove();
+        if self.layers.are_there() {
+            outwait_layers();
+            self.layers.remove();
+        }
     }
 
     fn once(&self, subtype: &'static str, content: &str) -> Option<Notice> {
