@@ -6,7 +6,7 @@ use clap::Args;
 use tiller_config::{CommandLine, Permissions, Places, ProjectTrust, Resolved, Settings, Sources};
 use tiller_protocol::env::Env;
 
-use crate::{complain, extensions, settings};
+use crate::{complain, extensions, settings, trust};
 
 /// The settings that count in a session that was started with these arguments, in a project that is trusted as far as it
 /// is there. What is wrong with them was said when the session began.
@@ -54,8 +54,23 @@ impl Scope {
 
     /// The settings that count. As in a headless run, those of the project do.
     pub(crate) fn load(&self, env: &Env) -> anyhow::Result<Resolved> {
+        self.load_as(ProjectTrust::Full, env)
+    }
+
+    /// The same for what really runs: a project that nobody trusts yet loosens nothing.
+    pub(crate) fn load_trusted(&self, env: &Env) -> anyhow::Result<Resolved> {
+        if trust::question(&env.cwd, &self.request(), env)?.is_none() {
+            return self.load_as(ProjectTrust::Full, env);
+        }
+        complain(
+            "warning: this project is not trusted, so what its settings run or loosen does not count; see `tiller trust --show`",
+        );
+        self.load_as(ProjectTrust::Restricted, env)
+    }
+
+    fn load_as(&self, trust: ProjectTrust, env: &Env) -> anyhow::Result<Resolved> {
         let request = self.request();
-        let mut settings = Resolved::load(&Places::of(env), &request, env, ProjectTrust::Full)?;
+        let mut settings = Resolved::load(&Places::of(env), &request, env, trust)?;
         for warning in &settings.warnings {
             complain(&format!("warning: {warning}"));
         }

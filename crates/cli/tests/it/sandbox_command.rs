@@ -207,6 +207,10 @@ fn the_settings_of_sessions_count() {
     }
     let script = "cat notes secrets/key; echo $SAID $GITHUB_TOKEN; true";
     let run = sandboxed(&world, &["--profile", "workspace"], script).ok();
+    assert_eq!(run.stdout, "plain\n", "what forbids counts, what loosens needs trust: {run:#?}");
+    assert!(run.stderr.contains("is not trusted"), "{}", run.stderr);
+    world.run(&["trust"]).ok();
+    let run = sandboxed(&world, &["--profile", "workspace"], script).ok();
     assert_eq!(run.stdout, "plainso t\n", "{run:#?}");
     let run = sandboxed(&world, &["--profile", "workspace", "--no-project-settings"], script).ok();
     assert_eq!(run.stdout, "plainhunter2\n", "{run:#?}");
@@ -229,4 +233,23 @@ fn rules_against_changes_count() {
         assert!(!world.dir().join("vendor").exists(), "{profile}");
         assert_eq!(world.read("c.txt"), "x\n");
     }
+}
+
+// KERN-01: whoever takes a repository apart has not got rid of what protects it.
+#[test]
+fn hooks_and_settings_of_a_repository_stay_when_it_was_taken_apart() {
+    let world = World::new();
+    if level(&world) != "namespaces" {
+        return;
+    }
+    sandboxed(&world, &["--profile", "full"], "git init -q . && rm -rf .git/hooks").ok();
+    let before = world.read(".git/config");
+    let workspace = ["--profile", "workspace"];
+    sandboxed(&world, &workspace, "mv .git/HEAD .git/away; mv .git/objects .git/o; mv .git/refs .git/r");
+    let plant = "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo '[alias]' >> .git/config; \
+                 mv .git/away .git/HEAD; mv .git/o .git/objects; mv .git/r .git/refs";
+    sandboxed(&world, &workspace, plant);
+    assert_eq!(world.read(".git/config"), before);
+    assert!(!world.path(".git/hooks/pre-commit").exists());
+    assert!(world.path(".git/HEAD").exists());
 }

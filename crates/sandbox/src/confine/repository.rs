@@ -15,6 +15,8 @@ const OBEYED: [(&str, Kind); 4] = [
 ];
 /// Where the directory is named that several working trees share.
 const COMMON: &str = "commondir";
+/// What is in every git directory, or in that of a linked working tree.
+const PARTS: [&str; 8] = ["HEAD", "objects", "refs", "config", "hooks", COMMON, "index", "packed-refs"];
 /// How deep git directories of submodules are looked for; their names may contain slashes.
 const MODULE_DEPTH: usize = 4;
 /// How many are protected at most.
@@ -79,8 +81,13 @@ fn followed(mark: &Path) -> Option<Vec<PathBuf>> {
     let common = common.and_then(|text| own.join(text.trim()).canonicalize().ok());
     let mut dirs: Vec<PathBuf> = common.into_iter().filter(|common| *common != own).collect();
     dirs.push(own);
-    dirs.retain(|dir| dir.join("HEAD").exists());
+    dirs.retain(|dir| was_git_dir(dir));
     Some(dirs)
+}
+
+/// Whether a directory is one of git's, or may become one again: whoever moves a part of it away can move it back.
+fn was_git_dir(dir: &Path) -> bool {
+    PARTS.iter().any(|part| fs_err::symlink_metadata(dir.join(part)).is_ok())
 }
 
 /// What must stay as it is in a git directory and in those of its submodules, and what it is where it is missing.
@@ -116,7 +123,7 @@ fn modules(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             continue;
         }
         let path = entry.path();
-        if is_git_dir(&path) {
+        if was_git_dir(&path) {
             modules(&path.join("modules"), depth, found);
             found.push(path);
         } else if depth > 1 {
@@ -253,6 +260,11 @@ mod tests {
         for dir in ["main/sub", "main/half"] {
             assert!(obeyed_by_git(&path.join(dir)).contains(&config), "git passes by what is none: {dir}");
         }
+        bash(&path, "mv main/.git/HEAD main/.git/away");
+        for dir in ["main", "main/a/b", "linker", "named"] {
+            assert!(obeyed_by_git(&path.join(dir)).contains(&config), "it can be moved back: {dir}");
+        }
+        bash(&path, "mv main/.git/away main/.git/HEAD");
         bash(&path, "rm linker/.git; ln -s ../nowhere linker/.git");
         assert!(obeyed_dirs(&path.join("linker")).is_empty());
         assert_eq!(git_mark(&path.join("linker")), Some(path.join("linker/.git")));
