@@ -10,6 +10,7 @@ mod condition;
 mod date;
 mod dialect;
 mod effects;
+mod ends;
 mod expansion;
 mod find;
 mod git;

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::ends;
+
 /// The longest text that is analysed.
 const LONGEST: usize = 64 * 1024;
 
@@ -52,6 +54,10 @@ impl Survey<'_> {
         }
         let range = node.byte_range();
         let text = self.source.get(range.clone()).unwrap_or_default();
+        let before = self.source.get(..range.start).unwrap_or_default();
+        if let Some(objection) = ends::objection(node, text, before) {
+            self.problem = Some(objection);
+        }
         match node.kind() {
             "command_substitution" | "process_substitution" => {
                 self.substitutions.insert(range.start);
@@ -85,8 +91,7 @@ impl Survey<'_> {
                 self.problem = Some("a # inside a word is not understood");
             }
             "comment" => {
-                let before = self.source.get(..range.start).unwrap_or_default().chars().next_back();
-                if before.is_some_and(|c| !c.is_whitespace() && !";&|()".contains(c)) {
+                if before.chars().next_back().is_some_and(|c| !c.is_whitespace() && !";&|()".contains(c)) {
                     self.problem = Some("a # inside a word is not understood");
                 }
                 self.inert.push(range);
@@ -163,6 +168,10 @@ impl Survey<'_> {
             return;
         };
         let tabs = self.source.get(node.start_byte()..start.start).is_some_and(|op| op.contains("<<-"));
+        // The tree leaves out escaped line ends, also those at its beginning.
+        let line_end = self.source.get(start.end..).and_then(|rest| rest.find('\n'));
+        let first = line_end.map_or(start.end, |at| start.end + at + 1);
+        let last = self.source.get(..end.end).and_then(|text| text.rfind('\n')).map_or(0, |at| at + 1);
         let written = self.source.get(start).unwrap_or_default();
         let (delimiter, quoted) = match delimiter(written) {
             Some(found) => found,
@@ -172,7 +181,7 @@ impl Survey<'_> {
             }
         };
         let ends = |line: &str| (if tabs { line.trim_start_matches('\t') } else { line }) == delimiter;
-        let text = body.clone().and_then(|body| self.source.get(body)).unwrap_or_default();
+        let text = self.source.get(first..last).unwrap_or_default();
         let ends_early = text.lines().any(ends) || !quoted && joined(text).iter().any(|line| ends(line));
         let goes_on = !quoted && text.lines().last().is_some_and(is_continued);
         if ends_early || goes_on || !ends(self.line_around(end.end)) {

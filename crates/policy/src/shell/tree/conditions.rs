@@ -20,7 +20,7 @@ impl Walker<'_> {
         let understood = if text.starts_with("[[") {
             self.is_plain_expression(inner)
         } else {
-            self.is_plain_command(inner)
+            self.is_on_one_line(&pieces) && self.is_plain_command(inner)
         };
         if !understood {
             self.opaque("a condition can run commands");
@@ -45,13 +45,17 @@ impl Walker<'_> {
     /// comparison or a list is a redirect or a second command to the shell, and so is what follows a new line.
     fn is_plain_command(&mut self, pieces: &[Node<'_>]) -> bool {
         let is_word = |node: &Node<'_>| node.is_named() || matches!(node.kind(), "!" | "=" | "==" | "!=");
-        let on_one_line = pieces.windows(2).all(|pair| {
-            let gap = self.source.get(pair[0].end_byte()..pair[1].start_byte());
-            gap.is_some_and(|gap| !gap.is_empty() && !gap.contains('\n'))
-        });
         let words: Option<Vec<Word>> = pieces.iter().map(|node| self.word(*node)).collect();
         let words = words.map(|words| words.into_iter().map(|word| self.counted(word)).collect::<Vec<_>>());
-        on_one_line && pieces.iter().all(is_word) && words.is_some_and(|words| condition::looks(&words))
+        pieces.iter().all(is_word) && words.is_some_and(|words| condition::looks(&words))
+    }
+
+    /// Whether blanks, and nothing else, stand between the pieces.
+    fn is_on_one_line(&self, pieces: &[Node<'_>]) -> bool {
+        pieces.windows(2).all(|pair| {
+            let gap = self.source.get(pair[0].end_byte()..pair[1].start_byte());
+            gap.is_some_and(|gap| !gap.is_empty() && gap.chars().all(|c| matches!(c, ' ' | '\t')))
+        })
     }
 
     /// A variable that could become several words is one if it holds a number, which is to be seen in the end.
