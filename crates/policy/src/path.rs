@@ -139,6 +139,11 @@ pub(crate) fn steers(path: &Path) -> bool {
         || below.ends_with(&["info".to_owned(), "attributes".to_owned()])
 }
 
+/// The names of files and directories that are never changed without a question.
+pub(crate) fn guarded_names() -> &'static [&'static str] {
+    GUARDED
+}
+
 /// Whether a rule's text names something guarded on purpose.
 pub(crate) fn names_guarded(pattern: &str) -> bool {
     pattern.split('/').any(|part| GUARDED.contains(&part))

@@ -1,5 +1,7 @@
 //! What is thought of a shell command: every part of it has to be fine.
 
+use std::path::PathBuf;
+
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
@@ -27,6 +29,10 @@ pub(crate) struct Judge<'a> {
     pub(super) files: Files<'a>,
     pub(super) places: Places<'a>,
 }
+
+/// Programs that are those of a toolchain, and the files in which a project chooses one, by any path.
+const BY_TOOLCHAIN: [&str; 3] = ["cargo", "rustc", "rustup"];
+const TOOLCHAINS: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
 
 /// The parts of a script with their verdicts.
 pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Context) -> Vec<Part> {
@@ -264,7 +270,7 @@ impl<'a> Judge<'a> {
 
     /// What is thought of a command that no rule speaks of.
     fn unruled(&self, command: &Command) -> Result<Reason, Reason> {
-        if only_looks(command) {
+        if only_looks(command) && !self.is_chosen_by_project(command) {
             self.looks_where_it_may(command)?;
             return Ok(Reason::ReadOnly);
         }
@@ -273,6 +279,21 @@ impl<'a> Judge<'a> {
             return Ok(Reason::Mode { mode: self.cx.mode });
         }
         Err(Reason::Uncovered { what: format!("the command `{}`", command.text) })
+    }
+
+    /// Whether a file of the project may say which program is run by that name.
+    fn is_chosen_by_project(&self, command: &Command) -> bool {
+        let name = command.words().first().and_then(shell::program_name);
+        if !name.is_some_and(|name| BY_TOOLCHAIN.contains(&name)) {
+            return false;
+        }
+        let is_chosen = |dir: &PathBuf| {
+            let above = dir.ancestors();
+            above.flat_map(|dir| TOOLCHAINS.map(|file| dir.join(file))).any(|file| file.exists())
+        };
+        // Where edits are not asked about, the same command may write that file first.
+        self.cx.mode == Mode::AcceptEdits
+            || command.dirs.as_ref().is_none_or(|dirs| dirs.iter().any(is_chosen))
     }
 
     fn looks_where_it_may(&self, command: &Command) -> Result<(), Reason> {

@@ -7,7 +7,7 @@ use super::place::Where;
 use super::script::Judge;
 use crate::access::Script;
 use crate::context::Context;
-use crate::path::Place;
+use crate::path::{Place, guarded_names};
 use crate::rule::Behavior;
 use crate::shell::{self, Analysis, Command, Deed, Form, Kind, Output, Redirect, Touch, Word};
 
@@ -72,6 +72,9 @@ impl Judge<'_> {
             Deed::Write => self.files.steering(place),
             _ => self.files.steering_inside(place),
         };
+        if let Some(path) = self.guarded_by_pattern(touch) {
+            return Some(path);
+        }
         match self.places.of(&touch.word, &touch.dirs) {
             Where::Known(places) | Where::Below(places, _) => places.iter().find_map(steering),
             Where::Unknown => {
@@ -81,6 +84,40 @@ impl Judge<'_> {
             Where::Elsewhere => None,
         }
     }
+}
+
+impl Judge<'_> {
+    /// What a pattern fits that decides what is allowed or run later.
+    fn guarded_by_pattern(&self, touch: &Touch) -> Option<PathBuf> {
+        let readings = guarded_readings(&touch.word.text);
+        readings.into_iter().find_map(|text| {
+            let word = Word { tilde: touch.word.tilde, ..Word::literal(&text) };
+            let Where::Known(places) = self.places.of(&word, &touch.dirs) else { return None };
+            places.iter().find_map(|place| self.files.steering_inside(place))
+        })
+    }
+}
+
+/// A path with what is guarded in the place of a pattern that fits it.
+fn guarded_readings(path: &str) -> Vec<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let patterns = parts.iter().enumerate().filter(|(_, part)| part.contains(['*', '?', '[']));
+    let readings = patterns.flat_map(|(at, part)| {
+        let names = guarded_names().iter().filter(move |name| fits(part, name));
+        names.map(move |name| (at, *name))
+    });
+    let put = |(at, name): (usize, &str)| {
+        let mut parts = parts.clone();
+        parts[at] = name;
+        parts.join("/")
+    };
+    readings.map(put).collect()
+}
+
+/// Whether a shell puts a name in the place of a pattern: a dot at the beginning has to be written.
+fn fits(pattern: &str, name: &str) -> bool {
+    let glob = globset::Glob::new(pattern).ok().map(|glob| glob.compile_matcher());
+    (pattern.starts_with('.') || !name.starts_with('.')) && glob.is_some_and(|glob| glob.is_match(name))
 }
 
 /// The commands whose output other parts of a script get, and the values that its variables have.

@@ -31,6 +31,11 @@ pub(crate) fn changes(command: &Command) -> Vec<Touch> {
         }
         Some("find" | "gfind") if rest.iter().any(|word| word.text == "-delete") => all,
         Some("fd") => all,
+        // What is reached by another name from now on is changed by that name.
+        Some("ln") => {
+            let named = mentions(rest, &command.dirs);
+            written.chain(named).collect()
+        }
         Some("sed" | "gsed" | "awk" | "gawk" | "mawk") => written.chain(in_code(command, rest)).collect(),
         // What is put in comes from the input.
         Some(name) if is_known_program(name) && name != "cargo" => {

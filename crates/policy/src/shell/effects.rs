@@ -174,7 +174,8 @@ pub(crate) fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
         }
         let value = match word.text.split_once('=') {
             Some((_, value)) => Some(value),
-            None => word.text.get(2..).filter(|rest| rest.starts_with(['/', '.', '~'])),
+            // Behind the letters of a cluster, a path may follow at once.
+            None => word.text.find(['/', '.', '~']).filter(|at| *at > 1).and_then(|at| word.text.get(at..)),
         };
         value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() })
     })
@@ -266,8 +267,9 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         _ => return found,
     };
     // `diff` reads whatever files it is given, of a repository or not; a name without a slash is more likely a revision.
-    let is_named =
-        |word: &&Word| word.form != Form::Dynamic || subcommand == "diff" && word.text.contains('/');
+    let any_files = rest.iter().any(|word| word.text != "--" && is_option(&word.text, "--no-index"));
+    let is_path = |word: &Word| any_files || !word.text.starts_with('$') || word.text.contains('/');
+    let is_named = |word: &&Word| word.form != Form::Dynamic || subcommand == "diff" && is_path(word);
     // The first word that `grep` gets is its pattern, unless an option holds that.
     let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));
     let patterns = usize::from(subcommand == "grep" && !has_pattern);

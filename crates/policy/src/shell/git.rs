@@ -52,6 +52,8 @@ const HARMFUL: &[&str] = &[
     "--show-signature",
     "--paginate",
     "--batch-command",
+    // A program of the repository's choice shows it.
+    "--help",
 ];
 
 /// Long options that name a file whose content shows, be it in a message that it makes no sense.
@@ -116,7 +118,8 @@ pub(crate) fn named_files(subcommand: &str, rest: &[Word]) -> Vec<Word> {
 /// The files that a call is told to write, whatever options stand before the subcommand.
 pub(crate) fn written(words: &[Word]) -> Vec<Word> {
     let found = possible_subcommands(words);
-    found.iter().flat_map(|(subcommand, rest)| written_by(&subcommand.text, rest)).collect()
+    let trees = values(words, &["--work-tree"]).into_iter();
+    trees.chain(found.iter().flat_map(|(subcommand, rest)| written_by(&subcommand.text, rest))).collect()
 }
 
 /// The files that a subcommand is told to write, beside those that it tends anyway.
@@ -126,6 +129,7 @@ pub(crate) fn written_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
     match (subcommand, first) {
         ("config", _) if !shows_settings(rest) => values(rest, &["-f", "--file"]),
         ("config", _) => Vec::new(),
+        ("checkout-index", _) => values(rest, &["--prefix"]),
         ("archive" | "format-patch", _) => values(rest, &["-o", "--output", "--output-directory"]),
         ("clone", _) => operands().skip(1).chain(values(rest, &["--separate-git-dir"])).collect(),
         ("init", _) => operands().chain(values(rest, &["--separate-git-dir"])).collect(),
@@ -330,7 +334,9 @@ fn is_harmful(word: &Word) -> bool {
     let sneaks = !word.lead || word.splits;
     // A format that shows signatures runs the program that checks them.
     sneaks
-        || ["%G", "(signature", "(*signature"].iter().any(|shows| word.text.contains(shows))
+        || ["%G", "%+G", "%-G", "% G", "(signature", "(*signature"]
+            .iter()
+            .any(|shows| word.text.contains(shows))
         || HARMFUL.iter().any(|bad| word.text != "--" && is_option(&word.text, bad))
 }
 

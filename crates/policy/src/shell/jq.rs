@@ -57,7 +57,7 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
             }
             continue;
         }
-        let is_letter = |letter: char| "nrRscCMSaeji".contains(letter);
+        let is_letter = |letter: char| "nrRscCMSaej".contains(letter);
         match word.known() {
             Some(option) if GIVEN.contains(&option) => {
                 if !(0..2).all(|_| words.next().is_some_and(Word::is_single)) {
@@ -72,16 +72,30 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     true
 }
 
-/// Whether a program has one of the words that reach further. Behind a dot, in quotation marks or before a colon it is the
-/// name of a field.
+/// Whether a program has one of the words that reach further. Behind a dot, in quotation marks or before the colon of an
+/// object it is the name of a field.
 fn reaches(program: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     program.char_indices().any(|(at, _)| {
         let (before, here) = program.split_at(at);
         REACHING.iter().any(|word| {
-            let is_word = |after: &str| !after.starts_with(is_name) && !after.trim_start().starts_with(':');
+            let is_key = |after: &str| after.trim_start().starts_with(':') && is_in_object(before);
+            let is_word = |after: &str| !after.starts_with(is_name) && !is_key(after);
             here.strip_prefix(word).is_some_and(is_word)
                 && !before.ends_with(|c: char| is_name(c) || matches!(c, '.' | '"'))
         })
     })
+}
+
+/// Whether the innermost bracket that is open is that of an object.
+fn is_in_object(before: &str) -> bool {
+    let mut open = Vec::new();
+    for c in before.chars() {
+        match c {
+            '{' | '[' | '(' => open.push(c),
+            '}' | ']' | ')' => _ = open.pop(),
+            _ => {}
+        }
+    }
+    open.last() == Some(&'{')
 }

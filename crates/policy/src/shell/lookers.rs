@@ -174,8 +174,8 @@ const LOOKERS: &[Looker] = &[
 ];
 
 /// Programs that tell their version or how they are used when that is all they are asked. Those that take other programs
-/// or their options from files of the project even then (gradle, mvn, pnpm, yarn and the like) are none of them. `cargo`
-/// and `rustc` may be those of a toolchain that the project chooses: one that is installed, or a path from the root on.
+/// or their options from files of the project even then (gradle, mvn, pnpm, yarn and the like) are none of them. What
+/// a project chooses by a toolchain file is judged elsewhere.
 const VERSIONED: &[&str] = &[
     "awk", "curl", "env", "gawk", "mawk", "nice", "nohup", "rsync", "sed", "stdbuf", "tar", "timeout",
     "wget", "xargs", "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "g++", "gcc", "gh", "git",

@@ -160,7 +160,7 @@ const FROM_INPUT: &str = "a shell takes commands from its input";
 
 /// Whether a word stands for what a program reads from a pipe.
 fn is_input(word: &Word) -> bool {
-    word.text == "-" || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")
+    word.text == "-" || ["<(", "/dev/", "/proc/"].iter().any(|begin| word.text.starts_with(begin))
 }
 
 /// Splits at the end of the options: assignments of `env`, operands, then the command.
