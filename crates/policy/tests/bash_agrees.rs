@@ -3,7 +3,9 @@
 //! out of order, which is where a tree and a shell disagree.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has to fail")]
+#![expect(clippy::disallowed_methods, reason = "a person chooses other texts by a variable")]
 
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
@@ -86,6 +88,11 @@ const PIECES: &[&str] = &[
     "/",
 ];
 
+const ODD: &[&str] = &[
+    "\\", "\\\\", "'", "`", "\"", "#", " #", "(", ")", "$", "}", "\\\n", "\\\nE\n", "E\n", "\nE\n", "ls ",
+    "ls #", "a", "$'", "`ls ", ": ", "echo '",
+];
+
 const PAIRS: &[(&str, &str)] = &[
     ("'", "'"),
     ("\"", "\""),
@@ -119,7 +126,8 @@ const PAIRS: &[(&str, &str)] = &[
     ("$[", "]"),
 ];
 
-fn text() -> impl Strategy<Value = String> {
+/// Anything inside of anything.
+fn jumble() -> impl Strategy<Value = String> {
     let piece = || select(PIECES).prop_map(str::to_owned);
     let nested = piece().prop_recursive(4, 24, 5, move |inner| {
         let several = prop::collection::vec(inner, 1..5).prop_map(|parts| parts.concat());
@@ -128,8 +136,24 @@ fn text() -> impl Strategy<Value = String> {
             (select(PAIRS), several).prop_map(|((open, close), inner)| format!("{open}{inner}{close}")),
         ]
     });
-    let whole = prop::collection::vec(nested, 2..6).prop_map(|parts| parts.concat());
-    (select(BEGINNINGS), whole).prop_map(|(begin, rest)| format!("{begin}{rest}"))
+    prop::collection::vec(nested, 2..6).prop_map(|parts| parts.concat())
+}
+
+/// Something that may or may not have ended when a line follows, and something that makes up for it afterwards.
+fn early_end() -> impl Strategy<Value = String> {
+    let odd = || prop_oneof![2 => Just(""), 8 => select(ODD)];
+    let line = select(&["; pwn ", "\npwn\n", "\npwn != f\n", ";>out;", "\n>out\n"][..]);
+    let parts = (select(PAIRS), odd(), prop::bool::ANY, line, odd(), odd(), prop::bool::ANY, odd());
+    parts.prop_map(|((open, close), first, ends, line, second, third, is_hidden, last)| {
+        let end = if ends { close } else { "" };
+        let hide = if is_hidden { " #" } else { "" };
+        format!("{open}{first}{end}{line}{second}{third}{hide}{close}{last}")
+    })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let rest = prop_oneof![jumble(), early_end(), early_end()];
+    (select(BEGINNINGS), rest).prop_map(|(begin, rest)| format!("{begin}{rest}"))
 }
 
 fn is_allowed(command: &str, dir: &std::path::Path) -> bool {
@@ -157,24 +181,28 @@ fn what_only_looks_runs_nothing_else_in_a_real_shell() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     for dir in ["bin", "work"] {
-        std::fs::create_dir(at(dir)).unwrap();
+        fs_err::create_dir(at(dir)).unwrap();
     }
     let (program, trace, work) = (at("bin").join(UNKNOWN), at("trace"), at("work"));
-    std::fs::write(&program, "#!/bin/sh\n: > \"$TRACE\"\n").unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    fs_err::write(&program, "#!/bin/sh\n: > \"$TRACE\"\n").unwrap();
+    fs_err::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let allowed = std::cell::Cell::new(0);
     let outcome = runner().run(&text(), |text| {
-        if !text.contains(UNKNOWN) || !is_allowed(&text, &work) {
+        if !(text.contains(UNKNOWN) || text.contains(">out")) || !is_allowed(&text, &work) {
             return Ok(());
         }
         allowed.set(allowed.get() + 1);
+        // An earlier text may have left something.
+        _ = fs_err::remove_file(&trace);
+        fs_err::remove_dir_all(&work).unwrap();
+        fs_err::create_dir(&work).unwrap();
         // Nothing can be reached but that program, and what the shell itself can do.
         let mut bash = Command::new("/bin/bash");
         bash.args(["--norc", "--noprofile", "-c", &format!("ulimit -t 5; {text}")]);
         bash.env_clear().env("PATH", at("bin")).env("TRACE", &trace).current_dir(&work);
         bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         bash.status().unwrap();
-        let made = std::fs::read_dir(&work).unwrap().count();
+        let made = fs_err::read_dir(&work).unwrap().count();
         prop_assert!(!trace.exists() && made == 0, "bash did something with {text:?}");
         Ok(())
     });
