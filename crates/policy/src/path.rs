@@ -156,6 +156,8 @@ const PUBLIC: &[&str] = &[
     "/dev/stdin",
     "/dev/zero",
     "/etc/debian_version",
+    "/etc/hostname",
+    "/etc/hosts",
     "/etc/issue",
     "/etc/os-release",
     "/lib",

@@ -200,10 +200,10 @@ pub(crate) fn asks_for_version(name: &str, rest: &[Word]) -> bool {
     let [word] = rest else { return false };
     match word.known() {
         Some("--version" | "--help") => VERSIONED.contains(&name),
-        Some("-V") => ["cargo", "python", "python3", "rustc"].contains(&name),
-        Some("-v") => ["node", "npm", "perl", "php"].contains(&name),
-        Some("-version") => name == "java",
-        Some("version") => name == "go",
+        Some("-V") => ["cargo", "python", "python3", "rustc", "ssh"].contains(&name),
+        Some("-v") => ["node", "npm", "perl", "php", "ruby"].contains(&name),
+        Some("-version") => ["java", "javac"].contains(&name),
+        Some("version") => ["go", "openssl"].contains(&name),
         _ => false,
     }
 }
