@@ -66,6 +66,27 @@ fn a_refusal_with_words_lets_the_agent_go_on() {
     leave(program);
 }
 
+// Whoever writes "no" and Enter has not said yes.
+#[test]
+fn words_written_at_a_question_go_to_the_agent() {
+    let world = World::new();
+    world.server.replies([bash("touch made"), Reply::text("As you wish.")]);
+    let program = begin(&world, &[]);
+    say(&program, "make it");
+    until_asked(&program, "Yes, this once");
+    program.type_in("no");
+    program.until_shown("you are writing; pause to answer · no");
+    program.until_shown("Enter sends what you wrote");
+    program.type_in(ENTER);
+    program.until_shown("no  sent after the running step");
+    until_asked(&program, "Yes, this once");
+    assert!(!world.path("made").exists(), "nobody has answered");
+    program.type_in(ESC);
+    program.until_shown("You refused");
+    assert!(!world.path("made").exists());
+    leave(program);
+}
+
 // Several questions wait in a row and are counted.
 #[test]
 fn questions_queue_up() {

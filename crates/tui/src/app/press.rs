@@ -19,6 +19,7 @@ impl App {
     pub fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let mut effects = self.press_in_dialog(key).unwrap_or_else(|| self.press(key));
         self.last_input_at = Some(self.now);
+        self.look_at_draft();
         effects.extend(self.retitle());
         effects
     }
@@ -35,7 +36,17 @@ impl App {
             return Vec::new();
         }
         let outcome = self.input.paste(text);
+        self.pending.begin_draft();
+        self.look_at_draft();
         self.follow(outcome)
+    }
+
+    /// The question that is open says what is written meanwhile.
+    fn look_at_draft(&mut self) {
+        if self.pending.has_draft() {
+            let text = self.input.text();
+            self.pending.drafted(&text);
+        }
     }
 
     /// A line was entered as a whole: nothing in it is a key.

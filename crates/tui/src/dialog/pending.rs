@@ -10,8 +10,8 @@ use tiller_protocol::ask::{Answer, Ask};
 use tiller_protocol::id::AskId;
 
 use super::{Dialog, Form, Outcome, Said};
-use crate::keys::{Action, Context, Keymap};
-use crate::text::fit;
+use crate::keys::{Action, Chord, Context, Keymap};
+use crate::text::{fit, visible_line};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -61,6 +61,8 @@ pub enum PendingOutcome {
 pub struct Pending {
     queue: VecDeque<(AskId, Dialog)>,
     guard: Guard,
+    /// What was written into the input while a question was open. Enter is meant for that, not for the question.
+    draft: Option<String>,
     keys: Arc<Keymap>,
 }
 
@@ -68,7 +70,7 @@ impl Pending {
     /// No questions yet.
     #[must_use]
     pub fn new(keys: Arc<Keymap>) -> Self {
-        Self { queue: VecDeque::new(), guard: Guard::Off, keys }
+        Self { queue: VecDeque::new(), guard: Guard::Off, draft: None, keys }
     }
 
     /// Adds a question. Those of hooks are none for a person: it says whether this was one.
@@ -154,22 +156,69 @@ impl Pending {
         }
     }
 
+    /// Something goes to the input while a question is open.
+    pub fn begin_draft(&mut self) {
+        if !self.queue.is_empty() && self.draft.is_none() {
+            self.draft = Some(String::new());
+        }
+    }
+
+    /// Whether something was written while a question was open.
+    #[must_use]
+    pub fn has_draft(&self) -> bool {
+        self.draft.is_some()
+    }
+
+    /// What is in the input now.
+    pub fn drafted(&mut self, text: &str) {
+        self.draft = self.draft.take().filter(|_| !text.is_empty()).map(|_| text.to_owned());
+    }
+
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> PendingOutcome {
-        let Some((id, dialog)) = self.queue.front_mut() else {
+        if self.queue.is_empty() {
             // Whoever does something else presses no key twice any more.
             self.guard = Guard::Off;
             return PendingOutcome::Elsewhere;
-        };
+        }
         if self.guard != Guard::Off {
             if !looks_around(&self.keys, &key) {
-                let is_lost = self.guard == Guard::Answered;
-                return if is_lost { PendingOutcome::Handled } else { PendingOutcome::Elsewhere };
+                return self.guarded(&key);
             }
             self.guard = Guard::Off;
         }
+        let sends = self.keys.action(Context::Dialog, &key) == Some(Action::Accept);
+        if sends && self.draft.is_some() {
+            self.guard = Guard::Typing;
+            return PendingOutcome::Elsewhere;
+        }
+        let Some((id, dialog)) = self.queue.front_mut() else { return PendingOutcome::Elsewhere };
         let (id, outcome) = (*id, dialog.handle(key));
+        if outcome == Outcome::Ignored {
+            return self.written(&key);
+        }
+        self.draft = None;
         self.settled(id, outcome)
+    }
+
+    /// A key that cannot be an answer yet.
+    fn guarded(&mut self, key: &KeyEvent) -> PendingOutcome {
+        if self.guard == Guard::Answered {
+            return PendingOutcome::Handled;
+        }
+        if is_letter(key) {
+            self.begin_draft();
+        }
+        PendingOutcome::Elsewhere
+    }
+
+    /// A key that means nothing to the question. A letter begins a message, and the keys after it belong to that.
+    fn written(&mut self, key: &KeyEvent) -> PendingOutcome {
+        if is_letter(key) {
+            self.begin_draft();
+            self.guard = Guard::Typing;
+        }
+        if self.draft.is_some() { PendingOutcome::Elsewhere } else { PendingOutcome::Ignored }
     }
 
     /// What a line can answer to the oldest question.
@@ -211,10 +260,12 @@ impl Pending {
             notes.push(format!("1 of {}", self.queue.len()));
         }
         match self.guard {
-            Guard::Off | Guard::New => {}
+            Guard::Off => notes.extend(self.draft.as_ref().map(|_| self.way_out())),
+            Guard::New => {}
             Guard::Typing => notes.push("you are writing; pause to answer".to_owned()),
             Guard::Answered => notes.push("the next question".to_owned()),
         }
+        notes.extend(self.draft.as_ref().map(|draft| visible_line(draft)));
         if notes.is_empty() || height < 4 {
             return dialog.view(columns, height, theme);
         }
@@ -222,6 +273,16 @@ impl Pending {
         view.push(dialog.view(columns, height - 1, theme));
         view
     }
+
+    /// How to answer although something is written.
+    fn way_out(&self) -> String {
+        let [send, next] = [Action::Accept, Action::Next].map(|action| self.keys.name(action));
+        format!("{send} sends what you wrote; {next} or a number answers")
+    }
+}
+
+fn is_letter(key: &KeyEvent) -> bool {
+    Chord::pressed(key).is_some_and(|chord| chord.typed().is_some())
 }
 
 /// Keys that answer nothing and cannot be meant for the input: whoever presses one has seen the question.

@@ -54,6 +54,47 @@ fn what_is_typed_before_a_question_is_read_is_kept() {
     assert_eq!(stage.sent(), [""; 0]);
 }
 
+// Letters that mean nothing to a question are a message, and so is the Enter after them.
+#[test]
+fn words_written_at_a_question_are_no_answer() {
+    for pause in [0, 5_000] {
+        let mut stage = Stage::new(80, 30);
+        stage.begin_turn("work");
+        stage.ask(permission(1));
+        stage.write("no");
+        assert!(stage.shown().contains("you are writing; pause to answer · no"), "{}", stage.shown());
+        stage.wait_ms(pause);
+        assert_eq!(stage.shown().contains("Enter sends what you wrote"), pause > 0, "{}", stage.shown());
+        stage.press(KeyCode::Enter);
+        assert_eq!(stage.sent(), ["Steer no"]);
+        stage.press(KeyCode::Enter);
+        assert_eq!(stage.sent(), [""; 0], "pressed twice");
+        stage.wait(1);
+        stage.press(KeyCode::Enter);
+        assert!(stage.sent()[0].starts_with("Answer("), "nothing is written any more");
+    }
+}
+
+#[test]
+fn a_question_can_be_answered_although_something_is_written() {
+    for answer in [KeyCode::Down, KeyCode::Char('1')] {
+        let mut stage = Stage::new(80, 30);
+        stage.begin_turn("work");
+        stage.ask(permission(1));
+        stage.write("then");
+        stage.paste(" the docs");
+        stage.wait(1);
+        stage.press(KeyCode::Backspace);
+        stage.wait(1);
+        stage.press(answer);
+        if answer == KeyCode::Down {
+            stage.press(KeyCode::Enter);
+        }
+        assert!(stage.sent()[0].starts_with("Answer("), "{answer:?}");
+        assert_eq!(stage.app.input.text(), "then the doc");
+    }
+}
+
 #[test]
 fn the_question_after_an_answer_needs_a_look_of_its_own() {
     let mut stage = Stage::new(80, 30);
