@@ -125,13 +125,15 @@ fn pages_and_questions_that_fill_the_screen_leave_no_copies_in_tmux() {
     tmux.until_shown(&line(PART - 1));
     tmux.press("F1");
     tmux.until_shown(LIVE[0]);
+    // What is finished while a page is open waits until it is closed.
     gates[0].open();
-    tmux.until_written(&line(2 * PART - 1));
-    // What no longer fits when a terminal becomes smaller is in its scrollback at once.
     tmux.resize(90, 30);
+    eventually("the page is as large as the terminal", || {
+        tmux.screen().lines().any(|row| row.starts_with("── Help") && row.chars().count() == 90)
+    });
     gates[1].open();
-    tmux.until_written(&line(3 * PART - 1));
     tmux.press("Escape");
+    tmux.until_written(&line(3 * PART - 1));
     tmux.until_shown("Enter steers");
     gates[2].open();
     tmux.until_shown(&line(4 * PART - 1));
@@ -156,4 +158,39 @@ fn pages_and_questions_that_fill_the_screen_leave_no_copies_in_tmux() {
     let copies: Vec<&str> =
         everything.lines().filter(|row| LIVE.iter().any(|part| row.contains(part))).collect();
     assert_eq!(copies, Vec::<&str>::new(), "nothing of a live area was left");
+}
+
+// A page that fills the screen is gone without a trace when it is closed, also if the size has changed meanwhile.
+#[test]
+fn a_closed_page_leaves_the_conversation_where_it_was_in_tmux() {
+    let world = World::new();
+    let text: Vec<String> = (0..10).map(line).collect();
+    world.server.reply(Reply::text(format!("```\n{}\n```\n", text.join("\n"))));
+    let tmux = Tmux::start(&world, 120, 40);
+    tmux.until_shown(READY);
+    tmux.say("count");
+    tmux.until_shown(&line(9));
+    tmux.until_shown(READY);
+    let before = tmux.screen();
+    tmux.press("F1");
+    tmux.until_shown("── Help");
+    assert!(!tmux.screen().contains(&line(9)), "{}", tmux.screen());
+    tmux.press("Escape");
+    eventually("everything is as it was", || tmux.screen() == before);
+    for (columns, rows) in [(60, 30), (100, 24), (120, 40)] {
+        tmux.press("F1");
+        tmux.until_shown("── Help");
+        tmux.resize(columns, rows);
+        let width = usize::from(columns);
+        eventually("the page is as large as the terminal", || {
+            tmux.screen().lines().any(|row| row.starts_with("── Help") && row.chars().count() == width)
+        });
+        tmux.press("Escape");
+        tmux.until_shown(READY);
+        let everything = tmux.everything();
+        let found: Vec<&str> =
+            everything.lines().filter_map(|row| row.find("line 0").map(|at| &row[at..])).collect();
+        assert_eq!(found, text, "at {columns} columns:\n{everything}");
+        assert!(tmux.screen().contains(&line(9)), "{}", tmux.screen());
+    }
 }

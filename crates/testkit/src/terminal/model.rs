@@ -167,6 +167,18 @@ impl Terminal {
 
     /// Changes the size: what was written stays, and the cursor stays with it.
     pub fn resize(&mut self, columns: u16, rows: u16) {
+        // The alternate screen is lost; whoever shows something there draws it again.
+        let is_aside = self.screen().alternate_screen();
+        if is_aside {
+            self.parser.process(b"\x1b[?1049l");
+        }
+        self.resize_main(columns, rows);
+        if is_aside {
+            self.parser.process(b"\x1b[?1049h");
+        }
+    }
+
+    fn resize_main(&mut self, columns: u16, rows: u16) {
         let (cursor_row, cursor_column) = self.screen().cursor_position();
         let (height, _) = self.screen().size();
         let hidden = self.screen().hide_cursor();

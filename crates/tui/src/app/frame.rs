@@ -37,6 +37,9 @@ impl App {
     /// The live area.
     #[must_use]
     pub fn view(&self) -> View {
+        if self.is_aside && self.overlay.is_some() {
+            return self.page_view();
+        }
         let height = usize::from(self.look.size.height);
         let foot = self.foot();
         let room = height.saturating_sub(foot.lines.len() + FREE_ROWS);
@@ -187,8 +190,7 @@ impl App {
         let (columns, height) = (self.look.size.width, self.look.size.height);
         let theme = &self.look.theme;
         let status = self.status();
-        let status_rows = u16::try_from(status.len()).unwrap_or(u16::MAX);
-        if let Some(view) = self.dialog_view(columns, height.saturating_sub(status_rows)) {
+        if let Some(view) = self.dialog_view(columns, self.shared_rows()) {
             let mut foot = view;
             foot.push(View::of(status));
             return foot;

@@ -12,6 +12,7 @@ mod mcp;
 mod outbox;
 mod outgoing;
 mod overlay;
+mod place;
 mod press;
 mod queue;
 mod reply;
@@ -49,6 +50,7 @@ use look::Look;
 use outbox::Outbox;
 use outgoing::Outgoing;
 use overlay::Overlay;
+pub use place::Place;
 
 /// A turn that took longer than this is worth a signal when it ends.
 const LONG_TURN: Duration = Duration::from_secs(20);
@@ -189,6 +191,8 @@ pub struct App {
     pending: Pending,
     /// What the program itself asks or shows.
     overlay: Option<Overlay>,
+    /// Whether it has the screen for itself.
+    is_aside: bool,
     /// Servers of the Model Context Protocol, by name.
     servers: IndexMap<String, McpServer>,
     /// What of the conversation was folded last.
@@ -249,6 +253,7 @@ impl App {
             held: Vec::new(),
             pending,
             overlay: None,
+            is_aside: false,
             servers: IndexMap::new(),
             fold: None,
             trail: rewind::Trail::default(),

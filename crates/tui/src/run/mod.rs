@@ -188,7 +188,7 @@ impl Runner {
         if !self.dirty || self.drawn.elapsed() < self.pace() {
             return Ok(());
         }
-        self.waits = match self.terminal.ready()? {
+        self.waits = match self.terminal.ready(self.app.place())? {
             Readiness::Now => None,
             Readiness::Before(latest) => Some(latest),
         };
@@ -201,7 +201,9 @@ impl Runner {
         self.terminal.draw(&mut self.app, urgency)?;
         self.is_typed = false;
         self.drawn = Instant::now();
-        self.is_behind = self.app.has_finished() || self.terminal.is_bare();
+        // What is finished while a page is open waits until it is closed.
+        let waits = self.terminal.is_aside();
+        self.is_behind = !waits && (self.app.has_finished() || self.terminal.is_bare());
         self.dirty = self.is_behind;
         Ok(())
     }

@@ -9,6 +9,7 @@ use tiller_protocol::id::SessionId;
 use super::signals::{Signals, Told};
 use super::terminal::{Came, Readiness, Terminal};
 use super::{Surface, TuiError, background, until};
+use crate::app::Place;
 use crate::dialog::{
     Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said, Trust, TrustOutcome, TrustQuestion,
 };
@@ -133,7 +134,7 @@ impl<D, H, P, V> Asked<'_, D, H, P, V> {
         let mut signals = Signals::listen()?;
         let mut theme = Theme::new(terminal.palette(manner.palette));
         let answer = loop {
-            let readiness = terminal.ready()?;
+            let readiness = terminal.ready(Place::Below)?;
             if readiness == Readiness::Now {
                 let size = terminal.size();
                 terminal.show(&(self.view)(

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use super::keyboard::{Answer, Keyboard, Word};
 use super::pace::Pace;
 use super::rescue;
-use crate::app::App;
+use crate::app::{App, Place};
 use crate::screen::{Heard, Screen, Size, Wrapping};
 use crate::text::clean;
 use crate::theme::{Palette, Rgb};
@@ -164,6 +164,11 @@ impl Terminal {
         self.screen.is_bare()
     }
 
+    /// Whether a page has the alternate screen.
+    pub(super) fn is_aside(&self) -> bool {
+        self.screen.is_aside()
+    }
+
     /// The palette for what the terminal has told of itself.
     pub(super) fn palette(&self, otherwise: Palette) -> Palette {
         self.color.map_or(otherwise, Rgb::palette)
@@ -249,14 +254,17 @@ impl Terminal {
         Came::Answer
     }
 
-    /// Whether a frame can be drawn now. A change of size is followed first.
-    pub(super) fn ready(&mut self) -> std::io::Result<Readiness> {
+    /// Whether a frame can be drawn now. A change of size is followed first; and before the screen is changed for the other
+    /// one, everything under way has to arrive.
+    pub(super) fn ready(&mut self, place: Place) -> std::io::Result<Readiness> {
         let now = Instant::now();
         if self.screen.is_adrift() || size()? != self.screen.size() {
             return self.settle(now);
         }
         self.settling = None;
-        if self.screen.has_room() {
+        let stays = (place == Place::Aside) == self.screen.is_aside();
+        let is_free = if stays { self.screen.has_room() } else { self.screen.has_arrived() };
+        if is_free {
             return Ok(Readiness::Now);
         }
         let latest = self.drawn_at + FRAME_ARRIVES;
@@ -305,10 +313,15 @@ impl Terminal {
     /// Draws what is finished and the live area. In a flood the two take turns: the live area is taken away, much is
     /// written, and it is there again as soon as something is typed, or else in a moment.
     pub(super) fn draw(&mut self, app: &mut App, urgency: Urgency) -> std::io::Result<()> {
+        self.turn_to(app.place())?;
         let few = self.screen.few_rows();
         let is_flood = app.backlog() > few * FLOOD && urgency == Urgency::None;
         let turn = self.turned_at.elapsed();
         let (finished, view) = match self.screen.is_bare() {
+            _ if self.screen.is_aside() => {
+                app.drawn();
+                (Vec::new(), app.view())
+            }
             true if is_flood && turn < HIDDEN => {
                 let finished = app.take_finished(self.pace.rows());
                 self.untimed = Some(finished.len());
@@ -331,6 +344,17 @@ impl Terminal {
             self.learn_pace();
         }
         Ok(())
+    }
+
+    /// Shows the screen on which the next frame belongs.
+    pub(super) fn turn_to(&mut self, place: Place) -> std::io::Result<()> {
+        let bytes = match (place, self.screen.is_aside()) {
+            (Place::Aside, false) => self.screen.turn_aside(),
+            (Place::Below, true) => self.screen.turn_back(),
+            (Place::Aside, true) | (Place::Below, false) => return Ok(()),
+        };
+        rescue::turned(self.screen.is_aside());
+        self.write(&bytes)
     }
 
     /// A frame has come as far as is known.
@@ -366,6 +390,7 @@ impl Terminal {
     /// Takes the live area away and gives the terminal to somebody else.
     pub(super) async fn suspend(&mut self) -> std::io::Result<()> {
         self.listen_to_the_end().await;
+        self.turn_to(Place::Below)?;
         let bytes = self.screen.leave();
         self.write(&bytes)?;
         self.give_back()
@@ -379,6 +404,7 @@ impl Terminal {
     /// Writes what is finished and gives the terminal back.
     pub(super) async fn close(&mut self, app: &mut App) -> std::io::Result<()> {
         self.listen_to_the_end().await;
+        self.turn_to(Place::Below)?;
         let bytes = self.screen.leave();
         self.write(&bytes)?;
         while app.has_finished() {
@@ -418,6 +444,7 @@ impl Drop for Terminal {
     /// Also when something has gone wrong the shell gets back what it had.
     fn drop(&mut self) {
         if rescue::is_taken() {
+            let _ = self.turn_to(Place::Below);
             let bytes = self.screen.leave();
             let _ = self.write(&bytes);
             let _ = self.give_back();

@@ -4,6 +4,7 @@
 //! redrawn. All movement is relative to the cursor, so nothing has to be known of what stood there before. A row is
 //! never left to the terminal to wrap.
 
+mod aside;
 mod encode;
 mod flight;
 mod picture;
@@ -16,6 +17,7 @@ use ratatui::text::Line;
 
 use crate::text;
 use crate::view::View;
+pub(crate) use aside::TURN_BACK;
 pub use flight::Heard;
 use flight::{ASK_CURSOR, ASK_SIZE, Change, Flight, Frame};
 use picture::Picture;
@@ -44,6 +46,8 @@ pub struct Screen {
     /// Whether the terminal answers questions.
     answers: bool,
     wrapping: Wrapping,
+    /// Whether the alternate screen is shown.
+    is_aside: bool,
 }
 
 /// Finished rows that a frame adds above a live area, as a share of the screen.
@@ -74,6 +78,7 @@ impl Screen {
             flight: Flight::default(),
             answers: false,
             wrapping,
+            is_aside: false,
         }
     }
 

@@ -22,6 +22,9 @@ impl Screen {
     ///
     /// `cursor` is the row in which the terminal says that the cursor is now, if it says so.
     pub fn resize(&mut self, size: Size, cursor: Option<u16>) -> String {
+        if self.is_aside {
+            return self.resize_aside(size);
+        }
         let picture = &self.flight.arrived;
         let wrapped = picture.extent(size.width, Wrapping::Anew);
         let cut = picture.extent(size.width, Wrapping::Never);

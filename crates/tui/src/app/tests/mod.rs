@@ -1,5 +1,6 @@
 //! The front end as a machine, drawn on a terminal.
 
+mod aside;
 mod frames;
 mod guard;
 mod images;

@@ -16,6 +16,7 @@ use tiller_protocol::permission::{Behavior, Destination, RuleValue, Update};
 use super::frames::todos;
 use super::stage::Stage;
 use super::views::{changed, fold, preview, run, server};
+use crate::app::Place;
 use crate::host::{InstructionRow, Reply, StyleRow};
 use crate::panel::SessionRow;
 
@@ -266,6 +267,12 @@ fn shown(columns: u16, play: Play) -> (String, String) {
         lines.pop();
     }
     let status = lines.pop().unwrap_or_default();
+    if stage.app.place() == Place::Aside {
+        // What is below it is there as soon as it is closed.
+        stage.press(KeyCode::Esc);
+        stage.draw();
+        lines.extend(stage.terminal.lines());
+    }
     (lines.join("\n"), status)
 }
 

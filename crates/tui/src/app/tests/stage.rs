@@ -16,7 +16,7 @@ use tiller_protocol::id::{EntryId, SessionId};
 use tiller_protocol::mode::Mode;
 use tiller_testkit::terminal::{LongRows, Terminal};
 
-use crate::app::{App, Confinement, Effect, Info, ModelRow, Options};
+use crate::app::{App, Confinement, Effect, Info, ModelRow, Options, Place};
 use crate::host::{Reply, Request};
 use crate::keys::Keymap;
 use crate::menu::Candidate;
@@ -103,12 +103,19 @@ impl Stage {
 
     pub(super) fn draw(&mut self) {
         self.app.at(self.now);
+        let turned = match (self.app.place(), self.screen.is_aside()) {
+            (Place::Aside, false) => self.screen.turn_aside(),
+            (Place::Below, true) => self.screen.turn_back(),
+            _ => String::new(),
+        };
+        self.terminal.write(turned.as_bytes());
         self.app.drawn();
         loop {
-            let finished = self.app.take_finished(AT_ONCE);
+            let most = if self.screen.is_aside() { 0 } else { AT_ONCE };
+            let finished = self.app.take_finished(most);
             let bytes = self.screen.draw(&finished, &self.app.view());
             self.terminal.write(bytes.as_bytes());
-            if !self.app.has_finished() {
+            if most == 0 || !self.app.has_finished() {
                 return;
             }
         }
