@@ -4,13 +4,13 @@ use ratatui::text::{Line, Span};
 use tiller_protocol::effect::TodoStatus;
 use tiller_protocol::mode::Mode;
 
-use super::live::{Agent, Block};
+use super::live::{Agent, Block, Retry};
 use super::overlay::Overlay;
 use super::{App, queue};
 use crate::cell::{self, amount, dollars, elapsed};
 use crate::keys::Action;
 use crate::panel::{AgentRow, AgentState, agent_tree};
-use crate::text::{fit, fit_line, output_rows, paragraphs, reveal, visible_line, width, wrap_some};
+use crate::text::{fit, fit_line, output_rows, reveal, visible_line, width, wrap_some};
 use crate::view::View;
 
 /// Rows that stay free above the live area, so that the transcript remains in sight.
@@ -18,7 +18,7 @@ const FREE_ROWS: usize = 2;
 /// Rows of output that a running call shows.
 const OUTPUT_ROWS: usize = 5;
 /// Rows that tell what is under way.
-const WORK_ROWS: usize = 4;
+const WORK_ROWS: usize = 5;
 /// Rows of the tree of sub-agents.
 const AGENT_ROWS: u16 = 8;
 /// Rows of the todo list.
@@ -77,8 +77,7 @@ impl App {
             match block {
                 Block::Text(answer) => rows.extend(answer.pending(&paper)),
                 Block::Thinking(thoughts) => {
-                    let shown = paragraphs(last_lines(thoughts), paper.columns, self.look.theme.comment);
-                    rows.extend(tail(shown, OUTPUT_ROWS));
+                    rows.extend(cell::thinking_now(last_lines(thoughts), OUTPUT_ROWS, &paper));
                 }
                 Block::Call { tool, bytes } => {
                     let text = format!("  {tool}: writing its input, {bytes} bytes");
@@ -148,8 +147,8 @@ impl App {
         let Some(turn) = &self.live.turn else { return Vec::new() };
         if let Some(retry) = &self.live.retry {
             let left = elapsed(retry.at.saturating_sub(self.now));
-            let text =
-                format!("Retrying in {left} (attempt {} of {}): {}", retry.attempt, retry.max, retry.error);
+            let Retry { attempt, max, error, .. } = retry;
+            let text = format!("Retrying in {left}{} (attempt {attempt} of {max}): {error}", self.stops());
             return [vec![Line::default()], line(text, theme.warning)].concat();
         }
         let folding =
@@ -160,6 +159,7 @@ impl App {
             _ if folding.is_some() => folding.as_deref().unwrap_or_default(),
             (_, _, false) => "Running",
             _ if self.live.blocks.is_empty() => "Waiting for the model",
+            _ if matches!(self.live.blocks.values().last(), Some(Block::Thinking(_))) => "Thinking",
             _ => "Writing",
         };
         let tokens = turn.tokens + (turn.streamed / 4) as u64;
@@ -171,14 +171,19 @@ impl App {
         if usd > 0.0 {
             text.push_str(&format!(" · {}", dollars(usd)));
         }
-        // While something is asked, keys are for the question.
-        if !self.is_asking() {
-            text.push_str(&format!(" · {} stops", self.keys.hint(Action::Interrupt)));
-            if self.can_go_on().is_some() {
-                text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
-            }
+        text.push_str(&self.stops());
+        if !self.is_asking() && self.can_go_on().is_some() {
+            text.push_str(&format!(" · {} to background", self.keys.hint(Action::Background)));
         }
         [vec![Line::default()], line(text, theme.dim)].concat()
+    }
+
+    /// How to stop it. While something is asked, keys are for the question.
+    fn stops(&self) -> String {
+        if self.is_asking() {
+            return String::new();
+        }
+        format!(" · {} stops", self.keys.hint(Action::Interrupt))
     }
 
     fn spinner(&self) -> &'static str {

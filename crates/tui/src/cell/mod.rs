@@ -23,7 +23,7 @@ pub(crate) use call::{Call, finished, kept_in, running, title};
 pub(crate) use hook::hook;
 pub(crate) use notice::{notice, ran, told};
 pub(crate) use prompt::{content_text, prompt, shell_note};
-pub(crate) use thinking::thinking;
+pub(crate) use thinking::{thinking, thinking_now};
 pub(crate) use todo::todos;
 pub(crate) use turn::{Took, amount, dollars, elapsed, turn_end};
 pub(crate) use welcome::{Facts, welcome};

@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use super::choices::{Choices, Entry, Pick};
 use super::line::{Form, Said};
 use super::sheet::{Body, Render, Scroll, Sheet};
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::text::visible_line;
 use crate::theme::Theme;
 use crate::view::View;
@@ -129,7 +129,7 @@ impl Choice {
         match self.choices.handle(&key, &self.keys) {
             Pick::Chosen(index) => ChoiceOutcome::Chosen(index),
             Pick::Moved => ChoiceOutcome::Handled,
-            Pick::Other => match self.keys.action(Context::Dialog, &key) {
+            Pick::Other => match self.keys.in_question(&key) {
                 Some(Action::Cancel) => ChoiceOutcome::Cancelled,
                 Some(action) if self.scroll.act(action) => ChoiceOutcome::Handled,
                 _ => ChoiceOutcome::Ignored,
@@ -171,6 +171,7 @@ impl Choice {
                 self.keys.hint(Action::Accept),
                 self.keys.hint(Action::Cancel)
             ),
+            read_on: self.keys.hint(Action::PageDown),
             ..Sheet::default()
         };
         sheet.compose(columns, height, &self.scroll, theme)

@@ -56,9 +56,14 @@ impl Feedback {
         }
         match self.editor.handle(key) {
             Edited::Yes => Written::More,
-            Edited::Other(Action::Submit) => Written::Done(self.editor.expanded().trim().to_owned()),
+            Edited::Other(Action::Submit) => Written::Done(self.text()),
             Edited::Other(_) | Edited::No => Written::Ignored,
         }
+    }
+
+    /// What is written so far.
+    pub(super) fn text(&self) -> String {
+        self.editor.expanded().trim().to_owned()
     }
 
     /// Takes a paste as text: an answer has no room for images, and their paths are words like others.

@@ -152,7 +152,7 @@ impl FormDialog {
 
     /// Keys that are for the form and not for the field.
     fn turn(&mut self, key: &KeyEvent) -> Outcome {
-        match self.keys.action(Context::Dialog, key) {
+        match self.keys.in_question(key) {
             Some(Action::Cancel) => declined(),
             Some(Action::PreviousPart) if self.at > 0 => {
                 self.go_to(self.at - 1);
@@ -284,6 +284,7 @@ impl FormDialog {
             focus: focus.start + above..focus.end + above,
             cursor: cursor.map(|(column, row)| (column, below(row))),
             hint: self.hint(),
+            read_on: self.keys.hint(Action::PageDown),
             ..Sheet::default()
         };
         sheet.compose(columns, height, &self.scroll, theme)

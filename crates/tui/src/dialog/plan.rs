@@ -14,7 +14,7 @@ use super::choices::{Choices, Entry, Pick};
 use super::feedback::{Feedback, Written};
 use super::line::{Form, Said, Words};
 use super::sheet::{Body, Scroll, Sheet};
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::markdown;
 use crate::text::{hides_something, paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
@@ -74,7 +74,7 @@ impl PlanApproval {
                     Outcome::Handled
                 }
             },
-            Pick::Other => match self.keys.action(Context::Dialog, &key) {
+            Pick::Other => match self.keys.in_question(&key) {
                 Some(Action::Cancel) => keep_planning(String::new()),
                 Some(Action::EditPlan) => Outcome::EditPlan(self.ask.path.clone()),
                 Some(action) if self.scroll.act(action) => Outcome::Handled,
@@ -143,6 +143,7 @@ impl PlanApproval {
             focus: focus.start + above..focus.end + above,
             cursor: cursor.map(|(column, row)| (column, below(row))),
             hint: self.hint(),
+            read_on: self.keys.hint(Action::PageDown),
             ..Sheet::default()
         };
         sheet.compose(columns, height, &self.scroll, theme)
@@ -166,11 +167,10 @@ impl PlanApproval {
         match &self.feedback {
             Some(_) => format!("{} send · {} back", keys(Action::Submit), keys(Action::Cancel)),
             None => format!(
-                "{} choose · {} edit · {} no · {} read on",
+                "{} choose · {} edit · {} no",
                 keys(Action::Accept),
                 keys(Action::EditPlan),
-                keys(Action::Cancel),
-                keys(Action::PageDown)
+                keys(Action::Cancel)
             ),
         }
     }

@@ -16,6 +16,8 @@ use crate::view::View;
 
 /// Rows of the subject that are kept, if need be at the cost of the explanation and of choices that are not marked.
 const LEAST_BODY: usize = 3;
+/// Rows that are enough for a hint although not all choices can be seen.
+const ROOMY: usize = 12;
 /// Columns around a title.
 const AROUND_TITLE: usize = 6;
 /// Said if the dialog shows signs instead of characters.
@@ -69,14 +71,16 @@ pub(crate) struct Scroll {
 }
 
 impl Scroll {
-    /// Scrolls by a page; says whether the action was that.
+    /// Scrolls; says whether the action was that.
     pub(crate) fn act(&mut self, action: Action) -> bool {
         let page = self.page.get().max(1);
         // The window may have become larger, or the text shorter, since it was scrolled.
         self.top = self.top.min(self.furthest.get());
         match action {
-            Action::PageDown => self.top = (self.top + page).min(self.furthest.get()),
+            Action::PageDown | Action::ReadOn => self.top = (self.top + page).min(self.furthest.get()),
             Action::PageUp => self.top = self.top.saturating_sub(page),
+            Action::First => self.top = 0,
+            Action::Last => self.top = self.furthest.get(),
             _ => return false,
         }
         true
@@ -145,6 +149,8 @@ pub(crate) struct Sheet {
     pub(crate) cursor: Option<(u16, u16)>,
     /// Which keys there are; goes first if there is no room.
     pub(crate) hint: String,
+    /// The key that scrolls; it is told if there is more than fits.
+    pub(crate) read_on: String,
 }
 
 impl Sheet {
@@ -155,11 +161,9 @@ impl Sheet {
         let room = room - warning.len();
         let mut sheet = self.revealed(columns, theme);
         let least = LEAST_BODY.min(sheet.head.len() + sheet.body.len());
-        let hint = wrap(&Line::styled(sheet.hint.clone(), theme.dim), columns, 0);
-        let with_hint =
-            sheet.foot.len() + least + hint.len() <= room && !sheet.hint.is_empty() && !theme.is_printed;
-        let hint = if with_hint { hint } else { Vec::new() };
-        let foot = sheet.take_foot(room.saturating_sub(least).max(1).min(room), columns, theme);
+        let hint = sheet.hint_rows(least, columns, room, theme);
+        let most = room.saturating_sub(least + hint.len()).max(1).min(room);
+        let foot = sheet.take_foot(most, columns, theme);
         let rest = room - foot.lines.len() - hint.len();
         let mut lines = vec![reveal(title(&sheet.title, columns, sheet.style), theme.warning)];
         lines.extend(warning);
@@ -194,6 +198,23 @@ impl Sheet {
         let rows = wrap(&line, columns, 0);
         let rows = if rows.len() <= most { rows } else { vec![fit_line(line, columns.into())] };
         rows.into_iter().take(most).collect()
+    }
+
+    /// The hint if there is room for it: the choices come first, unless they are more than can be seen anyway.
+    fn hint_rows(&self, least: usize, columns: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+        if self.hint.is_empty() || theme.is_printed {
+            return Vec::new();
+        }
+        let rows = |text: String| wrap(&Line::styled(text, theme.dim), columns, 0);
+        let mut hint = rows(self.hint.clone());
+        let foot = self.foot.len().min(room.saturating_sub(least + hint.len()));
+        let scrolls = self.head.len() + self.body.len() + foot + hint.len() > room;
+        if scrolls && !self.read_on.is_empty() {
+            hint = rows(format!("{} · {} read on", self.hint, self.read_on));
+        }
+        let fits = self.foot.len() + least + hint.len() <= room;
+        let is_windowed = self.foot.len() + least > room && room >= ROOMY && hint.len() <= 2;
+        if fits || is_windowed { hint } else { Vec::new() }
     }
 
     /// With a style for the signs of what is hidden, and a title that can be read to its end.

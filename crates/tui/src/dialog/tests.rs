@@ -1,4 +1,5 @@
 mod hidden;
+mod hints;
 mod servers;
 
 use crossterm::event::{KeyCode, KeyModifiers};

@@ -11,11 +11,13 @@ pub enum Context {
     Menu,
     /// In a question or a list that has the screen for itself.
     Dialog,
+    /// In what is only read, and in lists in which nothing is typed.
+    Page,
 }
 
 impl Context {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 4] = [Self::Input, Self::Menu, Self::Dialog, Self::Global];
+    pub const ALL: [Self; 5] = [Self::Input, Self::Menu, Self::Dialog, Self::Page, Self::Global];
 
     /// The heading in the help.
     #[must_use]
@@ -25,6 +27,7 @@ impl Context {
             Self::Input => "Writing",
             Self::Menu => "Completion menu",
             Self::Dialog => "Questions and lists",
+            Self::Page => "Pages",
         }
     }
 }
@@ -36,6 +39,7 @@ impl Context {
             Self::Input | Self::Global => &[Self::Input, Self::Global],
             Self::Menu => &[Self::Menu],
             Self::Dialog => &[Self::Dialog],
+            Self::Page => &[Self::Page],
         }
     }
 }
@@ -132,6 +136,11 @@ actions! {
         PageDown "page-down" ["pagedown", "ctrl+f"] "Read on";
         PageUp "page-up" ["pageup", "ctrl+b"] "Read back";
         EditPlan "edit-plan" ["e", "ctrl+g"] "Open the plan in $EDITOR";
+    }
+    Page {
+        ReadOn "read-on" ["space"] "Read on";
+        First "first" ["home", "g"] "Go to the beginning";
+        Last "last" ["end", "G"] "Go to the end";
     }
     Global {
         Interrupt "interrupt" ["esc"] "Close what is open, then stop the agent; pressed twice while idle: go back to an earlier prompt";

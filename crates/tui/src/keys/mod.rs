@@ -117,7 +117,8 @@ impl Keymap {
             return Ok(());
         }
         let row = find(name)?;
-        let may_be_typed = row.context == Context::Dialog || row.action == Action::ShortHelp;
+        let may_be_typed =
+            matches!(row.context, Context::Dialog | Context::Page) || row.action == Action::ShortHelp;
         if !may_be_typed && chord.typed().is_some() {
             return Err(KeyError::Typed { key: chord.to_string(), action: row.name });
         }
@@ -153,6 +154,18 @@ impl Keymap {
     pub fn action(&self, context: Context, key: &KeyEvent) -> Option<Action> {
         let chord = Chord::pressed(key)?;
         self.bindings.get(&(context, chord)).copied()
+    }
+
+    /// How a key moves in what is only read.
+    pub(crate) fn in_page(&self, key: &KeyEvent) -> Option<Action> {
+        self.action(Context::Page, key).or_else(|| self.action(Context::Dialog, key))
+    }
+
+    /// How a key moves in a question: letters may be the beginning of a message.
+    pub(crate) fn in_question(&self, key: &KeyEvent) -> Option<Action> {
+        let is_letter = Chord::pressed(key).is_some_and(|chord| chord.typed().is_some());
+        let in_page = self.action(Context::Page, key).filter(|_| !is_letter);
+        self.action(Context::Dialog, key).or(in_page)
     }
 
     /// The keys of an action.

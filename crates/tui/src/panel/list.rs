@@ -32,8 +32,10 @@ impl Mark {
         self.at = match action {
             Action::Next => self.at + 1,
             Action::Previous => self.at.saturating_sub(1),
-            Action::PageDown => self.at + PAGE,
+            Action::PageDown | Action::ReadOn => self.at + PAGE,
             Action::PageUp => self.at.saturating_sub(PAGE),
+            Action::First => 0,
+            Action::Last => self.last,
             _ => return false,
         };
         self.at = self.at.min(self.last);

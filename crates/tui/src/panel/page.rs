@@ -7,7 +7,7 @@ use ratatui::text::Line;
 
 use super::PanelOutcome;
 use crate::dialog::{Scroll, wrapped_title};
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::text::{fit_line, wrap, wrap_all};
 use crate::theme::Theme;
 use crate::view::View;
@@ -29,7 +29,7 @@ impl Page {
 
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
-        match self.keys.action(Context::Dialog, &key) {
+        match self.keys.in_page(&key) {
             Some(Action::Cancel | Action::Accept) => return PanelOutcome::Closed,
             Some(Action::Next) => self.scroll.step(true),
             Some(Action::Previous) => self.scroll.step(false),
@@ -37,6 +37,13 @@ impl Page {
             _ => return PanelOutcome::Ignored,
         }
         PanelOutcome::Handled
+    }
+
+    /// How to get around.
+    fn ways(&self) -> String {
+        let ways = [Action::ReadOn, Action::First, Action::Last];
+        let [on, first, last] = ways.map(|action| self.keys.hint(action));
+        format!(" · {on} read on · {first}/{last} jump")
     }
 
     /// The part of the lines that fits.
@@ -47,7 +54,7 @@ impl Page {
         let rows = usize::from(height).saturating_sub(shown.len() + 1);
         let fits = lines.len() <= rows;
         let keys = |action| self.keys.hint(action);
-        let read_on = if fits { String::new() } else { format!(" · {} read on", keys(Action::PageDown)) };
+        let read_on = if fits { String::new() } else { self.ways() };
         let hint = Line::styled(format!("{} close{read_on}", keys(Action::Cancel)), theme.dim);
         let hint = if theme.is_printed { Vec::new() } else { wrap(&hint, columns, 0) };
         let rows = usize::from(height).saturating_sub(shown.len() + hint.len());

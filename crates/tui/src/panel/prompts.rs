@@ -8,7 +8,7 @@ use tiller_protocol::rewind::RewindTarget;
 use super::PanelOutcome;
 use super::list::{Entry, Listing, Mark};
 use crate::dialog::{Form, Said};
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -43,7 +43,7 @@ impl Prompts {
 
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
-        match self.keys.action(Context::Dialog, &key) {
+        match self.keys.in_page(&key) {
             Some(Action::Cancel) => PanelOutcome::Closed,
             Some(Action::Accept) => self.chosen(self.mark.at),
             Some(action) if self.mark.act(action) => PanelOutcome::Handled,

@@ -54,7 +54,7 @@ impl Results {
             }
             return outcome;
         }
-        match self.keys.action(Context::Dialog, &key) {
+        match self.keys.in_page(&key) {
             Some(Action::Cancel) => PanelOutcome::Closed,
             Some(Action::Accept) => self.unfold(),
             Some(action) if self.mark.act(action) => PanelOutcome::Handled,

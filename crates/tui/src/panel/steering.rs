@@ -10,7 +10,7 @@ use super::PanelOutcome;
 use super::list::window;
 use crate::cell::amount;
 use crate::dialog::wrapped_title;
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::text::{clean, fit_line, prefixed, wrap, wrap_all, wrap_some};
 use crate::theme::Theme;
 use crate::view::View;
@@ -61,12 +61,14 @@ impl Steering {
     /// Takes a key.
     pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
         let last = self.additions.len().saturating_sub(1);
-        match self.keys.action(Context::Dialog, &key) {
+        match self.keys.in_page(&key) {
             Some(Action::Next) => self.mark((self.marked + 1).min(last)),
             Some(Action::Previous) => self.mark(self.marked.saturating_sub(1)),
             Some(Action::PageDown) => self.mark((self.marked + 10).min(last)),
             Some(Action::PageUp) => self.mark(self.marked.saturating_sub(10)),
-            Some(Action::Accept | Action::Toggle) => self.unfolded = !self.unfolded,
+            Some(Action::First) => self.mark(0),
+            Some(Action::Last) => self.mark(last),
+            Some(Action::Accept | Action::ReadOn) => self.unfolded = !self.unfolded,
             Some(Action::Cancel) => return PanelOutcome::Closed,
             _ => return PanelOutcome::Ignored,
         }

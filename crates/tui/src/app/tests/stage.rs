@@ -236,6 +236,14 @@ impl Stage {
         self.more(text);
     }
 
+    /// A block of thoughts begins to be streamed.
+    pub(super) fn think(&mut self, text: &str) {
+        let block = json!({"type": "thinking", "thinking": ""});
+        self.raw(&json!({"type": "content_block_start", "index": 0, "content_block": block}));
+        let delta = json!({"type": "thinking_delta", "thinking": text});
+        self.raw(&json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+    }
+
     pub(super) fn more(&mut self, text: &str) {
         let delta = json!({"type": "text_delta", "text": text});
         self.raw(&json!({"type": "content_block_delta", "index": 0, "delta": delta}));

@@ -385,3 +385,51 @@ fn old_results_are_let_go() {
     }
     assert!(!stage.shown().contains("Bash make 99"), "{}", stage.shown());
 }
+
+#[test]
+fn long_results_are_read_from_end_to_end() {
+    let mut stage = Stage::new(80, 24);
+    stage.begin_turn("work");
+    stage.call("c1", "Bash", &json!({"command": "seq 90"}));
+    let printed: Vec<String> = (1..=90).map(|number| format!("row {number:02}")).collect();
+    stage.result("c1", "Bash", json!({"stdout": printed.join("\n")}));
+    stage.end_turn(Outcome::Success);
+    stage.key(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    stage.press(KeyCode::Enter);
+    for (code, row) in [
+        (KeyCode::End, "row 90"),
+        (KeyCode::Home, "row 01"),
+        (KeyCode::Char('G'), "row 90"),
+        (KeyCode::Char('g'), "row 01"),
+        (KeyCode::Char(' '), "row 21"),
+    ] {
+        stage.draw();
+        stage.press(code);
+        let shown = stage.shown();
+        assert!(shown.contains(row) && shown.contains("space read on · home/end jump"), "{code:?}:\n{shown}");
+    }
+}
+
+#[test]
+fn a_wait_for_the_provider_says_how_to_end_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.begin_turn("work");
+    stage.event(Event::Retrying {
+        attempt: 1,
+        max: 10,
+        delay: std::time::Duration::from_secs(4),
+        error: "overloaded".to_owned(),
+        status: None,
+    });
+    assert!(stage.shown().contains("esc stops"), "{}", stage.shown());
+}
+
+#[test]
+fn thinking_is_called_so_and_looks_as_it_will() {
+    let mut stage = Stage::new(80, 24);
+    stage.begin_turn("work");
+    stage.think("Let me see.");
+    let shown = stage.shown();
+    assert!(shown.contains("✻ Let me see.") && shown.contains("Thinking · 0s"), "{shown}");
+    assert!(!shown.contains("Writing"), "{shown}");
+}

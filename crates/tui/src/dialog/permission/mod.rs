@@ -16,7 +16,7 @@ use super::choices::{Choices, Entry, Pick};
 use super::feedback::{Feedback, Written};
 use super::line::{Form, Said, Words};
 use super::sheet::{Body, Scroll, Sheet};
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::text::{paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
@@ -75,7 +75,7 @@ impl Permission {
         match self.choices.handle(&key, &self.keys) {
             Pick::Moved => Outcome::Handled,
             Pick::Chosen(index) => self.choose(self.verbs[index]),
-            Pick::Other => self.act(self.keys.action(Context::Dialog, &key)),
+            Pick::Other => self.act(self.keys.in_question(&key)),
         }
     }
 
@@ -156,6 +156,7 @@ impl Permission {
             focus: focus.start + 1..focus.end + 1,
             cursor: cursor.map(|(column, row)| (column, row + 1)),
             hint: self.hint(),
+            read_on: self.keys.hint(Action::PageDown),
         };
         sheet.compose(columns, height, &self.scroll, theme)
     }
@@ -202,7 +203,7 @@ impl Permission {
         let (accept, cancel) = (self.keys.hint(Action::Accept), self.keys.hint(Action::Cancel));
         match &self.feedback {
             Some(_) => format!("{} send · {cancel} back", self.keys.hint(Action::Submit)),
-            None => format!("{accept} choose · {cancel} no · {} read on", self.keys.hint(Action::PageDown)),
+            None => format!("{accept} choose · {cancel} no"),
         }
     }
 }

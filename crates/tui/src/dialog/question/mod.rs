@@ -13,7 +13,7 @@ use super::Outcome;
 use super::choices::{Choices, Entry, Pick};
 use super::line::{Form, Said};
 use super::sheet::{Scroll, Sheet};
-use crate::keys::{Action, Context, Keymap};
+use crate::keys::{Action, Keymap};
 use crate::text::{fit_line, paragraphs, visible, visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
@@ -94,7 +94,7 @@ impl Questions {
     }
 
     fn act(&mut self, key: &KeyEvent) -> Outcome {
-        match self.keys.action(Context::Dialog, key) {
+        match self.keys.in_question(key) {
             Some(Action::Cancel) => {
                 return refused();
             }
@@ -168,12 +168,25 @@ impl Questions {
         let mut body = paragraphs(&visible(page.question()), columns, theme.strong);
         body.push(Line::default());
         let (foot, focus, cursor) = page.rows(columns, theme);
+        let title = format!("The agent asks: {}", visible_line(page.header()));
+        let (hint, read_on) = (self.hint(page), self.keys.hint(Action::PageDown));
+        Sheet { title, style: theme.accent, head, body, foot, focus, cursor, hint, read_on }
+    }
+
+    fn hint(&self, page: &Page) -> String {
         let keys = |action| self.keys.hint(action);
+        if page.is_writing() {
+            return format!("{} go on · {} back", keys(Action::Submit), keys(Action::Cancel));
+        }
         let check =
             if page.takes_several() { format!("{} check · ", keys(Action::Toggle)) } else { String::new() };
-        let hint = format!("{check}{} go on · {} refuse", keys(Action::Accept), keys(Action::Cancel));
-        let title = format!("The agent asks: {}", visible_line(page.header()));
-        Sheet { title, style: theme.accent, head, body, foot, focus, cursor, hint }
+        format!("{check}{} go on{} · {} refuse", keys(Action::Accept), self.turns(), keys(Action::Cancel))
+    }
+
+    /// How to get to the other questions, if there are any.
+    fn turns(&self) -> String {
+        let [back, on] = [Action::PreviousPart, Action::NextPart].map(|action| self.keys.hint(action));
+        if self.pages.len() > 1 { format!(" · {back}/{on} other questions") } else { String::new() }
     }
 
     fn review_sheet(&self, head: Vec<Line<'static>>, columns: u16, theme: &Theme) -> Sheet {
@@ -193,9 +206,11 @@ impl Questions {
         let first = if complete { "Send the answers" } else { "Answer what is missing" };
         let entries = vec![Entry::new(first), Entry::new("Go back")];
         let (foot, focus) = self.review.rows(entries, columns, theme);
-        let hint = format!("{} choose", self.keys.hint(Action::Accept));
+        let [accept, cancel] = [Action::Accept, Action::Cancel].map(|action| self.keys.hint(action));
+        let hint = format!("{accept} choose{} · {cancel} refuse", self.turns());
+        let read_on = self.keys.hint(Action::PageDown);
         let title = "Are these your answers?".to_owned();
-        Sheet { title, style: theme.accent, head, body, foot, focus, cursor: None, hint }
+        Sheet { title, style: theme.accent, head, body, foot, focus, cursor: None, hint, read_on }
     }
 }
 

@@ -70,6 +70,11 @@ impl Page {
         (!chosen.is_empty()).then(|| chosen.join(", "))
     }
 
+    /// Whether the field for the user's own words is open.
+    pub(super) fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
     pub(super) fn paste(&mut self, text: &str) -> bool {
         self.writing.as_mut().map(|writing| writing.paste(text)).is_some()
     }
@@ -148,7 +153,11 @@ impl Page {
         match written {
             Written::More => return Turned::Stays,
             Written::Ignored => return Turned::Other,
-            Written::Cancelled => {}
+            // What is written stays, for the next time that the field is opened.
+            Written::Cancelled => {
+                self.own = self.writing.take().map(|writing| writing.text()).unwrap_or_default();
+                self.chosen[own] &= !self.own.is_empty();
+            }
             Written::Done(text) if text.is_empty() => self.chosen[own] = false,
             Written::Done(text) => {
                 self.own = text;
