@@ -255,6 +255,9 @@ fn a_project_that_is_not_trusted_brings_nothing_that_runs() {
     program.until_shown(READY);
     say(&program, "/innocent");
     program.until_shown("There is no command /innocent");
+    program.until_shown("› /innocent");
+    program.type_in("\x15");
+    program.until_shown(READY);
     say(&program, "go");
     program.until_shown("● Nothing there.");
     leave(program);

@@ -99,7 +99,9 @@ fn an_unknown_model_is_refused_and_a_known_one_is_asked() {
     until_done(&program, "● Sonnet.");
     say(&program, "/model");
     program.until_shown("Which model? Current: claude-sonnet-5-5");
-    program.type_in("2");
+    program.type_in("opus");
+    program.until_shown("search: opus");
+    program.type_in("\r");
     program.until_shown("The model is now claude-opus-5-5.");
     say(&program, "second");
     until_done(&program, "● Opus.");

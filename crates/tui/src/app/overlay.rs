@@ -41,7 +41,6 @@ pub(super) enum Subject {
     Palette,
     Mode(Vec<Mode>),
     Rewind(Offer),
-    Model(Vec<String>),
     Style(Vec<String>),
     File(Vec<PathBuf>),
     Servers(Vec<String>),
@@ -202,6 +201,11 @@ impl App {
                 self.overlay = None;
                 if id == self.info.id { Vec::new() } else { self.quit(Exit::Resume(id)) }
             }
+            PanelOutcome::Model(index) => {
+                self.overlay = None;
+                let name = self.info.models.get(index).map(|row| row.name.clone());
+                name.map(|name| self.set_model(&name)).unwrap_or_default()
+            }
             PanelOutcome::GoBack(target) => self.preview_rewind(target),
             PanelOutcome::Closed => self.close_overlay(),
             PanelOutcome::Handled | PanelOutcome::Ignored => Vec::new(),
@@ -220,7 +224,6 @@ impl App {
                 None => self.follow_terminal(),
             },
             Subject::Mode(modes) => modes.get(index).map(|mode| self.set_mode(*mode)).unwrap_or_default(),
-            Subject::Model(names) => names.get(index).map(|name| self.set_model(name)).unwrap_or_default(),
             Subject::Style(mut names) if index < names.len() => {
                 vec![Effect::Ask(Request::Style(names.swap_remove(index)))]
             }

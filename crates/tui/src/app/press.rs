@@ -101,8 +101,8 @@ impl App {
         self.escaped_at = self.escaped_at.filter(|_| escapes);
         match outcome {
             Outcome::Handled | Outcome::Ignored => self.look_up_files(),
-            Outcome::Submit(submission) => self.submit(submission, Delivery::Steer),
-            Outcome::Queue(submission) => self.submit(submission, Delivery::Queue),
+            Outcome::Submit(submission) => self.submit_typed(submission, Delivery::Steer),
+            Outcome::Queue(submission) => self.submit_typed(submission, Delivery::Queue),
             Outcome::Escape | Outcome::EscapeTwice => self.escape(),
             Outcome::Abandon => self.abandon(),
             Outcome::EditExternally(text) => vec![Effect::EditInput(text)],
@@ -241,6 +241,19 @@ impl App {
         self.close_when_sent()
     }
 
+    /// What was typed is sent, unless it is a command that does not exist: then it stays, to be corrected.
+    fn submit_typed(&mut self, submission: Submission, delivery: Delivery) -> Vec<Effect> {
+        let Submission { purpose, text, .. } = &submission;
+        match self.unknown(text).filter(|_| *purpose == Purpose::Prompt) {
+            Some(unknown) => {
+                self.tell(Level::Warning, &unknown);
+                self.input.give_back(&Past { purpose: *purpose, text: text.clone() });
+                Vec::new()
+            }
+            None => self.submit(submission, delivery),
+        }
+    }
+
     fn submit(&mut self, submission: Submission, delivery: Delivery) -> Vec<Effect> {
         let past = Past { purpose: submission.purpose, text: submission.text.clone() };
         let mut effects = vec![Effect::Ask(Request::Remember(past))];
@@ -263,7 +276,7 @@ impl App {
         if self.is_for_session(text) {
             return self.call_for(text, images);
         }
-        if let Some(unknown) = super::command::unknown(text) {
+        if let Some(unknown) = self.unknown(text) {
             self.tell(Level::Warning, &unknown);
             return Vec::new();
         }

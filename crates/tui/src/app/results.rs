@@ -76,8 +76,7 @@ fn row(kept: &Arc<Kept>, look: &Look) -> ResultRow {
         Cause::Call if !cell::kept_in(&kept.result).is_empty() => "long; the model got a part".to_owned(),
         Cause::Call if lines == 1 => "1 line".to_owned(),
         Cause::Call => format!("{lines} lines"),
-        Cause::Interrupted => "stopped".to_owned(),
-        _ => "not run".to_owned(),
+        cause => cell::not_run(cause).to_owned(),
     };
     let (kept, cwd) = (Arc::clone(kept), look.cwd.clone());
     let body = Body::new(move |columns, theme| {

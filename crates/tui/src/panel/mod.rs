@@ -4,6 +4,7 @@
 //! * [`Steering`] is `/steering`: hand it the additions that `Ledger::apply` gave out, and the ledger for its totals.
 //! * [`Help`] is `/help`: keys from the table, commands from the list that the input has.
 //! * [`Resume`] is the picker of sessions, with search.
+//! * [`Models`] is the list of `/model`, with search.
 //! * [`Prompts`] is the list of `/rewind`.
 //! * [`Results`] lists what calls gave, and unfolds it.
 //! * [`Page`] frames what is only read.
@@ -15,16 +16,19 @@ mod agents;
 mod context;
 mod help;
 mod list;
+mod models;
 mod page;
 mod prompts;
 mod results;
 mod resume;
+mod search;
 mod steering;
 
 pub use agents::{AgentRow, AgentState, agent_tree};
 pub use context::{ContextPart, ContextUse};
 pub use help::Help;
 pub(crate) use list::window;
+pub use models::Models;
 pub use page::Page;
 pub use prompts::{PromptRow, Prompts};
 pub use results::{ResultRow, Results};
@@ -50,6 +54,8 @@ pub enum PanelOutcome {
     Closed,
     /// Go on with this session.
     Resume(SessionId),
+    /// Ask this model, by its place in the list.
+    Model(usize),
     /// Show what going back would change.
     GoBack(RewindTarget),
 }
@@ -63,6 +69,8 @@ pub enum Panel {
     Help(Help),
     /// Earlier sessions.
     Resume(Resume),
+    /// Models to choose from.
+    Models(Models),
     /// Earlier prompts.
     Prompts(Prompts),
     /// What calls gave.
@@ -76,6 +84,7 @@ impl Panel {
             Self::Steering(panel) => panel.handle(key),
             Self::Help(panel) => panel.handle(key),
             Self::Resume(panel) => panel.handle(key),
+            Self::Models(panel) => panel.handle(key),
             Self::Prompts(panel) => panel.handle(key),
             Self::Results(panel) => panel.handle(key),
         }
@@ -88,6 +97,10 @@ impl Panel {
                 panel.paste(text);
                 true
             }
+            Self::Models(panel) => {
+                panel.paste(text);
+                true
+            }
             Self::Steering(_) | Self::Help(_) | Self::Prompts(_) | Self::Results(_) => false,
         }
     }
@@ -97,6 +110,7 @@ impl Panel {
         match self {
             Self::Steering(_) | Self::Help(_) | Self::Results(_) => Form::default(),
             Self::Resume(panel) => panel.form(),
+            Self::Models(panel) => panel.form(),
             Self::Prompts(panel) => panel.form(),
         }
     }
@@ -106,6 +120,7 @@ impl Panel {
         match self {
             Self::Steering(_) | Self::Help(_) | Self::Results(_) => PanelOutcome::Closed,
             Self::Resume(panel) => panel.say(said),
+            Self::Models(panel) => panel.say(said),
             Self::Prompts(panel) => panel.say(said),
         }
     }
@@ -117,6 +132,7 @@ impl Panel {
             Self::Steering(panel) => panel.view(columns, height, theme),
             Self::Help(panel) => panel.view(columns, height, theme),
             Self::Resume(panel) => panel.view(columns, height, theme),
+            Self::Models(panel) => panel.view(columns, height, theme),
             Self::Prompts(panel) => panel.view(columns, height, theme),
             Self::Results(panel) => panel.view(columns, height, theme),
         }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 use ratatui::text::{Line, Span};
 use tiller_protocol::id::SessionId;
 
 use super::PanelOutcome;
 use super::list::window;
+use super::search::Search;
 use crate::dialog::{Form, Said, title, wrapped_title};
-use crate::keys::{Action, Chord, Context, Keymap};
-use crate::text::{clean, fit, fit_line, width, wrap, wrap_all, wrap_some};
+use crate::keys::{Action, Context, Keymap};
+use crate::text::{clean, fit_line, wrap, wrap_all, wrap_some};
 use crate::theme::Theme;
 use crate::view::View;
 
@@ -37,7 +38,7 @@ pub struct SessionRow {
 pub struct Resume {
     /// Newest first.
     sessions: Vec<SessionRow>,
-    query: String,
+    search: Search,
     /// Whether sessions of other directories are shown, too.
     everywhere: bool,
     found: Vec<usize>,
@@ -51,17 +52,16 @@ impl Resume {
     pub fn new(sessions: Vec<SessionRow>, keys: Arc<Keymap>) -> Self {
         let everywhere = sessions.iter().all(|session| session.elsewhere.is_some());
         let mut picker =
-            Self { sessions, query: String::new(), everywhere, found: Vec::new(), marked: 0, keys };
-        picker.search();
+            Self { sessions, search: Search::default(), everywhere, found: Vec::new(), marked: 0, keys };
+        picker.find();
         picker
     }
 
-    fn search(&mut self) {
-        let words: Vec<String> = self.query.split_whitespace().map(str::to_lowercase).collect();
+    fn find(&mut self) {
         let fits = |session: &SessionRow| {
             let place = session.elsewhere.as_deref().unwrap_or_default();
-            let text = format!("{} {} {place} {}", session.title, session.detail, session.id).to_lowercase();
-            (self.everywhere || session.elsewhere.is_none()) && words.iter().all(|word| text.contains(word))
+            let text = format!("{} {} {place} {}", session.title, session.detail, session.id);
+            (self.everywhere || session.elsewhere.is_none()) && self.search.fits(&text)
         };
         let found = self.sessions.iter().enumerate().filter(|(_, session)| fits(session));
         self.found = found.map(|(index, _)| index).collect();
@@ -70,27 +70,22 @@ impl Resume {
 
     /// Takes a key: letters search.
     pub fn handle(&mut self, key: KeyEvent) -> PanelOutcome {
+        if self.search.take(&key) {
+            self.find();
+            return PanelOutcome::Handled;
+        }
         let last = self.found.len().saturating_sub(1);
-        let typed = Chord::pressed(&key).and_then(|chord| chord.typed());
-        match (self.keys.action(Context::Dialog, &key), typed) {
-            (_, Some(letter)) => {
-                self.query.push(letter);
-                self.search();
-            }
-            _ if key.code == KeyCode::Backspace => {
-                self.query.pop();
-                self.search();
-            }
-            (Some(Action::Next), _) => self.marked = (self.marked + 1).min(last),
-            (Some(Action::Previous), _) => self.marked = self.marked.saturating_sub(1),
-            (Some(Action::PageDown), _) => self.marked = (self.marked + 10).min(last),
-            (Some(Action::PageUp), _) => self.marked = self.marked.saturating_sub(10),
-            (Some(Action::NextPart | Action::PreviousPart), _) => {
+        match self.keys.action(Context::Dialog, &key) {
+            Some(Action::Next) => self.marked = (self.marked + 1).min(last),
+            Some(Action::Previous) => self.marked = self.marked.saturating_sub(1),
+            Some(Action::PageDown) => self.marked = (self.marked + 10).min(last),
+            Some(Action::PageUp) => self.marked = self.marked.saturating_sub(10),
+            Some(Action::NextPart | Action::PreviousPart) => {
                 self.everywhere = !self.everywhere;
-                self.search();
+                self.find();
             }
-            (Some(Action::Cancel), _) => return PanelOutcome::Closed,
-            (Some(Action::Accept), _) => {
+            Some(Action::Cancel) => return PanelOutcome::Closed,
+            Some(Action::Accept) => {
                 let chosen = self.found.get(self.marked).map(|index| self.sessions[*index].id);
                 return chosen.map_or(PanelOutcome::Handled, PanelOutcome::Resume);
             }
@@ -101,8 +96,8 @@ impl Resume {
 
     /// Takes a paste: it is searched for.
     pub fn paste(&mut self, text: &str) {
-        self.query.push_str(&clean(text.trim()).replace('\n', " "));
-        self.search();
+        self.search.paste(text);
+        self.find();
     }
 
     /// What a line can answer.
@@ -136,14 +131,11 @@ impl Resume {
             return self.printed(columns, theme);
         }
         let places = if self.everywhere { "everywhere" } else { "here" };
-        let lead = "search: ";
-        let query = fit(&self.query, usize::from(columns).saturating_sub(lead.len() + 1));
-        let caret =
-            u16::try_from(lead.len() + width(&query)).unwrap_or(u16::MAX).min(columns.saturating_sub(1));
         let heading = format!("Resume a session ({} {places})", self.found.len());
         let mut lines = wrapped_title(&heading, columns, theme.accent);
         let field = lines.len();
-        lines.push(Line::from(vec![Span::styled(lead, theme.accent), Span::raw(query)]));
+        let (line, caret) = self.search.field(columns, theme);
+        lines.push(line);
         if self.found.is_empty() {
             lines.push(Line::styled("  no matching session", theme.dim));
         }

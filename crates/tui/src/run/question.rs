@@ -76,7 +76,9 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
     let picked = |outcome| match outcome {
         PanelOutcome::Resume(id) => Some(Some(id)),
         PanelOutcome::Closed => Some(None),
-        PanelOutcome::Handled | PanelOutcome::Ignored | PanelOutcome::GoBack(_) => None,
+        PanelOutcome::Handled | PanelOutcome::Ignored | PanelOutcome::Model(_) | PanelOutcome::GoBack(_) => {
+            None
+        }
     };
     let Surface::Live(wrapping) = manner.surface else {
         let said = ask_by_line(&picker.form(), |width, theme| picker.view(width, u16::MAX, theme))?;

@@ -1,6 +1,7 @@
 //! Commands that let the user choose: a mode, a model, an output style, a file of instructions, colours.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tiller_protocol::command::{Command, OutputStyle};
 use tiller_protocol::entry::Level;
@@ -10,6 +11,7 @@ use super::super::overlay::{AUTO, Overlay, Subject};
 use super::super::{App, Effect, ModelRow, status};
 use crate::dialog::ChoiceOption;
 use crate::host::{InstructionRow, Request, StyleRow};
+use crate::panel::{Models, Panel};
 use crate::theme::Palette;
 
 /// What asks for a longer window than usual.
@@ -46,14 +48,10 @@ impl App {
     }
 
     fn offer_models(&mut self) -> Vec<Effect> {
-        let option = |row: &ModelRow| ChoiceOption { label: row.name.clone(), detail: row.detail.clone() };
-        let options = self.info.models.iter().map(option).collect();
+        let rows = self.info.models.iter().map(|row| (row.name.clone(), row.detail.clone())).collect();
         let current = self.info.models.iter().position(|row| row.id == self.model()).unwrap_or(0);
-        let choice =
-            self.choice(&format!("Which model? Current: {}", self.model()), options).marking(current);
-        let names = self.info.models.iter().map(|row| row.name.clone()).collect();
-        self.overlay = Some(Overlay::Choice(choice, Subject::Model(names)));
-        Vec::new()
+        let title = format!("Which model? Current: {}", self.model());
+        self.open(Panel::Models(Models::new(&title, rows, current, Arc::clone(&self.keys))))
     }
 
     pub(in crate::app) fn set_model(&mut self, name: &str) -> Vec<Effect> {

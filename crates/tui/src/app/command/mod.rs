@@ -1,6 +1,7 @@
 //! Slash commands: a table, from which completion and help are made.
 
 mod choose;
+mod nearest;
 mod report;
 mod run;
 
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use super::{App, mcp};
 use crate::menu::Candidate;
+use nearest::nearest;
 pub(super) use report::{agents as agents_at_work, session_rules};
 pub(super) use run::{AGENTS, PERMISSIONS, Verb};
 
@@ -21,9 +23,6 @@ pub(super) struct Row {
 
 /// Other names for commands, by which they are known as well.
 const ALIASES: [(&str, &str); 1] = [("quit", "exit")];
-
-/// Listed only in sessions that have servers.
-const MCP: &str = "mcp";
 
 /// Every command, in the order of the help.
 pub(super) const TABLE: &[Row] = &[
@@ -51,7 +50,7 @@ pub(super) const TABLE: &[Row] = &[
     row("permissions", "", "What is allowed, asked and refused, and by which file", Verb::Permissions),
     row("hooks", "", "The hooks in effect", Verb::Hooks),
     row("config", "[key [value]]", "Show settings and their sources, or change one", Verb::Config),
-    row(MCP, "", "MCP servers: state, offer, start, stop, sign in", Verb::Mcp),
+    row("mcp", "", "MCP servers: state, offer, start, stop, sign in", Verb::Mcp),
     row("memory", "", "Edit the instruction files for the agent", Verb::Memory),
     row("init", "", "Let the agent write instructions for this project", Verb::Init),
     row(
@@ -62,7 +61,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     row("status", "", "This session: id, model, mode, confinement, cost", Verb::Status),
     row("doctor", "", "Check Tiller's setup on this machine", Verb::Doctor),
-    row("theme", "[name]", "Colours: dark, light, none, or auto to match the terminal", Verb::Theme),
+    row("theme", "[name]", "Colours: dark, light, no-color, or auto to match the terminal", Verb::Theme),
     row("vim", "", "Vim keys on or off", Verb::Vim),
     row("exit", "", "Leave", Verb::Exit),
 ];
@@ -82,9 +81,7 @@ impl App {
     fn commands(&self) -> Arc<[Candidate]> {
         let is_new = |command: &&Candidate| TABLE.iter().all(|row| row.name != command.text);
         let others = self.info.commands.iter().filter(is_new).cloned();
-        let has_servers = !self.servers.is_empty();
-        let own = own().filter(|command| has_servers || command.text != MCP);
-        own.chain(others).chain(mcp::candidates(self.servers.values())).collect()
+        own().chain(others).chain(mcp::candidates(self.servers.values())).collect()
     }
 
     /// Whether a text calls for something that the session carries out. What a plugin brings may be called by the part of
@@ -95,9 +92,28 @@ impl App {
             full.eq_ignore_ascii_case(name)
                 || full.rsplit_once(':').is_some_and(|(_, short)| short.eq_ignore_ascii_case(name))
         };
+        self.names_of_others().any(is_called)
+    }
+
+    /// The names of everything that the session carries out.
+    fn names_of_others(&self) -> impl Iterator<Item = &str> {
         let prompts = self.servers.values().flat_map(|server| &server.prompts);
-        let mut names = self.info.commands.iter().map(|command| command.text.as_str());
-        names.any(is_called) || prompts.map(|prompt| prompt.name.as_str()).any(is_called)
+        let names = self.info.commands.iter().map(|command| command.text.as_str());
+        names.chain(prompts.map(|prompt| prompt.name.as_str()))
+    }
+
+    /// What to say about a text that looks like a command and is none.
+    pub(super) fn unknown(&self, text: &str) -> Option<String> {
+        if recognise(text).is_some() || self.is_for_session(text) {
+            return None;
+        }
+        let name = looks_like_a_name(text)?;
+        let own = TABLE.iter().map(|row| row.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
+        let meant = nearest(name, own.chain(self.names_of_others()));
+        let meant = meant.map(|meant| format!(" Did you mean /{meant}?")).unwrap_or_default();
+        Some(format!(
+            "There is no command /{name}.{meant} /help lists them. To send it to the agent, put a space before it."
+        ))
     }
 }
 
@@ -120,16 +136,12 @@ pub(super) fn recognise(text: &str) -> Option<(&'static str, &str)> {
     Some((row.name, rest))
 }
 
-/// What to say about a text that looks like a command and is none.
-pub(super) fn unknown(text: &str) -> Option<String> {
+/// The name that a text begins with, if it could be one of a command.
+fn looks_like_a_name(text: &str) -> Option<&str> {
     let (name, _) = split(text)?;
     // Paths begin with a slash, too.
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    is_name.then(|| {
-        format!(
-            "There is no command /{name}; /help lists them. To send it to the agent, put a space before it."
-        )
-    })
+    is_name.then_some(name)
 }
 
 fn split(text: &str) -> Option<(&str, &str)> {
@@ -148,9 +160,9 @@ mod tests {
         assert_eq!(recognise("/exit"), Some(("exit", "")));
         assert_eq!(recognise("/quit"), Some(("exit", "")));
         assert_eq!(recognise("plan"), None);
-        assert!(unknown("/hepl").is_some());
-        assert_eq!(unknown("/etc/passwd is odd"), None);
-        assert_eq!(unknown(" /hepl"), None);
+        assert_eq!(looks_like_a_name("/hepl me"), Some("hepl"));
+        assert_eq!(looks_like_a_name("/etc/passwd is odd"), None);
+        assert_eq!(looks_like_a_name(" /hepl"), None);
     }
 
     #[test]

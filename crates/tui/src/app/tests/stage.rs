@@ -280,6 +280,20 @@ impl Stage {
         }));
     }
 
+    /// A call ends without a result of its own.
+    pub(super) fn fail(&mut self, id: &str, tool: &str, cause: Cause) {
+        self.event(Event::CallStopped(id.into()));
+        self.append(Body::Result(CallResult {
+            call: id.into(),
+            tool: tool.to_owned(),
+            content: vec![RawBlock::text("void")],
+            is_error: true,
+            cause,
+            detail: Value::Null,
+            effects: Vec::new(),
+        }));
+    }
+
     pub(super) fn queue(&mut self, number: u128, text: &str, delivery: Delivery) -> EntryId {
         let id = EntryId(uuid::Uuid::from_u128(1_000 + number));
         self.append(Body::Queued(Queued {

@@ -214,6 +214,8 @@ fn commands_do_what_they_say() {
         stage.press(KeyCode::Enter);
         let shown = stage.shown();
         stage.press(KeyCode::Esc);
+        // A command that does not exist stays in the input.
+        stage.key(KeyCode::Char('u'), KeyModifiers::CONTROL);
         (stage.sent(), shown)
     };
     assert_eq!(run("/plan look around").0, ["SetMode(Plan)", "Steer look around"]);

@@ -7,7 +7,7 @@ use serde_json::json;
 use tiller_protocol::ask::{Ask, PermissionAsk};
 use tiller_protocol::command::Event;
 use tiller_protocol::compaction::{Compacted, Trigger};
-use tiller_protocol::entry::{Body, Outcome};
+use tiller_protocol::entry::{Body, Cause, Outcome};
 use tiller_protocol::id::{AskId, EntryId};
 use tiller_protocol::mcp::{McpPrompt, McpServer, McpState, McpTool, McpTransport};
 use tiller_protocol::rewind::{
@@ -106,6 +106,21 @@ fn commands_of_others_are_offered_and_handed_on() {
     stage.press(KeyCode::Enter);
     assert_eq!(stage.sent(), [""; 0]);
     assert!(stage.shown().contains("There is no command /nosuch"), "{}", stage.shown());
+    assert_eq!(stage.app.input.text(), "/nosuch");
+}
+
+#[test]
+fn a_mistyped_command_can_be_corrected() {
+    let mut stage = Stage::new(80, 30);
+    stage.app.on_paste("/hlep me now");
+    stage.press(KeyCode::Enter);
+    let shown = stage.shown();
+    assert!(shown.contains("There is no command /hlep. Did you mean /help?"), "{shown}");
+    assert!(shown.contains("› /hlep me now"), "{shown}");
+    assert_eq!(stage.sent(), [""; 0]);
+    stage.key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    stage.write("/mcp");
+    assert!(stage.shown().contains("/mcp  MCP servers"), "also without servers: {}", stage.shown());
 }
 
 /// A server that is starting.
@@ -432,4 +447,39 @@ fn thinking_is_called_so_and_looks_as_it_will() {
     let shown = stage.shown();
     assert!(shown.contains("✻ Let me see.") && shown.contains("Thinking · 0s"), "{shown}");
     assert!(!shown.contains("Writing"), "{shown}");
+}
+
+#[test]
+fn a_model_is_found_by_typing() {
+    let mut stage = Stage::new(80, 24);
+    let row = |number: usize| crate::app::ModelRow {
+        name: format!("model-{number}"),
+        id: format!("model-{number}"),
+        detail: "200k tokens · $3 in, $15 out per million".to_owned(),
+        window: None,
+    };
+    stage.app.info.models.extend((0..30).map(row));
+    run(&mut stage, "/model");
+    let shown = stage.shown();
+    assert!(
+        shown.contains("model-9   200k tokens") && shown.contains("type to search · enter choose"),
+        "{shown}"
+    );
+    stage.write("model 27");
+    insta::assert_snapshot!("models_found", stage.shown());
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.sent(), ["SetModel(\"model-27\")"]);
+}
+
+#[test]
+fn calls_that_did_not_run_say_why() {
+    let mut stage = Stage::new(80, 24);
+    stage.begin_turn("work");
+    stage.call("c1", "Bash", &json!({"command": "make"}));
+    stage.fail("c1", "Bash", Cause::SiblingError);
+    stage.call("c2", "Bash", &json!({"command": "make install"}));
+    stage.fail("c2", "Bash", Cause::ToolRejection);
+    let shown = stage.shown();
+    assert!(shown.contains("● Bash make  not run: another call failed"), "{shown}");
+    assert!(shown.contains("● Bash make install  not run: another call was refused"), "{shown}");
 }

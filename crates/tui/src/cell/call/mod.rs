@@ -72,8 +72,7 @@ pub(crate) fn finished(call: &Call, result: &CallResult, paper: &Paper<'_>) -> V
     let (style, remark) = match result.cause {
         Cause::Call if result.is_error => (paper.theme.error, ""),
         Cause::Call => (paper.theme.ok, ""),
-        Cause::Interrupted => (paper.theme.warning, "stopped"),
-        _ => (paper.theme.warning, "not run"),
+        cause => (paper.theme.warning, not_run(cause)),
     };
     let mut rows = vec![Line::default()];
     rows.extend(heading(call, Span::styled("● ", style), remark, paper));
@@ -81,6 +80,21 @@ pub(crate) fn finished(call: &Call, result: &CallResult, paper: &Paper<'_>) -> V
         rows.extend(paper.below(body(call, result, &paper.narrower(4))));
     }
     rows
+}
+
+/// Why a call gave nothing.
+pub(crate) fn not_run(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ToolRejection => "not run: another call was refused",
+        Cause::SiblingError => "not run: another call failed",
+        Cause::StreamingFallback => "not run: the answer broke off and is asked for again",
+        Cause::ModelFallback => "not run: another model took over",
+        Cause::ThinkingRefused => "not run: the answer is asked for again",
+        Cause::Refusal => "not run: the provider declined to answer",
+        Cause::ApiError => "not run: the request failed",
+        Cause::Lost => "no result: Tiller ended before there was one",
+        Cause::Call | Cause::Interrupted => "stopped",
+    }
 }
 
 fn body(call: &Call, result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'static>> {
