@@ -16,6 +16,8 @@ use crate::view::View;
 
 /// Rows of a model where one is not enough.
 const ENTRY_ROWS: usize = 3;
+/// From so many columns on, a row is enough to tell models apart.
+const WIDE: u16 = 60;
 /// Columns between a name and what there is to say about it.
 const GAP: usize = 2;
 /// Models that a page of the list has.
@@ -118,7 +120,7 @@ impl Models {
         View { lines, cursor }
     }
 
-    /// A model with its place in the list: one row, if the terminal is wide enough.
+    /// A model with its place in the list: one row, unless the terminal is narrow; the marked one is there in full.
     fn entry(&self, at: usize, index: usize, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let (name, detail) = &self.rows[index];
         let is_marked = at == self.marked && !theme.is_printed;
@@ -135,6 +137,7 @@ impl Models {
             Span::styled(name.clone(), style),
             Span::styled(format!("{gap}{detail}"), theme.dim),
         ]);
-        wrap_some(&line, columns, 4, ENTRY_ROWS)
+        let is_cut = !is_marked && !theme.is_printed && columns >= WIDE;
+        wrap_some(&line, columns, 4, if is_cut { 1 } else { ENTRY_ROWS })
     }
 }

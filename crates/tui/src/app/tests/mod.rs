@@ -10,3 +10,4 @@ mod standing;
 mod told;
 mod verbs;
 mod views;
+mod words;
