@@ -104,6 +104,10 @@ impl Services {
 
     /// Who asks, if it is not the main agent.
     pub(crate) fn asker(&self) -> Option<Asker> {
-        self.agent.as_ref().map(|agent| Asker { id: agent.id.clone(), kind: agent.kind.clone() })
+        self.agent.as_ref().map(|agent| Asker {
+            id: agent.id.clone(),
+            kind: agent.kind.clone(),
+            description: agent.description.clone(),
+        })
     }
 }

@@ -98,6 +98,9 @@ pub struct Asker {
     pub id: AgentId,
     /// Its type, e.g. `Explore`.
     pub kind: String,
+    /// What it does, in a few words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
 }
 
 /// Questions about what the user wants.

@@ -469,6 +469,18 @@ pub struct DecisionRecord {
     pub input: Value,
 }
 
+/// How the words about a call that the user has refused begin.
+pub const REFUSED_BY_USER: &str = "the user refused it";
+
+impl DecisionRecord {
+    /// What the user said to it, if it was the user who refused the call; nothing, if that was all.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        let rest = self.message.strip_prefix(REFUSED_BY_USER).filter(|_| self.behavior == "deny")?;
+        Some(rest.strip_prefix(':').unwrap_or(rest).trim())
+    }
+}
+
 /// A repair of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Repair {

@@ -264,6 +264,8 @@ fn a_plan_is_read_approved_and_carried_out() {
     program.type_in("1");
     program.until_shown("● It is carried out.");
     program.until_shown("accepts edits");
+    program.until_shown("● Plan approved · accept edits");
+    program.until_shown("  │ Touch a file.");
     assert_eq!(world.read("carried-out.txt"), "yes\n");
     leave(program);
 }

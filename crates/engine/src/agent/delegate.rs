@@ -102,7 +102,7 @@ impl Delegation {
         // What an agent may do follows from what it was made as, not from what the call says it is.
         let definition = agents.find(resumed.as_deref().unwrap_or(&order.kind))?.clone();
         let worktree = self.worktree(&definition, &id).await?;
-        let services = self.services_of(&definition, &id, worktree.as_ref());
+        let services = self.services_of(&definition, &id, &order, worktree.as_ref());
         let model = self.model(&definition, order.model.as_deref());
         let info = AgentInfo {
             id,
@@ -165,6 +165,7 @@ impl Delegation {
         &self,
         definition: &AgentDefinition,
         id: &AgentId,
+        order: &AgentOrder,
         worktree: Option<&Worktree>,
     ) -> Services {
         let mut services = self.services.clone();
@@ -180,7 +181,8 @@ impl Delegation {
             .limiting_source(move |tool| definition_of_agent.allows(tool));
         services.policy = services.policy.of_agent(id.clone(), fence.clone(), definition.permission_mode);
         services.hooks = services.hooks.with(&definition.sourced_hooks());
-        services.agent = Some(Agent { id: id.clone(), kind: definition.name.clone() });
+        let (id, kind) = (id.clone(), definition.name.clone());
+        services.agent = Some(Agent { id, kind, description: order.description.clone() });
         services.editors = None;
         if let Some(cwd) = fence {
             services.env.cwd = cwd;

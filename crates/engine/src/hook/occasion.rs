@@ -26,6 +26,8 @@ pub(crate) struct Agent {
     pub(crate) id: AgentId,
     /// Its type.
     pub(crate) kind: String,
+    /// What it does, in a few words.
+    pub(crate) description: String,
 }
 
 /// Something that happens, with what hooks are told about it.

@@ -181,7 +181,8 @@ impl HookTrial<'_> {
 
     fn case(&self) -> Case {
         let moment = Moment { cwd: self.env.cwd.clone(), mode: Mode::Default, agent: None };
-        let agent = Agent { id: AgentId::from("agent_example"), kind: "general-purpose".to_owned() };
+        let (id, kind) = (AgentId::from("agent_example"), "general-purpose".to_owned());
+        let agent = Agent { id, kind, description: "an example".to_owned() };
         let (tool_input, response) = (json!({"command": "echo example"}), json!({"stdout": "example"}));
         let call = CallId::from("toolu_example");
         let occasion = example(self.event, &tool_input, &response, &call, &agent);

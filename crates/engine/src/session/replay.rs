@@ -121,7 +121,7 @@ impl Reel<'_> {
         // What concerns the whole session is told to nobody here.
         (task.services.asides, _) = mpsc::unbounded_channel();
         task.role = Role::Sub;
-        task.services.agent = Some(Agent { id: id.clone(), kind });
+        task.services.agent = Some(Agent { id: id.clone(), kind, description: String::new() });
         Some(id.to_string())
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use tiller_protocol::entry::REFUSED_BY_USER;
 use tiller_protocol::mode::Mode;
 
 use crate::permit::Release;
@@ -146,8 +147,8 @@ impl Reason {
             Self::WorkingDir { path } => format!("{} is outside the working directories", path.display()),
             Self::ReadOnly => "it changes nothing".to_owned(),
             Self::User => "the user allowed it".to_owned(),
-            Self::Refused { feedback: None } => "the user refused it".to_owned(),
-            Self::Refused { feedback: Some(feedback) } => format!("the user refused it: {feedback}"),
+            Self::Refused { feedback: None } => REFUSED_BY_USER.to_owned(),
+            Self::Refused { feedback: Some(feedback) } => format!("{REFUSED_BY_USER}: {feedback}"),
             Self::Offline { host } => {
                 format!("this run is offline and may contact this machine only, not {host}")
             }

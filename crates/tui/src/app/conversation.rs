@@ -8,7 +8,7 @@ use tiller_protocol::entry::{
 
 use super::live::Block;
 use super::{App, Effect};
-use crate::cell::{self, Answer, Call, Took};
+use crate::cell::{self, Answer, Call, Took, Word};
 
 /// Additions of Tiller's that `/steering` lists.
 const ADDITIONS: usize = 50;
@@ -44,6 +44,12 @@ impl App {
             Body::Assistant(block) => {
                 let call = block.block.as_tool_use();
                 self.live.calls.extend(call.map(|call| (call.id.clone(), Call::from(call))));
+            }
+            Body::Decision(decision) => {
+                let refusal = decision.refusal().map(|words| Word::Refused(words.to_owned()));
+                if let (Some(call), Some(word)) = (self.live.calls.get_mut(&decision.call), refusal) {
+                    call.word = Some(word);
+                }
             }
             Body::Result(result) => {
                 if let Some(call) = self.live.calls.get(&result.call) {
@@ -159,7 +165,8 @@ impl App {
     fn answered(&mut self, result: &CallResult) {
         self.live.running.shift_remove(&result.call);
         let call = self.live.calls.remove(&result.call);
-        let call = call.unwrap_or_else(|| Call { tool: result.tool.clone(), input: serde_json::Value::Null });
+        let mut call = call.unwrap_or_else(|| Call::new(result.tool.clone(), serde_json::Value::Null));
+        call.approved_in(self.state.mode, result);
         let rows = cell::finished(&call, result, &self.look.paper());
         self.put(rows);
         self.results.keep(call, result);

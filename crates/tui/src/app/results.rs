@@ -9,7 +9,7 @@ use tiller_protocol::entry::{CallResult, Cause};
 
 use super::look::Look;
 use super::{App, Effect};
-use crate::cell::{self, Call, Detail, Paper};
+use crate::cell::{self, Call, Detail, Paper, Word};
 use crate::dialog::Body;
 use crate::panel::{Panel, ResultRow, Results};
 use crate::text::{reveal, visible_line};
@@ -70,8 +70,9 @@ impl App {
 
 fn row(kept: &Arc<Kept>, look: &Look) -> ResultRow {
     let (tool, object) = cell::title(&kept.call, &look.paper());
-    let lines = kept.result.text().lines().count();
+    let lines = cell::lines(&kept.call, &kept.result);
     let detail = match kept.result.cause {
+        Cause::Call if matches!(kept.call.word, Some(Word::Refused(_))) => "refused".to_owned(),
         Cause::Call if kept.result.is_error => "failed".to_owned(),
         Cause::Call if !cell::kept_in(&kept.result).is_empty() => "long; the model got a part".to_owned(),
         Cause::Call if lines == 1 => "1 line".to_owned(),

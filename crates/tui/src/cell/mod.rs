@@ -19,7 +19,7 @@ use crate::text::{prefixed, wrap};
 use crate::theme::Theme;
 
 pub(crate) use answer::{Answer, failure};
-pub(crate) use call::{Call, finished, kept_in, not_run, running, title};
+pub(crate) use call::{Call, Word, finished, kept_in, lines, not_run, running, title};
 pub(crate) use hook::hook;
 pub(crate) use notice::{notice, ran, told};
 pub(crate) use prompt::{content_text, prompt, shell_note};

@@ -20,7 +20,7 @@ fn on_paper<T>(columns: u16, detail: Detail, write: impl FnOnce(&Paper<'_>) -> T
 }
 
 fn called(tool: &str, input: Value, text: &str, detail: Value, is_error: bool) -> String {
-    let call = Call { tool: tool.to_owned(), input };
+    let call = Call::new(tool.to_owned(), input);
     let result = CallResult {
         call: "c".into(),
         tool: tool.to_owned(),
@@ -46,7 +46,7 @@ fn the_command_that_is_shown_is_the_one_that_ran() {
     let shown =
         called("Bash", json!({"command": "rm -rf x #\r ls \u{1b}[2K"}), "", json!({"stdout": ""}), false);
     assert!(shown.contains("rm -rf x #␍ ls ^[[2K"), "{shown}");
-    let call = Call { tool: "Bash".to_owned(), input: json!({"command": "rm y\r\u{202e}ls"}) };
+    let call = Call::new("Bash".to_owned(), json!({"command": "rm y\r\u{202e}ls"}));
     let shown = on_paper(50, Detail::Brief, |paper| self::shown(&running(&call, "* ", "", paper)));
     assert!(shown.contains("rm y␍\\u{202e}ls"), "{shown}");
 }

@@ -22,7 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
-use tiller_protocol::ask::{Answer, Ask};
+use ratatui::text::Line;
+use tiller_protocol::ask::{Answer, Ask, Asker};
 use tiller_protocol::mcp::{ElicitationAsk, Wanted};
 
 pub use choice::{Choice, ChoiceOption, ChoiceOutcome, Tone};
@@ -39,11 +40,22 @@ pub(crate) use sheet::{Body, Scroll, title, wrapped_title};
 pub use trust::{Trust, TrustOutcome, TrustQuestion};
 
 use crate::keys::Keymap;
+use crate::text::{visible_line, wrap};
 use crate::theme::Theme;
 use crate::view::View;
 
 /// The tool that asks for plan mode.
 const ENTER_PLAN_MODE: &str = "EnterPlanMode";
+
+/// Who asks: what the agent does says more than its id.
+fn asker_rows(agent: &Asker, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let which = match agent.description.trim() {
+        "" => agent.id.to_string(),
+        description => format!("\"{description}\""),
+    };
+    let line = visible_line(&format!("asked by the {} agent {which}", agent.kind));
+    wrap(&Line::styled(line, theme.user), columns, 2)
+}
 
 /// What a key leads to.
 #[derive(Clone, Debug, PartialEq)]

@@ -70,7 +70,11 @@ fn edit() -> PermissionAsk {
         blocked_path: Some("/work/link".into()),
         suggestions: vec![Update::SetMode { mode: Mode::AcceptEdits, destination: Destination::Session }],
         would_cover: Vec::new(),
-        agent: Some(Asker { id: AgentId::from("a1"), kind: "Explore".to_owned() }),
+        agent: Some(Asker {
+            id: AgentId::from("a1"),
+            kind: "Explore".to_owned(),
+            description: "Find the callers".to_owned(),
+        }),
         ..command()
     }
 }

@@ -77,7 +77,7 @@ async fn a_hook_inside_a_sub_agent_knows_which() {
     let hooks = bench
         .hooks(one(HookEvent::UserPromptSubmit, &json!({"type": "command", "command": "cat > input.json"})));
     let mut moment = bench.moment();
-    moment.agent = Some(Agent { id: "a7".into(), kind: "Plan".to_owned() });
+    moment.agent = Some(Agent { id: "a7".into(), kind: "Plan".to_owned(), description: String::new() });
     hooks.run(Occasion::UserPromptSubmit { prompt: "x" }, &moment, &Default::default()).await;
     let input: Value = serde_json::from_str(&bench.read("input.json")).unwrap();
     assert_eq!((&input["agent_id"], &input["agent_type"]), (&json!("a7"), &json!("Plan")));

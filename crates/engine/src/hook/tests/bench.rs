@@ -124,7 +124,7 @@ impl Bench {
         let input = json!({"command": "ls"});
         let response = json!({"stdout": "a"});
         let call = CallId::from("toolu_1");
-        let agent = Agent { id: AgentId::from("a1"), kind: "Explore".to_owned() };
+        let agent = Agent { id: AgentId::from("a1"), kind: "Explore".to_owned(), description: String::new() };
         let occasion = occasion(event, &input, &response, &call, &agent);
         hooks.run(occasion, &self.moment(), &CancellationToken::new()).await
     }

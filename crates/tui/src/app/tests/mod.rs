@@ -1,6 +1,7 @@
 //! The front end as a machine, drawn on a terminal.
 
 mod aside;
+mod decisions;
 mod frames;
 mod guard;
 mod images;

@@ -46,10 +46,14 @@ fn cut_rows(
     }
 }
 
+/// How long it took, if that is worth a word.
+pub(super) fn time(result: &CallResult) -> String {
+    let took = result.detail["durationMs"].as_u64().filter(|took| result.tool == "Bash" && *took >= 2_000);
+    took.map(|took| elapsed(std::time::Duration::from_millis(took))).unwrap_or_default()
+}
+
 /// How the command ended, if that is worth a word.
 fn end(detail: &Value, paper: &Paper<'_>) -> Option<Line<'static>> {
-    let took = detail["durationMs"].as_u64().filter(|took| *took >= 2_000);
-    let took = took.map(|took| elapsed(std::time::Duration::from_millis(took)));
     let ended = match (detail["exitCode"].as_i64(), detail["signal"].as_i64()) {
         _ if detail["timedOut"] == true => Some("time limit reached".to_owned()),
         (Some(code), _) if code != 0 => Some(format!("exit code {code}")),
@@ -58,6 +62,6 @@ fn end(detail: &Value, paper: &Paper<'_>) -> Option<Line<'static>> {
     };
     let background =
         detail["backgroundTaskId"].as_str().map(|id| format!("goes on in the background as {id}"));
-    let parts: Vec<String> = [ended, background, took].into_iter().flatten().collect();
+    let parts: Vec<String> = [ended, background].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| Line::styled(parts.join(" · "), paper.theme.dim))
 }

@@ -28,10 +28,6 @@ pub(super) fn todos(call: &Call) -> String {
 }
 
 pub(super) fn object(call: &Call) -> String {
-    if let Some(questions) = call.input.get("questions").and_then(Value::as_array) {
-        let asked = questions.iter().filter_map(|question| question["question"].as_str());
-        return asked.collect::<Vec<_>>().join(" · ");
-    }
     let telling = TELLING.iter().map(|field| call.text(field)).find(|text| !text.is_empty());
     match (telling, &call.input) {
         (Some(text), _) => text.to_owned(),

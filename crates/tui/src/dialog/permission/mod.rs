@@ -164,9 +164,7 @@ impl Permission {
     fn head(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut head = Vec::new();
         if let Some(agent) = &self.ask.agent {
-            let line = format!("asked by the {} agent {}", agent.kind, agent.id);
-            let line = Line::styled(visible_line(&line), theme.user);
-            head.extend(wrap(&line, columns, 2));
+            head.extend(super::asker_rows(agent, columns, theme));
         }
         head.extend(paragraphs(&visible(&self.ask.reason), columns, theme.dim));
         let path = self.ask.blocked_path.as_ref().map(|path| path.display().to_string());

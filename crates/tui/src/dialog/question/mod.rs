@@ -136,9 +136,7 @@ impl Questions {
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
         let mut head = Vec::new();
         if let Some(agent) = &self.ask.agent {
-            let line = format!("asked by the {} agent {}", agent.kind, agent.id);
-            let line = Line::styled(visible_line(&line), theme.user);
-            head.extend(wrap(&line, columns, 2));
+            head.extend(super::asker_rows(agent, columns, theme));
         }
         if self.is_reviewed() {
             head.push(self.tabs(columns, theme));

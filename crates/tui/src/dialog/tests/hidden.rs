@@ -70,7 +70,11 @@ fn every_text_of_every_dialog_is_shown_as_it_is() {
         blocked_path: Some(spoofed("path").into()),
         suggestions,
         would_cover: vec![spoofed("covered")],
-        agent: Some(Asker { id: AgentId::from("a1"), kind: spoofed("kind") }),
+        agent: Some(Asker {
+            id: AgentId::from("a1"),
+            kind: spoofed("kind"),
+            description: spoofed("description"),
+        }),
         ..command()
     };
     let plan = PlanAsk {
