@@ -64,8 +64,9 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
         parts.setup.mode = mode.take().or(parts.setup.mode);
         let (left, id) = Box::pin(work(parts, start.take(), prompt.take(), &args, &env, &manner)).await?;
         start = match left {
-            Left::Cleared(last) => {
-                mode = Some(last);
+            Left::Cleared(kept) => {
+                mode = Some(kept.mode);
+                args.model = kept.model.or(args.model);
                 Some(Start::Cleared)
             }
             Left::Resume(id) => Some(Start::Resume(id)),
@@ -77,6 +78,8 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
                 anyhow::bail!("the session ended unexpectedly; `tiller --resume {id}` continues it")
             }
         };
+        // The next session stands apart from this one. That nobody reads it is no reason to fail.
+        let _ = crate::text::print("");
         args.at_terminal = trust.settle(&mut args, &env, &manner).await?;
         if args.at_terminal.is_none() {
             return Ok(Exit::Success);

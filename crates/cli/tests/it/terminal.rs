@@ -341,7 +341,7 @@ fn a_session_is_chosen_and_continued() {
     leave(program);
 }
 
-// SESS-07: the mode is the user's, and stays; plans are files, and stay as well.
+// SESS-07: the mode is the user's, and stays, as does the model they chose; plans are files, and stay as well.
 #[test]
 fn clear_begins_a_new_session() {
     let world = World::new();
@@ -354,12 +354,21 @@ fn clear_begins_a_new_session() {
     program.until_shown("● One.");
     say(&program, "/plan");
     program.until_shown("PLAN MODE");
+    say(&program, "/model haiku");
+    program.until_shown("The model is now");
     say(&program, "/clear");
     program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
     program.until_shown(READY);
     say(&program, "second");
     program.until_shown("● Two.");
-    assert!(!world.server.messages()[1].body().to_string().contains("zebra"));
+    let asked = world.server.messages()[1].body();
+    assert!(!asked.to_string().contains("zebra"));
+    assert!(asked["model"].as_str().is_some_and(|model| model.contains("haiku")), "{}", asked["model"]);
+    // The next session stands apart from the last one.
+    program.until("a gap", |terminal| {
+        let text = terminal.text();
+        text.matches("⎈ Tiller").count() == text.matches("\n\n⎈ Tiller").count() + 1
+    });
     leave(program);
     assert_eq!(world.logs().len(), 2);
     let plans = |log: &std::path::PathBuf| fs_err::read_to_string(log).unwrap().contains(r#""mode":"plan""#);

@@ -13,6 +13,9 @@ use crate::cell::{self, Answer, Call, Took, Word};
 /// Additions of Tiller's that `/steering` lists.
 const ADDITIONS: usize = 50;
 
+/// What the session says when a fold was taken back, which is a turn of its own.
+const UNFOLDED: &str = "compaction_undone";
+
 impl App {
     /// Takes an entry that was appended.
     pub(super) fn appended(&mut self, entry: &Arc<Entry>) -> Vec<Effect> {
@@ -86,6 +89,9 @@ impl App {
             Body::Notice(notice) => {
                 let rows = cell::notice(notice, &self.look.paper());
                 self.put(rows);
+                if let Some(turn) = self.live.turn.as_mut().filter(|_| notice.subtype == UNFOLDED) {
+                    turn.only_unfolds = true;
+                }
                 if notice.level != Level::Info {
                     self.has_told(&notice.content);
                 }
@@ -181,7 +187,9 @@ impl App {
         let time = self.now.saturating_sub(turn.since);
         let usd = (!self.state.spent.unpriced).then_some(self.state.spent.usd - turn.usd_before);
         let took = Took { time, tokens: turn.tokens, usd };
-        if !is_told(&end.outcome, &turn.failures) {
+        // Where something was only put back, there is nothing to account for.
+        let is_needless = end.outcome == Outcome::Success && turn.only_unfolds;
+        if !is_needless && !is_told(&end.outcome, &turn.failures) {
             let rows = cell::turn_end(&end.outcome, took, &self.look.paper());
             self.put(rows);
         }

@@ -18,6 +18,8 @@ impl App {
         if rest == UNDO {
             return vec![Effect::Send(Command::UndoCompaction)];
         }
+        self.live.compact =
+            self.live.turn.is_some().then(|| format!("/compact {rest}").trim_end().to_owned());
         let instructions = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
         vec![Effect::Send(Command::Compact { instructions })]
     }

@@ -49,6 +49,8 @@ pub(crate) struct Turn {
     pub(crate) usd_before: f64,
     /// Failures that were told.
     pub(crate) failures: Vec<String>,
+    /// A fold is taken back, and nothing else happens.
+    pub(crate) only_unfolds: bool,
 }
 
 /// The provider is about to be asked again.
@@ -73,6 +75,8 @@ pub(crate) struct Live {
     pub(crate) turn: Option<Turn>,
     pub(crate) retry: Option<Retry>,
     pub(crate) stopping: bool,
+    /// The command that folds the conversation as soon as the running step has ended.
+    pub(crate) compact: Option<String>,
     /// The conversation is being folded; how many tokens a request took before.
     pub(crate) folding: Option<u64>,
 }

@@ -1,6 +1,7 @@
 //! The front end as a machine without IO: events, keys and replies in; effects and a picture out.
 
 mod asks;
+mod clear;
 mod command;
 mod confinement;
 mod conversation;
@@ -156,12 +157,21 @@ pub enum Effect {
 pub enum Exit {
     /// The user has left.
     Quit,
-    /// The user begins anew, in this mode.
-    Cleared(Mode),
+    /// The user begins anew, and keeps this.
+    Cleared(Kept),
     /// The user goes on with another session.
     Resume(SessionId),
     /// The session ended by itself.
     Lost,
+}
+
+/// What the user has chosen, and keeps when they begin anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The mode.
+    pub mode: Mode,
+    /// The model, by the name that was chosen; none if it is still the one of the settings.
+    pub model: Option<String>,
 }
 
 /// Where colours come from.
@@ -228,6 +238,8 @@ pub struct App {
     files_asked: bool,
     /// What the user may want to say next.
     suggestion: Option<String>,
+    /// The model that the user has chosen in this session.
+    chosen_model: Option<String>,
     title: String,
     now: Duration,
 }
@@ -276,6 +288,7 @@ impl App {
             status_text: None,
             files_asked: false,
             suggestion: None,
+            chosen_model: None,
             title: String::new(),
             now: Duration::ZERO,
             info,
@@ -429,7 +442,10 @@ impl App {
             Event::Closed => return vec![Effect::Exit(self.closing.take().unwrap_or(Exit::Lost))],
             Event::Suggestion(text) => self.suggestion = Some(text),
             Event::Mcp(server) => return self.server_changed(*server),
-            Event::CompactionStarted { tokens, .. } => self.live.folding = Some(tokens),
+            Event::CompactionStarted { tokens, .. } => {
+                self.live.folding = Some(tokens);
+                self.live.compact = None;
+            }
             // Why it was not folded, a notice says.
             Event::CompactionEnded { .. } => self.live.folding = None,
             Event::HookStarted { .. } | Event::Answering { .. } => {}
@@ -445,12 +461,14 @@ impl App {
             streamed: 0,
             usd_before: self.state.spent.usd,
             failures: Vec::new(),
+            only_unfolds: false,
         });
     }
 
     fn idle(&mut self) -> Vec<Effect> {
         self.live.turn = None;
         self.live.stopping = false;
+        self.live.compact = None;
         self.close_answers();
         self.refresh_status()
     }

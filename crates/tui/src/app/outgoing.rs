@@ -163,13 +163,12 @@ impl App {
         self.dispatch()
     }
 
-    /// What waits for an image, above the input.
+    /// What waits for an image or for the running step, above the input.
     pub(super) fn outgoing_rows(&self) -> Vec<Line<'static>> {
         let columns = usize::from(self.look.size.width);
         let theme = &self.look.theme;
-        let row = |letter: &Letter| {
-            let text = clean(&letter.text).lines().next().unwrap_or_default().to_owned();
-            let when = "  waits for its image";
+        let row = |text: &str, when: &'static str| {
+            let text = clean(text).lines().next().unwrap_or_default().to_owned();
             let room = columns.saturating_sub(crate::text::width(when) + 2).max(LEAST);
             let spans = vec![
                 Span::styled("⧗ ", theme.accent),
@@ -178,6 +177,8 @@ impl App {
             ];
             fit_line(Line::from(spans), columns)
         };
-        self.outgoing.letters.iter().map(row).collect()
+        let letters = self.outgoing.letters.iter().map(|letter| row(&letter.text, "  waits for its image"));
+        let compact = self.live.compact.iter().map(|command| row(command, "  runs after the running step"));
+        letters.chain(compact).collect()
     }
 }

@@ -16,6 +16,7 @@ use super::{App, Effect, Exit};
 use crate::dialog::{Choice, ChoiceOption, ChoiceOutcome, Form, Render, Said};
 use crate::host::Request;
 use crate::keys::{Action, Context};
+use crate::markdown;
 use crate::panel::{Page, Panel, PanelOutcome, Resume, SessionRow};
 use crate::text::{clean, wrap};
 use crate::theme::{Palette, Theme};
@@ -39,6 +40,7 @@ pub(super) enum Overlay {
 /// What is chosen.
 pub(super) enum Subject {
     Palette,
+    Clear,
     Mode(Vec<Mode>),
     Rewind(Offer),
     Style(Vec<String>),
@@ -53,6 +55,8 @@ pub(super) enum Content {
     Live(Report),
     /// It was said once.
     Text(String),
+    /// It was said once, and is Markdown.
+    Markdown(String),
     /// What changes comes first.
     Both(Report, String),
     /// What a server offers.
@@ -68,6 +72,7 @@ impl Content {
         match self {
             Self::Live(report) => report(app),
             Self::Text(text) => written(text),
+            Self::Markdown(text) => markdown::render(text, columns, &app.look.theme),
             Self::Server(name) => app.server_rows(name, columns),
             Self::Both(report, text) => {
                 let mut lines = report(app);
@@ -223,6 +228,8 @@ impl App {
                 Some(palette) => self.set_palette(*palette),
                 None => self.follow_terminal(),
             },
+            Subject::Clear if index == 0 => self.clear_now(),
+            Subject::Clear => Vec::new(),
             Subject::Mode(modes) => modes.get(index).map(|mode| self.set_mode(*mode)).unwrap_or_default(),
             Subject::Style(mut names) if index < names.len() => {
                 vec![Effect::Ask(Request::Style(names.swap_remove(index)))]

@@ -145,6 +145,7 @@ impl App {
             return self.stop_shells();
         }
         self.live.stopping = true;
+        self.live.compact = None;
         vec![Effect::Send(Command::Interrupt)]
     }
 

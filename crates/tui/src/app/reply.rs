@@ -73,6 +73,7 @@ impl App {
         let content = match title {
             command::AGENTS => Content::Both(command::agents_at_work, text),
             command::PERMISSIONS => Content::Both(command::session_rules, text),
+            command::PLAN => Content::Markdown(text),
             _ => Content::Text(text),
         };
         self.open_page(title, content);

@@ -58,6 +58,7 @@ impl App {
         let id = self.known_model(name).map_or(name, |row| &row.id).to_owned();
         self.tell(Level::Info, &format!("The model is now {id}."));
         self.info.model = id;
+        self.chosen_model = Some(name.to_owned());
         vec![Effect::Send(Command::SetModel(name.to_owned()))]
     }
 

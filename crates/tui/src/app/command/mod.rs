@@ -11,7 +11,7 @@ use super::{App, mcp};
 use crate::menu::Candidate;
 use nearest::nearest;
 pub(super) use report::{agents as agents_at_work, session_rules};
-pub(super) use run::{AGENTS, PERMISSIONS, Verb};
+pub(super) use run::{AGENTS, PERMISSIONS, PLAN, Verb};
 
 /// A command as data.
 pub(super) struct Row {

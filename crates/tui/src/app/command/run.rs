@@ -47,6 +47,7 @@ pub(in crate::app) enum Verb {
 
 /// Pages with more than another command of the program prints.
 pub(in crate::app) const AGENTS: &str = "Agents";
+pub(in crate::app) const PLAN: &str = "The plan";
 pub(in crate::app) const PERMISSIONS: &str = "Permissions";
 
 const INIT: &str = include_str!("init.md");
@@ -57,7 +58,7 @@ impl App {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else { return Vec::new() };
         match row.verb {
             Verb::Help => self.open(Panel::Help(Help::new(Arc::clone(&self.keys), self.commands()))),
-            Verb::Clear => self.quit(Exit::Cleared(self.state.mode)),
+            Verb::Clear => self.clear(),
             Verb::Compact => self.compact(rest),
             Verb::Resume => vec![Effect::Ask(Request::Sessions(rest.to_owned()))],
             Verb::Rewind => self.choose_prompt(),
@@ -119,7 +120,7 @@ impl App {
             }
             ("open", None) => self.say("There is no plan yet; /plan WHAT lets the agent make one."),
             ("", Some(slug)) if self.state.mode == Mode::Plan => {
-                self.reported("The plan", &["plans", "show", &slug])
+                self.reported(PLAN, &["plans", "show", &slug])
             }
             ("", _) => self.set_mode(Mode::Plan),
             (what, _) => [self.set_mode(Mode::Plan), self.send(what, images, Delivery::Steer)].concat(),

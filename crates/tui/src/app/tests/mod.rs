@@ -2,6 +2,7 @@
 
 mod aside;
 mod decisions;
+mod begin_anew;
 mod frames;
 mod guard;
 mod images;
