@@ -37,6 +37,8 @@ impl WayOut {
             tool: self.call.name.clone(),
             input: input.clone(),
             reason: self.reason.explain(),
+            restates: false,
+            cwd: self.services.env.cwd.clone(),
             blocked_path: None,
             suggestions: Vec::new(),
             change: None,

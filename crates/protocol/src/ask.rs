@@ -59,6 +59,12 @@ pub struct PermissionAsk {
     pub input: Value,
     /// Why it is asked.
     pub reason: String,
+    /// Whether the reason says no more than that no rule allows what is asked about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restates: bool,
+    /// Where the agent works: paths below it can be shown without it.
+    #[serde(default, skip_serializing)]
+    pub cwd: PathBuf,
     /// The file or directory that is the reason, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_path: Option<PathBuf>,

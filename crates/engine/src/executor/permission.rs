@@ -196,6 +196,7 @@ impl Permission<'_> {
         question.change = change.map(Box::new);
         if let Some(warning) = prepared.warning() {
             question.reason = format!("{}; {warning}", question.reason);
+            question.restates = false;
         }
         self.line.tell(News::Ask(Ask::Permission(question), sender));
         let answer = tokio::select! {
@@ -233,6 +234,8 @@ impl Permission<'_> {
                 EnterPlanMode::NAME => ENTER_PLAN_MODE_QUESTION.trim_end().to_owned(),
                 _ => open.explain(),
             },
+            restates: open.remark.is_none() && reason.restates(self.call.input["command"].as_str()),
+            cwd: self.view.cwd.clone(),
             blocked_path,
             suggestions,
             change: None,

@@ -128,6 +128,18 @@ impl Reason {
         Self::Unchecked { rule: rule.to_string(), source: rule.origin.source, file: rule.origin.file.clone() }
     }
 
+    /// Whether it says no more than that no rule allows what is asked about: this command, or what anybody sees of the
+    /// call.
+    #[must_use]
+    pub fn restates(&self, command: Option<&str>) -> bool {
+        let Self::Uncovered { what } = self else { return false };
+        let part = what.strip_prefix("the command `").and_then(|rest| rest.strip_suffix('`'));
+        match part {
+            Some(part) => command.is_some_and(|command| command.trim() == part),
+            None => ["writing ", "contacting ", "the tool "].iter().any(|lead| what.starts_with(lead)),
+        }
+    }
+
     /// A sentence for users and for the model.
     #[must_use]
     pub fn explain(&self) -> String {

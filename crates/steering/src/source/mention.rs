@@ -28,7 +28,24 @@ impl Mention {
     }
 }
 
+impl Mention {
+    /// Whether nothing but a path can be meant. Languages and servers have words with an `@` as well.
+    pub(super) fn is_surely_a_path(&self) -> bool {
+        let Some(named) = self.readings().pop().map(|reading| with_lines(reading).0) else { return false };
+        let ending = named.rsplit_once('.').filter(|(name, _)| !name.is_empty()).map(|(_, ending)| ending);
+        let is_ending = |ending: &str| {
+            (1..=5).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        };
+        self.quoted || (!named.contains(':') && (named.contains('/') || ending.is_some_and(is_ending)))
+    }
+}
+
 impl Prompt {
+    /// Whether the user has written it, and not a file that they called for.
+    pub(super) fn is_typed(&self) -> bool {
+        !matches!(self.author, Author::File { .. })
+    }
+
     /// Whether the user has named what a mention may mean. Whatever else is mentioned comes from a file of somebody else,
     /// and is looked at only if that needs no question.
     pub(super) fn is_named_by_user(&self, reading: &str) -> bool {

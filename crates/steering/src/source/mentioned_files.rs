@@ -30,10 +30,16 @@ impl Source for MentionedFiles {
             if cx.budget.is_cancelled() {
                 break;
             }
+            let mut is_found = false;
             for reading in mention.readings() {
-                if gathered.look(cx, prompt, reading).await {
+                is_found = gathered.look(cx, prompt, reading).await;
+                if is_found {
                     break;
                 }
+            }
+            if !is_found && prompt.is_typed() && mention.is_surely_a_path() {
+                let named = mention.readings().pop().unwrap_or_default();
+                gathered.observation.notices.push(format!("@{named} was not attached: no such file"));
             }
         }
         Ok(gathered.observation)
@@ -238,6 +244,15 @@ mod tests {
             observation.notices,
             ["@secret was not attached: reading it is not allowed: the rule Read(secret) forbids it"]
         );
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_told_unless_another_thing_may_be_meant() {
+        let trial = Trial::default();
+        let observation = told(&trial, "@nope.txt. @src/nope @\"no pe\" @param @docs:x/y @v1.").await;
+        let missing =
+            ["nope.txt", "src/nope", "no pe"].map(|name| format!("@{name} was not attached: no such file"));
+        assert_eq!(observation.notices, missing);
     }
 
     // STEER-18

@@ -112,10 +112,11 @@ impl App {
         Vec::new()
     }
 
-    /// Input that was sent while the agent worked has reached the model.
+    /// Input that was sent while the agent worked has reached the model, or what a prompt mentions.
     fn attached(&mut self, attachment: &Attachment) {
         if attachment.queued_id().is_none() {
-            return;
+            let rows = cell::mentioned(attachment, &self.look.paper());
+            return self.put(rows);
         }
         let blocks = attachment.attachment["prompt"].as_array().cloned().unwrap_or_default();
         let blocks: Vec<_> = blocks.iter().map(tiller_protocol::block::RawBlock::from_value).collect();

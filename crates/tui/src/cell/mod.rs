@@ -3,6 +3,7 @@
 mod answer;
 mod call;
 mod hook;
+mod mention;
 mod notice;
 mod prompt;
 mod thinking;
@@ -21,6 +22,7 @@ use crate::theme::Theme;
 pub(crate) use answer::{Answer, failure};
 pub(crate) use call::{Call, Word, finished, kept_in, lines, not_run, running, title};
 pub(crate) use hook::hook;
+pub(crate) use mention::mentioned;
 pub(crate) use notice::{notice, ran, told};
 pub(crate) use prompt::{content_text, prompt, shell_note};
 pub(crate) use thinking::{thinking, thinking_now};

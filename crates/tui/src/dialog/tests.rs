@@ -1,5 +1,6 @@
 mod hidden;
 mod hints;
+mod reasons;
 mod servers;
 
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -40,6 +41,8 @@ fn typed(text: &str) -> Vec<KeyCode> {
 fn command() -> PermissionAsk {
     let rule = RuleValue { tool_name: "Bash".to_owned(), rule_content: Some("cargo test:*".to_owned()) };
     PermissionAsk {
+        restates: false,
+        cwd: "/work".into(),
         call: CallId::from("toolu_1"),
         tool: "Bash".to_owned(),
         input: json!({"command": "cargo test --workspace \\\n  && echo \"done\"", "description": "Run all tests"}),

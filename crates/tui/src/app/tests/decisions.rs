@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::entry::{Body, CallResult, Cause, DecisionRecord, Outcome, REFUSED_BY_USER};
+use tiller_protocol::entry::{Attachment, Body, CallResult, Cause, DecisionRecord, Outcome, REFUSED_BY_USER};
 use tiller_protocol::mode::Mode;
 
 use super::stage::Stage;
@@ -122,4 +122,20 @@ fn what_resumes_an_agent_is_for_the_model() {
     settled(&mut stage, "Task", json!({"status": "completed", "agentId": "a1", "content": content}), false);
     let shown = shown(stage);
     assert!(shown.contains("● Task Explore: Look around\n  │ Found it.\n"), "{shown}");
+}
+
+#[test]
+fn what_a_prompt_mentions_leaves_a_trace() {
+    let mut stage = Stage::new(60, 45);
+    stage.begin_turn("see @src/main.rs#L1-2");
+    let mention = |content: Value| {
+        let (source, why) = ("at_mentioned_files".to_owned(), "the prompt mentions it".to_owned());
+        Body::Attachment(Attachment { attachment: content, source, why, ..Attachment::default() })
+    };
+    stage.append(mention(json!({"type": "file", "filename": "/work/src/main.rs", "offset": 1, "limit": 2})));
+    stage.append(mention(json!({"type": "directory", "path": "/work/docs"})));
+    stage.append(mention(json!({"type": "compact_file_reference", "filename": "/tmp/huge.log"})));
+    let shown = stage.shown();
+    let rows = "> see @src/main.rs#L1-2\n  └ src/main.rs lines 1–2\n  └ docs: what it contains\n  └ /tmp/huge.log: too";
+    assert!(shown.contains(rows), "{shown}");
 }

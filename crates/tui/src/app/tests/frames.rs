@@ -46,6 +46,8 @@ fn a_question_for_permission() {
     stage.begin_turn("change it");
     stage.call("c1", "Bash", &json!({"command": "rm -rf target"}));
     let ask = PermissionAsk {
+        restates: false,
+        cwd: "/work".into(),
         call: "c1".into(),
         tool: "Bash".to_owned(),
         input: json!({"command": "rm -rf target"}),

@@ -28,6 +28,8 @@ type Play = fn(&mut Stage);
 fn permission(tool: &str, input: serde_json::Value) -> Event {
     let rule = RuleValue { tool_name: tool.to_owned(), rule_content: Some("cargo test:*".to_owned()) };
     let ask = PermissionAsk {
+        restates: false,
+        cwd: "/work".into(),
         call: "c1".into(),
         tool: tool.to_owned(),
         input,

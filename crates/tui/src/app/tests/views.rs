@@ -25,6 +25,8 @@ pub(super) fn run(stage: &mut Stage, command: &str) {
 
 pub(super) fn permission(number: u128) -> Event {
     let ask = PermissionAsk {
+        restates: false,
+        cwd: "/work".into(),
         call: "c1".into(),
         tool: "Bash".to_owned(),
         input: json!({"command": format!("make {number}")}),

@@ -23,6 +23,10 @@ use crate::view::View;
 use remember::Remember;
 pub(crate) use remember::described as change_in_words;
 
+/// A rule that is offered covers more than one command. Here that would be too much.
+const UNOFFERED: &str = "Only this once: a rule for commands like this would allow too much. Your settings can hold \
+     one (permissions.allow).";
+
 /// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
@@ -145,7 +149,10 @@ impl Permission {
                 (rows, focus, None)
             }
         };
-        foot.insert(0, Line::default());
+        let unoffered = self.unoffered(columns, theme);
+        let above = unoffered.len() + 1;
+        let lines_above = u16::try_from(above).unwrap_or(u16::MAX);
+        foot.splice(0..0, unoffered.into_iter().chain([Line::default()]));
         let tone = if self.ask.leaves_sandbox { Tone::Warning } else { Tone::Ordinary };
         let sheet = Sheet {
             title: subject::title(&self.ask),
@@ -153,8 +160,8 @@ impl Permission {
             head: self.head(columns, theme),
             body: self.body.lines(columns, theme),
             foot,
-            focus: focus.start + 1..focus.end + 1,
-            cursor: cursor.map(|(column, row)| (column, row + 1)),
+            focus: focus.start + above..focus.end + above,
+            cursor: cursor.map(|(column, row)| (column, row.saturating_add(lines_above))),
             hint: self.hint(),
             read_on: self.keys.hint(Action::PageDown),
         };
@@ -166,7 +173,9 @@ impl Permission {
         if let Some(agent) = &self.ask.agent {
             head.extend(super::asker_rows(agent, columns, theme));
         }
-        head.extend(paragraphs(&visible(&self.ask.reason), columns, theme.dim));
+        if !self.ask.restates {
+            head.extend(paragraphs(&visible(&self.ask.reason), columns, theme.dim));
+        }
         let path = self.ask.blocked_path.as_ref().map(|path| path.display().to_string());
         let told = |path: &String| {
             let own = self.ask.input.get("file_path").and_then(Value::as_str);
@@ -176,8 +185,19 @@ impl Permission {
             let line = Line::styled(format!("because of {}", visible_line(&path)), theme.warning);
             head.extend(wrap(&line, columns, 2));
         }
-        head.push(Line::default());
+        if !head.is_empty() {
+            head.push(Line::default());
+        }
         head
+    }
+
+    /// Why there is no "from now on" for a command that no rule allows.
+    fn unoffered(&self, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let is_open = self.ask.restates || self.ask.reason.starts_with("no rule allows the command");
+        if self.remember.is_some() || self.ask.tool != "Bash" || !is_open {
+            return Vec::new();
+        }
+        wrap(&Line::styled(UNOFFERED, theme.dim), columns, 2)
     }
 
     fn entries(&self, theme: &Theme) -> Vec<Entry> {

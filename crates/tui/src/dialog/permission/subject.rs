@@ -1,5 +1,7 @@
 //! What a call would do, for the eyes of the one who allows it.
 
+use std::path::{Component, Path};
+
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -78,8 +80,8 @@ fn command(text: &str, purpose: Option<&str>, columns: u16, theme: &Theme) -> Ve
 /// What becomes of the file: the lines that change with their numbers, as far as the session knows them.
 fn change(ask: &PermissionAsk, (old, new): (&str, &str), columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let path = ["file_path", "notebook_path"].into_iter().find_map(|name| ask.input.get(name)?.as_str());
-    let path = path.unwrap_or_default();
-    let mut lines = paragraphs(&visible(path), columns, theme.strong);
+    let path = shown_path(path.unwrap_or_default(), &ask.cwd);
+    let mut lines = paragraphs(&visible(&path), columns, theme.strong);
     let hunks = ask.change.as_ref().and_then(|change| change.patch.as_ref()).map(diff::of_patch);
     let hunks = hunks.unwrap_or_default();
     let (added, removed) = Hunk::counts(&hunks);
@@ -94,6 +96,17 @@ fn change(ask: &PermissionAsk, (old, new): (&str, &str), columns: u16, theme: &T
         lines.extend(rows.into_iter().map(with_whole_signs));
     }
     lines
+}
+
+/// A path as it is shown: below the directory of the session, without that.
+fn shown_path(path: &str, cwd: &Path) -> String {
+    let below = Path::new(path).strip_prefix(cwd).ok();
+    let is_plain = |below: &&Path| {
+        !cwd.as_os_str().is_empty()
+            && below.components().next().is_some()
+            && below.components().all(|part| matches!(part, Component::Normal(_)))
+    };
+    below.filter(is_plain).map_or_else(|| path.to_owned(), |below| below.display().to_string())
 }
 
 /// What is easily overlooked: that what stands in the file now goes.
