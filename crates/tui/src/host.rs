@@ -121,6 +121,13 @@ pub enum Reply {
         /// What was printed.
         text: String,
     },
+    /// A note was added to the instructions for the agent.
+    Noted {
+        /// The file.
+        file: String,
+        /// The note.
+        text: String,
+    },
     /// Something to tell.
     Told(Level, String),
     /// What the status line shall say.

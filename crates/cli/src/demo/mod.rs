@@ -35,10 +35,12 @@ const WHAT_FOLLOWS: &str = concat!(
     r#"yours to go on with a model that answers."}],"usage":{"input_tokens":7000,"output_tokens":30}}"#,
     "\n"
 );
+/// How long each recorded word takes.
+const PACE_MS: u64 = 60;
 /// Nobody says more than this.
 const FURTHER_PROMPTS: usize = 100;
 const ADVICE: &str = "\
-    This is the demo. The model's words are recorded; the loop, the tools, the permission checks and the repository are \
+    This is the demo: the model's words are recorded. The loop, the tools, the permission checks and the repository are \
     real. Try /help, /context or /rewind afterwards; Ctrl+C pressed twice leaves.";
 const HELP: &str = "\
 Watch Tiller find and fix a bug in a scratch repository.
@@ -47,7 +49,8 @@ Usage: tiller demo
 
 The model's words are recorded; the loop, the tools, the permission checks and the repository are real. No account and
 no network are needed. The scratch repository stays for you to look at. At a terminal it is drawn as work is, and you
-can look around afterwards; elsewhere, and where TERM is dumb, it is printed line by line.
+can look around afterwards; elsewhere, and where TERM is dumb, it is printed line by line. TILLER_DEMO_PACE_MS=0 plays
+it as fast as it goes.
 ";
 
 /// Runs the demo.
@@ -119,7 +122,7 @@ async fn drawn(env: &Env, scene: &Scene) -> anyhow::Result<Exit> {
 fn setup(env: &Env, scene: &Scene, recording: &str) -> anyhow::Result<Setup> {
     let env = Env { cwd: scene.dir.clone(), ..env.clone() };
     let places = BTreeMap::from([("cwd".to_owned(), scene.dir.display().to_string())]);
-    let player = Player::new(recording, &places, Catalog::shipped()?)?.with_pace(pace());
+    let player = Player::new(recording, &places, Catalog::shipped()?)?.with_pace(pace(&env));
     let model: Arc<dyn Model> = Arc::new(player);
     Ok(Setup {
         config_dir: config_dir(&env),
@@ -158,7 +161,9 @@ fn setup(env: &Env, scene: &Scene, recording: &str) -> anyhow::Result<Setup> {
     })
 }
 
-/// People at a terminal get time to read.
-fn pace() -> Duration {
-    if std::io::stdout().is_terminal() { Duration::from_millis(12) } else { Duration::ZERO }
+/// People at a terminal get time to read: the whole takes some ten seconds. A variable says otherwise.
+fn pace(env: &Env) -> Duration {
+    let usual = if std::io::stdout().is_terminal() { PACE_MS } else { 0 };
+    let wanted = env.var("TILLER_DEMO_PACE_MS").and_then(|pace| pace.parse().ok());
+    Duration::from_millis(wanted.unwrap_or(usual))
 }

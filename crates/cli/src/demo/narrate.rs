@@ -118,8 +118,10 @@ impl Narrator {
             say(&format!("  {}\n", self.styled(code, line)))?;
         }
         say(&format!(
-            "\nThe repository stays at {}. Everything that happened: tiller inspect {session}\n\
-             To work on your own code, set ANTHROPIC_API_KEY and run: tiller -p \"...\"\n",
+            "\nThe repository stays at {}\n\n\
+             Everything that happened:\n  tiller inspect {session}\n\n\
+             To work on your own code, start Tiller in its directory:\n  \
+             export ANTHROPIC_API_KEY=sk-ant-...\n  tiller\n",
             scene.dir.display()
         ))
     }

@@ -93,15 +93,33 @@ pub(super) fn is_missing_key(error: &anyhow::Error) -> bool {
     error.chain().any(is_setup)
 }
 
+/// The line that sets a key, and where it goes.
+fn key_in_shell(env: &Env) -> String {
+    let shell = env.var("SHELL").and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    let (line, file) = match shell {
+        "fish" => ("set -gx ANTHROPIC_API_KEY sk-ant-...", "~/.config/fish/config.fish"),
+        "zsh" => ("export ANTHROPIC_API_KEY=sk-ant-...", "~/.zshrc"),
+        "bash" => ("export ANTHROPIC_API_KEY=sk-ant-...", "~/.bashrc"),
+        _ => ("export ANTHROPIC_API_KEY=sk-ant-...", "~/.profile"),
+    };
+    format!(
+        "Type this in your shell, with your own key from console.anthropic.com:\n\n  {line}\n\nAdd the line to {file} \
+         to have it in every shell."
+    )
+}
+
 /// Says what to do without a key; whether the user would like to watch the demo meanwhile.
-pub(super) async fn without_key(problem: &str, manner: &Manner) -> anyhow::Result<bool> {
-    let body = format!("Tiller needs access to a model, which is not set up yet:\n\n{problem}.");
+pub(super) async fn without_key(problem: &str, env: &Env, manner: &Manner) -> anyhow::Result<bool> {
+    let body = format!(
+        "Tiller needs access to a model, which is not set up yet:\n\n{problem}.\n\n{}",
+        key_in_shell(env)
+    );
     let options = vec![
         ChoiceOption {
             label: "Watch the demo".to_owned(),
             detail: "a recorded model fixes a bug in a scratch repository; no account, no network".to_owned(),
         },
-        ChoiceOption { label: "Leave".to_owned(), detail: "and set a key".to_owned() },
+        ChoiceOption { label: "Leave".to_owned(), detail: "set the key, then start tiller again".to_owned() },
     ];
     Ok(choose("Welcome to Tiller", &body, options, manner).await? == Some(0))
 }

@@ -10,7 +10,7 @@ use tiller_model::{Catalog, ModelInfo};
 use tiller_protocol::command::OutputStyle;
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
-use tiller_steering::source::{StyleError, all_styles, find_style};
+use tiller_steering::source::{StyleError, all_styles, describe_style, find_style};
 use tiller_steering::user_context::instructions;
 use tiller_tui::app::ModelRow;
 use tiller_tui::host::{InstructionRow, StyleRow};
@@ -121,7 +121,8 @@ pub(super) fn commands(offered: &Offered) -> Vec<Candidate> {
 /// The output styles there are.
 pub(super) fn styles(args: &Args, env: &Env, current: &str) -> Vec<StyleRow> {
     let row = |(name, path): (String, Option<PathBuf>)| {
-        let source = path.map_or_else(|| "comes with Tiller".to_owned(), |path| path.display().to_string());
+        let own = || describe_style(&name).unwrap_or("comes with Tiller").to_owned();
+        let source = path.map_or_else(own, |path| path.display().to_string());
         StyleRow { is_current: name.eq_ignore_ascii_case(current), name, source }
     };
     let mut rows: Vec<StyleRow> = all_styles(&styles_in_files(args, env)).into_iter().map(row).collect();

@@ -252,10 +252,7 @@ fn note(text: &str, dir: &Path) -> Reply {
     let line = format!("{gap}- {}\n", text.trim().replace('\n', "\n  "));
     let file = fs_err::OpenOptions::new().create(true).append(true).open(&path);
     match file.and_then(|mut file| file.write_all(line.as_bytes())) {
-        Ok(()) => told(
-            Level::Info,
-            format!("Added to {INSTRUCTIONS}; the agent reads it from the next session on."),
-        ),
+        Ok(()) => Reply::Noted { file: INSTRUCTIONS.to_owned(), text: text.trim().to_owned() },
         Err(error) => told(Level::Error, format!("the note could not be saved: {error}")),
     }
 }

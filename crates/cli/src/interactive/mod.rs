@@ -54,7 +54,7 @@ pub(crate) async fn run(mut args: Args, env: Env) -> anyhow::Result<Exit> {
         let mut parts = match setup::build(&args, &env) {
             Ok(parts) => parts,
             Err(error) if before::is_missing_key(&error) => {
-                let wants_demo = before::without_key(&explain(&error), &manner).await?;
+                let wants_demo = before::without_key(&explain(&error), &env, &manner).await?;
                 return if wants_demo { demo::run(&env).await } else { Ok(Exit::Failure) };
             }
             Err(error) => return Err(error),

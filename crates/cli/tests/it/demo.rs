@@ -23,6 +23,7 @@ fn the_demo_fixes_a_bug_without_account_or_network() {
     assert!(stdout.contains("The model's words are recorded."), "{stdout}");
     assert!(stdout.contains("What changed:") && stdout.contains("diff --git a/version.sh"), "{stdout}");
     assert!(!stdout.contains('\u{1b}'), "colours are for terminals");
+    assert!(stdout.ends_with("export ANTHROPIC_API_KEY=sk-ant-...\n  tiller\n"), "{stdout}");
     let inspect = stdout.lines().find_map(|line| line.split("tiller inspect ").nth(1)).unwrap();
     assert!(world.run(&["inspect", inspect.trim()]).ok().stdout.contains("version.sh"));
 
@@ -52,7 +53,7 @@ fn at_a_terminal_the_demo_is_drawn() {
     let temp = tempfile::tempdir().unwrap();
     let mut command = world.command(&["demo"]);
     command.env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL").env("TMPDIR", temp.path());
-    command.env("TERM", "xterm-256color");
+    command.env("TERM", "xterm-256color").env("TILLER_DEMO_PACE_MS", "0");
     let program = Program::start(&command, 100, 40, LongRows::Wrap);
     program.until("it has come to its end", |terminal| {
         let all = terminal.lines().join("\n");
@@ -61,7 +62,7 @@ fn at_a_terminal_the_demo_is_drawn() {
             && terminal.text().contains(READY)
     });
     let advice = program.look(|terminal| terminal.lines().join("\n"));
-    assert!(advice.contains("This is the demo."), "{advice}");
+    assert!(advice.contains("This is the demo: the model's words are recorded."), "{advice}");
     say(&program, "and now?");
     program.until_shown("My recording ends here.");
     program.until_shown(READY);

@@ -361,7 +361,8 @@ fn clear_begins_a_new_session() {
     program.until_shown(READY);
     say(&program, "second");
     program.until_shown("● Two.");
-    let asked = world.server.messages()[1].body();
+    let messages = world.server.messages();
+    let asked = messages[1].body();
     assert!(!asked.to_string().contains("zebra"));
     assert!(asked["model"].as_str().is_some_and(|model| model.contains("haiku")), "{}", asked["model"]);
     // The next session stands apart from the last one.
@@ -404,9 +405,11 @@ fn without_a_key_it_says_what_to_do() {
     let world = World::new();
     let mut command = world.command(&[]);
     command.env("TERM", "xterm-256color").env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL");
+    command.env("SHELL", "/bin/zsh").env("TILLER_DEMO_PACE_MS", "0");
     let mut program = Program::start(&command, 80, 30, LongRows::Wrap);
     program.until_shown("Welcome to Tiller");
-    program.until_shown("ANTHROPIC_API_KEY");
+    program.until_shown("  export ANTHROPIC_API_KEY=sk-ant-...");
+    program.until_shown("~/.zshrc");
     program.until_shown("Watch the demo");
     program.type_in("2");
     assert_eq!(program.wait(), 1);

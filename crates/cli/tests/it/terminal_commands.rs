@@ -40,7 +40,7 @@ fn every_view_opens_and_closes() {
         ("/memory", &["AGENTS.md", "1 line", "new: for you, in all projects"]),
         ("/mode", &["Which mode? Current: default", "accepts edits · commands"]),
         ("/model", &["Which model?", "opusplan"]),
-        ("/output-style", &["Which style should answers have?", "concise", "comes with Tiller"]),
+        ("/output-style", &["Which style should answers have?", "concise", "as few words as possible"]),
         ("/theme", &["Which colours?", "light"]),
         ("/rewind", &["Go back to before which prompt?"]),
     ] {
@@ -257,7 +257,7 @@ fn the_plan_is_opened_in_the_users_editor() {
     program.type_in(ESC);
     program.until_shown(READY);
     say(&program, "/plan open");
-    program.until_shown("now has 4 lines.");
+    program.until_shown("now has 4 lines;");
     look_at(&program, "/plan", &["── The plan", "Touch a file.", "Added by hand."]);
     leave(program);
 }
@@ -269,7 +269,7 @@ fn instructions_are_edited() {
     say(&program, "/memory");
     program.until_shown("which file do you want to edit?");
     program.type_in("1");
-    program.until_shown("AGENTS.md now has 2 lines.");
+    program.until_shown("AGENTS.md now has 2 lines; the agent is told with your next message.");
     assert_eq!(world.read("AGENTS.md"), "Be kind.\nAdded by hand.\n");
     leave(program);
 }

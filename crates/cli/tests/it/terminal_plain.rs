@@ -271,3 +271,18 @@ fn the_mode_is_told_and_can_be_changed() {
     program.until_shown("There is no mode bogus. Known modes: default");
     leave(program);
 }
+
+#[test]
+fn the_help_has_the_keys_of_lines_and_the_last_words_a_row_of_their_own() {
+    let world = World::new();
+    world.server.reply(Reply::text("Hello."));
+    let program = begin(&world, &[]);
+    program.type_in("/help\n");
+    program.until_shown("Stop the agent; pressed again, leave");
+    program.type_in("hi\n");
+    program.until_shown("Hello.");
+    until_awaited(&program);
+    let printed = leave(program);
+    assert!(!printed.contains("ctrl+o"), "{printed}");
+    assert!(printed.contains("\ntiller --resume ") && !printed.contains("> tiller --resume"), "{printed}");
+}

@@ -43,7 +43,7 @@ pub use facts::{
     Approval, Author, Delegate, Editor, Facts, Plan, Prompt, Queued, Spending, Style, Surroundings, Task,
     Tokens,
 };
-pub use output_style::{StyleError, all as all_styles, find as find_style};
+pub use output_style::{StyleError, all as all_styles, described as describe_style, find as find_style};
 pub use plan_mode::plan_after_compaction;
 pub use registry::{AnySource, Providers, sources};
 pub use sight::{Listing, Resource, Shown, Sight, Unread, Unseen};

@@ -211,6 +211,7 @@ impl App {
                 let name = self.info.models.get(index).map(|row| row.name.clone());
                 name.map(|name| self.set_model(&name)).unwrap_or_default()
             }
+            PanelOutcome::Search => self.search_sessions(),
             PanelOutcome::GoBack(target) => self.preview_rewind(target),
             PanelOutcome::Closed => self.close_overlay(),
             PanelOutcome::Handled | PanelOutcome::Ignored => Vec::new(),
@@ -244,15 +245,26 @@ impl App {
         }
     }
 
+    /// Looks for what the picker did not find in what was said.
+    fn search_sessions(&mut self) -> Vec<Effect> {
+        match self.overlay.take() {
+            Some(Overlay::Panel(Panel::Resume(picker))) => {
+                self.remark("one moment …");
+                vec![Effect::Ask(Request::Sessions(picker.query().to_owned()))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     pub(super) fn choose_session(&mut self, sessions: Vec<SessionRow>) -> Vec<Effect> {
         if sessions.is_empty() {
-            self.tell(Level::Info, "There is no other session yet.");
+            self.tell(Level::Info, "No other session was found.");
             return Vec::new();
         }
         if !self.may_open("/resume") {
             return Vec::new();
         }
-        self.open(Panel::Resume(Resume::new(sessions, Arc::clone(&self.keys))))
+        self.open(Panel::Resume(Resume::new(sessions, Arc::clone(&self.keys)).searching_contents()))
     }
 
     pub(super) fn choose_palette(&mut self) -> Vec<Effect> {

@@ -25,6 +25,15 @@ impl App {
                 return self.read_images(vec![image]);
             }
             Reply::Report { title, text } => self.show_report(title, text),
+            Reply::Noted { file, text } => {
+                self.tell(
+                    Level::Info,
+                    &format!("Added to {file}; the agent is told with your next message."),
+                );
+                self.tell_with_next_prompt(&format!(
+                    "I have added this to {file}; follow it from now on:\n{text}"
+                ));
+            }
             Reply::Told(level, text) => self.tell(level, &text),
             Reply::StatusLine(text) => self.status_text = Some(text).filter(|text| !text.trim().is_empty()),
         }
@@ -59,6 +68,14 @@ impl App {
         let rows = cell::ran(level, &format!("{command}\n{}{ended}", excerpt(&printed)), &self.look.paper());
         self.put(rows);
         self.shell_notes.push(cell::shell_note(command, &format!("{}{ended}", output.trim_end())));
+    }
+
+    /// Lets the model know with the next prompt what it would only read in another session. Before the first one, it
+    /// reads the files themselves.
+    pub(in crate::app) fn tell_with_next_prompt(&mut self, text: &str) {
+        if self.state.last_usage.is_some() {
+            self.shell_notes.push(cell::instructions_note(text));
+        }
     }
 
     /// Opens what was asked for, unless the user has gone on meanwhile: then it goes to the transcript.

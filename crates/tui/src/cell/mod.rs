@@ -24,7 +24,7 @@ pub(crate) use call::{Call, Word, finished, kept_in, lines, not_run, running, ti
 pub(crate) use hook::hook;
 pub(crate) use mention::mentioned;
 pub(crate) use notice::{notice, ran, told};
-pub(crate) use prompt::{content_text, prompt, shell_note};
+pub(crate) use prompt::{content_text, instructions_note, prompt, shell_note};
 pub(crate) use thinking::{thinking, thinking_now};
 pub(crate) use todo::todos;
 pub(crate) use turn::{Took, amount, dollars, elapsed, turn_end};

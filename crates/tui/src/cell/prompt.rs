@@ -12,6 +12,14 @@ const MOST_ROWS: usize = 30;
 /// Around what the user ran in the terminal, as the model is told.
 const NOTE_BEGINS: &str = "<ran-in-terminal>\n";
 const NOTE_ENDS: &str = "\n</ran-in-terminal>";
+/// Around what the user has changed in the instructions.
+const INSTRUCTIONS_BEGIN: &str = "<instructions-changed>\n";
+const INSTRUCTIONS_END: &str = "\n</instructions-changed>";
+
+/// What the model is told of instructions that were changed in the middle of a session.
+pub(crate) fn instructions_note(text: &str) -> String {
+    format!("{INSTRUCTIONS_BEGIN}{text}{INSTRUCTIONS_END}")
+}
 
 /// What the model is told of a command that the user ran.
 pub(crate) fn shell_note(command: &str, output: &str) -> String {
@@ -20,7 +28,9 @@ pub(crate) fn shell_note(command: &str, output: &str) -> String {
 
 /// The text of a message; what is not text is named. What the user ran before was shown when it ended.
 pub(crate) fn content_text(content: &[RawBlock]) -> String {
-    let is_note = |text: &str| text.starts_with(NOTE_BEGINS) && text.ends_with(NOTE_ENDS);
+    let frames = [(NOTE_BEGINS, NOTE_ENDS), (INSTRUCTIONS_BEGIN, INSTRUCTIONS_END)];
+    let is_note =
+        |text: &str| frames.iter().any(|(begin, end)| text.starts_with(begin) && text.ends_with(end));
     let shown = |block: &RawBlock| match block.as_text() {
         Some(text) => (!is_note(&text)).then_some(text),
         None => Some(format!("[{}]", block.kind())),

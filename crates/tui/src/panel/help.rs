@@ -22,6 +22,10 @@ const SIGNS: [(&str, &str); 4] = [
     ("@", "A file or directory; @file#L10-20 for some of its lines"),
 ];
 
+/// Keys where only lines are read.
+const LINE_KEYS: [(&str, &str); 2] =
+    [("ctrl+c", "Stop the agent; pressed again, leave"), ("ctrl+d", "Leave when the agent is done")];
+
 /// The help, to be scrolled.
 #[derive(Debug)]
 pub struct Help {
@@ -65,7 +69,10 @@ impl Help {
             lines.extend(help_entry(&name(command), &help, widest, columns, theme));
         }
         lines.push(Line::default());
-        lines.extend(help_lines(&self.keys, columns, theme));
+        match theme.is_printed {
+            true => lines.extend(line_keys(columns, theme)),
+            false => lines.extend(help_lines(&self.keys, columns, theme)),
+        }
         lines.into_iter().flat_map(|line| wrap(&line, columns, 0)).collect()
     }
 
@@ -74,4 +81,13 @@ impl Help {
     pub fn view(&self, columns: u16, height: u16, theme: &Theme) -> View {
         self.page.view(self.lines(columns, theme), columns, height, theme)
     }
+}
+
+/// What can be pressed where only lines are read.
+fn line_keys(columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled("Keys", theme.strong)];
+    for (key, help) in LINE_KEYS {
+        lines.extend(help_entry(key, help, 6, columns, theme));
+    }
+    lines
 }

@@ -56,6 +56,8 @@ pub enum PanelOutcome {
     Resume(SessionId),
     /// Ask this model, by its place in the list.
     Model(usize),
+    /// Look for the words in what was said in sessions.
+    Search,
     /// Show what going back would change.
     GoBack(RewindTarget),
 }

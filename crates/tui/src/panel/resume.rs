@@ -41,6 +41,8 @@ pub struct Resume {
     search: Search,
     /// Whether sessions of other directories are shown, too.
     everywhere: bool,
+    /// Whether somebody can look for words in what was said.
+    searches_contents: bool,
     found: Vec<usize>,
     marked: usize,
     keys: Arc<Keymap>,
@@ -51,10 +53,34 @@ impl Resume {
     #[must_use]
     pub fn new(sessions: Vec<SessionRow>, keys: Arc<Keymap>) -> Self {
         let everywhere = sessions.iter().all(|session| session.elsewhere.is_some());
-        let mut picker =
-            Self { sessions, search: Search::default(), everywhere, found: Vec::new(), marked: 0, keys };
+        let mut picker = Self {
+            sessions,
+            search: Search::default(),
+            everywhere,
+            searches_contents: false,
+            found: Vec::new(),
+            marked: 0,
+            keys,
+        };
         picker.find();
         picker
+    }
+
+    /// The same where somebody can look for words in what was said.
+    #[must_use]
+    pub fn searching_contents(self) -> Self {
+        Self { searches_contents: true, ..self }
+    }
+
+    /// What is searched for.
+    #[must_use]
+    pub fn query(&self) -> &str {
+        self.search.query()
+    }
+
+    /// Whether only what was said is left to look at.
+    fn can_search_contents(&self) -> bool {
+        self.searches_contents && self.found.is_empty() && !self.query().is_empty()
     }
 
     fn find(&mut self) {
@@ -85,6 +111,7 @@ impl Resume {
                 self.find();
             }
             Some(Action::Cancel) => return PanelOutcome::Closed,
+            Some(Action::Accept) if self.can_search_contents() => return PanelOutcome::Search,
             Some(Action::Accept) => {
                 let chosen = self.found.get(self.marked).map(|index| self.sessions[*index].id);
                 return chosen.map_or(PanelOutcome::Handled, PanelOutcome::Resume);
@@ -137,7 +164,14 @@ impl Resume {
         let (line, caret) = self.search.field(columns, theme);
         lines.push(line);
         if self.found.is_empty() {
-            lines.push(Line::styled("  no matching session", theme.dim));
+            let more = match self.can_search_contents() {
+                true => {
+                    format!("; {} looks for it in what was said", self.keys.hint(Action::Accept))
+                }
+                false => String::new(),
+            };
+            let line = Line::styled(format!("  no session with such a title{more}"), theme.dim);
+            lines.extend(wrap(&line, columns, 2));
         }
         let entries: Vec<Vec<Line<'static>>> = self
             .found

@@ -31,6 +31,11 @@ impl Search {
         self.query.push_str(&clean(text.trim()).replace('\n', " "));
     }
 
+    /// What was written.
+    pub(super) fn query(&self) -> &str {
+        self.query.trim()
+    }
+
     /// Whether a text has all of the words.
     pub(super) fn fits(&self, text: &str) -> bool {
         let text = text.to_lowercase();

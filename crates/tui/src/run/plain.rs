@@ -34,6 +34,8 @@ struct Plain {
     width: u16,
     /// Whether the sign that input is awaited stands there.
     prompted: bool,
+    /// Whether nothing has ended the row of that sign.
+    row_is_open: bool,
     /// When Ctrl+C was pressed last.
     interrupted: Option<Instant>,
     /// Whether the terminal shows what is typed.
@@ -59,6 +61,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
         asked: String::new(),
         width,
         prompted: false,
+        row_is_open: false,
         interrupted: None,
         echoes: std::io::stdin().is_terminal(),
         ended: false,
@@ -79,6 +82,7 @@ pub(super) async fn run(start: Start) -> Result<Exit, TuiError> {
         let refusals = plain.refuse_if_ended();
         plain.carry_out(refusals).await;
         if let Some(exit) = plain.exit.take() {
+            plain.close_row()?;
             return Ok(exit);
         }
         let effects = tokio::select! {
@@ -111,6 +115,7 @@ impl Plain {
             return Vec::new();
         }
         if self.echoes {
+            self.row_is_open = false;
             self.app.seen_already(line);
         }
         self.app.on_line(line)
@@ -155,6 +160,14 @@ impl Plain {
         self.app.answer(Said::Refused)
     }
 
+    /// Whatever is printed next begins in a row of its own.
+    fn close_row(&mut self) -> Result<(), TuiError> {
+        if std::mem::take(&mut self.row_is_open) {
+            writeln!(std::io::stdout())?;
+        }
+        Ok(())
+    }
+
     /// Prints what is finished, and a question once.
     fn print(&mut self) -> Result<(), TuiError> {
         let mut out = std::io::stdout().lock();
@@ -163,14 +176,16 @@ impl Plain {
             if rows.is_empty() {
                 break;
             }
+            self.row_is_open = false;
             for row in rows {
                 writeln!(out, "{}", row.to_string().trim_end())?;
             }
         }
         self.print_question(&mut out)?;
-        let waits = !self.app.is_working() && self.asked.is_empty() && !self.ended;
+        let waits = self.exit.is_none() && !self.app.is_working() && self.asked.is_empty() && !self.ended;
         if waits && !self.prompted {
             write!(out, "\n> ")?;
+            self.row_is_open = true;
         }
         self.prompted = waits;
         out.flush()?;

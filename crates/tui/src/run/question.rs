@@ -76,7 +76,11 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
     let picked = |outcome| match outcome {
         PanelOutcome::Resume(id) => Some(Some(id)),
         PanelOutcome::Closed => Some(None),
-        PanelOutcome::Handled | PanelOutcome::Ignored | PanelOutcome::Model(_) | PanelOutcome::GoBack(_) => {
+        PanelOutcome::Handled
+        | PanelOutcome::Ignored
+        | PanelOutcome::Search
+        | PanelOutcome::Model(_)
+        | PanelOutcome::GoBack(_) => {
             None
         }
     };

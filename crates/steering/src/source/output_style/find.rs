@@ -15,6 +15,14 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("learning", include_str!("learning.md")),
 ];
 
+/// What they do, for people.
+const DESCRIBED: [(&str, &str); 4] = [
+    (DEFAULT, "the usual way: does the work and says what was done"),
+    ("concise", "as few words as possible: the result, and what you must know to go on"),
+    ("explanatory", "explains along the way why the code is as it is and what was decided"),
+    ("learning", "leaves small pieces for you to write, and comments on what you wrote"),
+];
+
 /// Nobody has a style of that name.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no output style named \"{name}\"; choose from {known}, or write output-styles/{name}.md")]
@@ -59,6 +67,13 @@ pub fn all(in_files: &[OutputStyle]) -> Vec<(String, Option<PathBuf>)> {
     all
 }
 
+/// What a style that comes with Tiller does, in a few words.
+#[must_use]
+pub fn described(name: &str) -> Option<&'static str> {
+    let (_, words) = DESCRIBED.iter().find(|(built_in, _)| built_in.eq_ignore_ascii_case(name))?;
+    Some(words)
+}
+
 fn known(in_files: &[OutputStyle]) -> String {
     let names: Vec<String> = all(in_files).into_iter().map(|(name, _)| name).collect();
     names.join(", ")
@@ -77,6 +92,13 @@ mod tests {
 
     fn guidelines(name: &str, in_files: &[OutputStyle]) -> String {
         find(name, in_files).unwrap().unwrap().guidelines
+    }
+
+    #[test]
+    fn whoever_chooses_is_told_what_a_style_does() {
+        for (name, file) in all(&[]) {
+            assert!(file.is_none() && described(&name).is_some(), "{name}");
+        }
     }
 
     // STEER-46

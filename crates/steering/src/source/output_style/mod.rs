@@ -6,7 +6,7 @@ mod find;
 use super::{Cx, Group, Observation, Source, SourceError, Style};
 use crate::attachment::{OutputStyle, attach};
 
-pub use find::{StyleError, all, find};
+pub use find::{StyleError, all, described, find};
 
 pub(super) struct OutputStyles;
 

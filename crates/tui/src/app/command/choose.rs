@@ -14,6 +14,8 @@ use crate::host::{InstructionRow, Request, StyleRow};
 use crate::panel::{Models, Panel};
 use crate::theme::Palette;
 
+/// Characters of an edited file that the model is told; it can read the rest itself.
+const LONGEST_FILE: usize = 8_000;
 /// What asks for a longer window than usual.
 const LONG_CONTEXT: &str = "[1m]";
 
@@ -107,7 +109,10 @@ impl App {
                     1 => "1 line".to_owned(),
                     count => format!("{count} lines"),
                 };
-                self.tell(Level::Info, &format!("{shown} now has {lines}."));
+                let told = format!("{shown} now has {lines}; the agent is told with your next message.");
+                self.tell(Level::Info, &told);
+                let said = text.chars().take(LONGEST_FILE).collect::<String>();
+                self.tell_with_next_prompt(&format!("I have edited {shown}. It says now:\n{said}"));
             }
             Err(problem) => self.tell(Level::Error, &problem),
         }

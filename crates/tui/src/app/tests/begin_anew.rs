@@ -1,12 +1,16 @@
 //! Commands that are run while the agent works: they say when they take effect, and stop nothing without a question.
 
+use std::path::Path;
+
 use crossterm::event::KeyCode;
 use tiller_protocol::command::Event;
 use tiller_protocol::entry::{Body, Level, Notice, Outcome};
+use tiller_protocol::id::SessionId;
 
 use super::stage::Stage;
 use super::views::run;
-use crate::host::Reply;
+use crate::host::{Reply, Request};
+use crate::panel::SessionRow;
 
 #[test]
 fn folding_waits_visibly_for_the_running_step() {
@@ -58,4 +62,47 @@ fn a_plan_is_shown_as_it_is_meant() {
     stage.reply(Reply::Report { title: "The plan", text: "# Steps\n\n- **first**\n".to_owned() });
     let shown = stage.shown();
     assert!(shown.contains("• first") && !shown.contains("**"), "{shown}");
+}
+
+fn session(number: u128, title: &str) -> SessionRow {
+    SessionRow {
+        id: SessionId(uuid::Uuid::from_u128(number)),
+        title: title.to_owned(),
+        age: "1 h ago".to_owned(),
+        detail: String::new(),
+        elsewhere: None,
+    }
+}
+
+#[test]
+fn what_no_title_has_is_looked_for_in_what_was_said() {
+    let mut stage = Stage::new(70, 24);
+    stage.reply(Reply::Sessions(vec![session(1, "Fix the build")]));
+    stage.write("slow");
+    let hint = "no session with such a title; enter looks for it in what was said";
+    assert!(stage.shown().contains(hint), "{}", stage.shown());
+    stage.requests();
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.requests(), [Request::Sessions("slow".to_owned())]);
+    stage.reply(Reply::Sessions(vec![session(1, "Fix the build")]));
+    assert!(stage.shown().contains("› Fix the build"), "{}", stage.shown());
+}
+
+#[test]
+fn notes_reach_the_session_that_runs() {
+    let mut stage = Stage::new(70, 24);
+    let noted = || Reply::Noted { file: "AGENTS.md".to_owned(), text: "use tabs".to_owned() };
+    stage.reply(noted());
+    let told = "Added to AGENTS.md; the agent is told with your next message.";
+    assert!(stage.shown().contains(told), "{}", stage.shown());
+    run(&mut stage, "go");
+    assert_eq!(stage.sent(), ["Steer go"], "the first request reads the file itself");
+
+    stage.app.state.last_usage = Some(Default::default());
+    stage.reply(noted());
+    stage.app.on_file_edited(Path::new("/work/AGENTS.md"), Ok("- use tabs\n".to_owned()));
+    run(&mut stage, "go on");
+    let sent = stage.sent().concat();
+    assert!(sent.contains("added this to AGENTS.md; follow it from now on:\nuse tabs"), "{sent}");
+    assert!(sent.contains("edited AGENTS.md. It says now:\n- use tabs"), "{sent}");
 }

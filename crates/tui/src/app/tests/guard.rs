@@ -161,7 +161,7 @@ fn pastes_go_to_the_field_that_is_open_or_to_the_input() {
     let mut stage = Stage::new(80, 30);
     stage.reply(sessions());
     stage.paste("roof");
-    assert!(stage.shown().contains("search: roof") && stage.shown().contains("no matching session"));
+    assert!(stage.shown().contains("search: roof") && stage.shown().contains("no session with such a title"));
     stage.press(KeyCode::Esc);
     assert_eq!(stage.app.input.text(), "");
     run(&mut stage, "/cost");
