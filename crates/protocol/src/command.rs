@@ -31,6 +31,8 @@ pub enum Command {
     Background(CallId),
     /// Stop a background command or agent, by the id that [`Event::TaskChanged`] tells.
     StopTask(String),
+    /// Tell what a background command has printed, with [`Event::TaskOutput`].
+    ShowTask(String),
     /// Drop input that waits for delivery.
     Dequeue(EntryId),
     /// Deliver waiting input at another time than was said.
@@ -260,6 +262,13 @@ pub enum Event {
     },
     /// A background command or agent began, changed or ended.
     TaskChanged(BackgroundTask),
+    /// What a background command has printed and the model has not read yet, or the end of it.
+    TaskOutput {
+        /// The task.
+        id: String,
+        /// The text.
+        text: String,
+    },
     /// A server of the Model Context Protocol is known, or something about it has changed.
     Mcp(Box<McpServer>),
     /// The user is asked.

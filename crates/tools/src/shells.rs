@@ -237,6 +237,12 @@ impl Shells {
         Some((info, stdout, stderr))
     }
 
+    /// The end of what was not read yet, at most this many bytes; it stays unread.
+    #[must_use]
+    pub fn last(&self, id: &str, count: usize) -> Option<Vec<u8>> {
+        self.find(id).map(|shell| shell.output.last(count))
+    }
+
     /// Bytes of output that were not read yet, if there are more of them than the model knows of.
     #[must_use]
     pub fn unread(&self, id: &str) -> Option<u64> {

@@ -250,6 +250,7 @@ impl Output {
             | Event::CallStopped(_)
             | Event::HookStarted { .. }
             | Event::Resolved(_)
+            | Event::TaskOutput { .. }
             | Event::Rewind(_)
             | Event::Suggestion(_)
             | Event::Rejected(_) => Ok(()),

@@ -354,7 +354,7 @@ fn clear_begins_a_new_session() {
     program.until_shown("● One.");
     say(&program, "/plan");
     program.until_shown("PLAN MODE");
-    say(&program, "/model haiku");
+    say(&program, "/model opus");
     program.until_shown("The model is now");
     say(&program, "/clear");
     program.until("the new session begins", |terminal| terminal.text().matches("⎈ Tiller").count() == 2);
@@ -364,7 +364,7 @@ fn clear_begins_a_new_session() {
     let messages = world.server.messages();
     let asked = messages[1].body();
     assert!(!asked.to_string().contains("zebra"));
-    assert!(asked["model"].as_str().is_some_and(|model| model.contains("haiku")), "{}", asked["model"]);
+    assert!(asked["model"].as_str().is_some_and(|model| model.contains("opus")), "{}", asked["model"]);
     // The next session stands apart from the last one.
     program.until("a gap", |terminal| {
         let text = terminal.text();

@@ -29,6 +29,7 @@ impl Task {
             }
             Some(Command::Background(call)) => self.move_to_background(&call),
             Some(Command::StopTask(id)) => self.stop_task(id),
+            Some(Command::ShowTask(id)) => self.show_task(id),
             Some(Command::Dequeue(id)) => self.dequeue(id)?,
             Some(Command::Redeliver(id, delivery)) => self.redeliver(id, delivery)?,
             Some(Command::SetMode(mode)) => self.set_mode(mode)?,

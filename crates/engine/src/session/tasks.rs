@@ -17,6 +17,8 @@ use crate::services::Services;
 
 /// The kind of attachment that tells of an end.
 const STATUS: &str = "task_status";
+/// How much of what a command has printed is told to the front end.
+const SHOWN_BYTES: usize = 64 * 1024;
 /// Turns in a row that nobody has asked for: what is started in one of them may end in the next, for ever.
 const MOST_WOKEN: u32 = 10;
 /// What a turn begins with that nobody has asked for.
@@ -46,6 +48,13 @@ impl Task {
             return;
         }
         self.services.tasks.spawn(async move { shells.kill(&id).await });
+    }
+
+    /// Tells the end of what a background command has printed; of others there is nothing to tell.
+    pub(super) fn show_task(&mut self, id: String) {
+        let last = self.services.shells.last(&id, SHOWN_BYTES).unwrap_or_default();
+        let text = self.services.secrets.mask(&String::from_utf8_lossy(&last)).into_owned();
+        self.journal.tell(Event::TaskOutput { id, text });
     }
 
     /// What sources are told of background tasks.

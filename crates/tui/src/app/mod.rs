@@ -20,6 +20,7 @@ mod reply;
 mod results;
 mod rewind;
 mod status;
+mod tasks;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -433,7 +434,8 @@ impl App {
             Event::AgentEnded { id, .. } => {
                 self.live.agents.shift_remove(&id);
             }
-            Event::TaskChanged(task) => self.live.task_changed(task),
+            Event::TaskChanged(task) => self.task_changed(task),
+            Event::TaskOutput { id, text } => self.task_printed(&id, &text),
             Event::Asked(id, ask) => return self.asked(id, ask),
             Event::Resolved(id) => self.pending.resolve(id),
             Event::Rejected(problem) => return self.refused(&problem),

@@ -212,6 +212,8 @@ impl App {
                 name.map(|name| self.set_model(&name)).unwrap_or_default()
             }
             PanelOutcome::Search => self.search_sessions(),
+            PanelOutcome::ShowTask => self.show_marked_task(),
+            PanelOutcome::StopTask => self.stop_marked_task(),
             PanelOutcome::GoBack(target) => self.preview_rewind(target),
             PanelOutcome::Closed => self.close_overlay(),
             PanelOutcome::Handled | PanelOutcome::Ignored => Vec::new(),

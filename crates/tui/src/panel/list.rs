@@ -17,7 +17,7 @@ const PAGE: usize = 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     pub(crate) at: usize,
-    last: usize,
+    pub(super) last: usize,
 }
 
 impl Mark {

@@ -23,6 +23,7 @@ mod results;
 mod resume;
 mod search;
 mod steering;
+mod tasks;
 
 pub use agents::{AgentRow, AgentState, agent_tree};
 pub use context::{ContextPart, ContextUse};
@@ -34,6 +35,7 @@ pub use prompts::{PromptRow, Prompts};
 pub use results::{ResultRow, Results};
 pub use resume::{Resume, SessionRow};
 pub use steering::Steering;
+pub use tasks::{TaskRow, Tasks};
 
 use crossterm::event::KeyEvent;
 use tiller_protocol::id::SessionId;
@@ -58,6 +60,10 @@ pub enum PanelOutcome {
     Model(usize),
     /// Look for the words in what was said in sessions.
     Search,
+    /// Show what the marked task has printed.
+    ShowTask,
+    /// Stop the marked task.
+    StopTask,
     /// Show what going back would change.
     GoBack(RewindTarget),
 }
@@ -77,6 +83,8 @@ pub enum Panel {
     Prompts(Prompts),
     /// What calls gave.
     Results(Results),
+    /// What runs in the background.
+    Tasks(Tasks),
 }
 
 impl Panel {
@@ -89,6 +97,7 @@ impl Panel {
             Self::Models(panel) => panel.handle(key),
             Self::Prompts(panel) => panel.handle(key),
             Self::Results(panel) => panel.handle(key),
+            Self::Tasks(panel) => panel.handle(key),
         }
     }
 
@@ -103,14 +112,14 @@ impl Panel {
                 panel.paste(text);
                 true
             }
-            Self::Steering(_) | Self::Help(_) | Self::Prompts(_) | Self::Results(_) => false,
+            Self::Steering(_) | Self::Help(_) | Self::Prompts(_) | Self::Results(_) | Self::Tasks(_) => false,
         }
     }
 
     /// What a line can answer: most views are only read.
     pub(crate) fn form(&self) -> Form {
         match self {
-            Self::Steering(_) | Self::Help(_) | Self::Results(_) => Form::default(),
+            Self::Steering(_) | Self::Help(_) | Self::Results(_) | Self::Tasks(_) => Form::default(),
             Self::Resume(panel) => panel.form(),
             Self::Models(panel) => panel.form(),
             Self::Prompts(panel) => panel.form(),
@@ -120,7 +129,7 @@ impl Panel {
     /// Takes the answer of a line.
     pub(crate) fn say(&self, said: &Said) -> PanelOutcome {
         match self {
-            Self::Steering(_) | Self::Help(_) | Self::Results(_) => PanelOutcome::Closed,
+            Self::Steering(_) | Self::Help(_) | Self::Results(_) | Self::Tasks(_) => PanelOutcome::Closed,
             Self::Resume(panel) => panel.say(said),
             Self::Models(panel) => panel.say(said),
             Self::Prompts(panel) => panel.say(said),
@@ -137,6 +146,7 @@ impl Panel {
             Self::Models(panel) => panel.view(columns, height, theme),
             Self::Prompts(panel) => panel.view(columns, height, theme),
             Self::Results(panel) => panel.view(columns, height, theme),
+            Self::Tasks(panel) => panel.view(columns, height, theme),
         }
     }
 }

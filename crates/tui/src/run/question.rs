@@ -80,9 +80,9 @@ pub async fn pick(sessions: Vec<SessionRow>, manner: &Manner) -> Result<Option<S
         | PanelOutcome::Ignored
         | PanelOutcome::Search
         | PanelOutcome::Model(_)
-        | PanelOutcome::GoBack(_) => {
-            None
-        }
+        | PanelOutcome::ShowTask
+        | PanelOutcome::StopTask
+        | PanelOutcome::GoBack(_) => None,
     };
     let Surface::Live(wrapping) = manner.surface else {
         let said = ask_by_line(&picker.form(), |width, theme| picker.view(width, u16::MAX, theme))?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{App, mcp};
 use crate::menu::Candidate;
 use nearest::nearest;
-pub(super) use report::{agents as agents_at_work, session_rules};
+pub(super) use report::{agents as agents_at_work, no_tasks, session_rules};
 pub(super) use run::{AGENTS, PERMISSIONS, PLAN, Verb};
 
 /// A command as data.

@@ -6,10 +6,7 @@ use super::super::{App, status};
 use crate::cell::{amount, dollars, elapsed};
 use crate::dialog::change_in_words;
 use crate::panel::ContextUse;
-use crate::text::{clean, wrap, wrap_some};
-
-/// Rows of a background task.
-const TASK_ROWS: usize = 3;
+use crate::text::{clean, wrap};
 
 /// What fills the context, as a bar by part.
 pub(super) fn context(app: &App) -> Vec<Line<'static>> {
@@ -73,17 +70,9 @@ pub(in crate::app) fn session_rules(app: &App) -> Vec<Line<'static>> {
     rows.into_iter().flat_map(|row| wrap(&row, app.look.size.width, 4)).collect()
 }
 
-/// What runs in the background, and what did.
-pub(super) fn tasks(app: &App) -> Vec<Line<'static>> {
-    if app.live.tasks.is_empty() {
-        return vec![Line::styled("Nothing is running in the background.", app.look.theme.dim)];
-    }
-    let rows = |task: &tiller_protocol::command::BackgroundTask| {
-        let state = format!("{:?}", task.state).to_lowercase();
-        let text = format!("{}  {state}  {}", task.id, clean(&task.description).replace('\n', " "));
-        wrap_some(&Line::raw(text), app.look.size.width, 4, TASK_ROWS)
-    };
-    app.live.tasks.values().flat_map(rows).collect()
+/// Nothing runs in the background, and nothing did.
+pub(in crate::app) fn no_tasks(app: &App) -> Vec<Line<'static>> {
+    vec![Line::styled("Nothing is running in the background.", app.look.theme.dim)]
 }
 
 /// This session.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tiller_protocol::command::{Command, TaskState};
+use tiller_protocol::command::Command;
 use tiller_protocol::entry::{Delivery, Level};
 use tiller_protocol::mode::Mode;
 
@@ -138,18 +138,6 @@ impl App {
         };
         self.tell(Level::Info, text);
         vec![Effect::Send(Command::SetMode(mode))]
-    }
-
-    fn tasks(&mut self, rest: &str) -> Vec<Effect> {
-        if let Some(id) = rest.strip_prefix("stop ").map(str::trim) {
-            let runs = self.live.tasks.get(id).is_some_and(|task| task.state == TaskState::Running);
-            if !runs {
-                self.tell(Level::Warning, &format!("There is no background task {id}; /tasks lists them."));
-                return Vec::new();
-            }
-            return vec![Effect::Send(Command::StopTask(id.to_owned()))];
-        }
-        self.open_report("Background tasks", report::tasks)
     }
 
     /// All settings, one of them, or a new value for it.

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crossterm::event::KeyCode;
-use tiller_protocol::command::Event;
+use tiller_protocol::command::{BackgroundTask, Event, TaskKind, TaskState};
 use tiller_protocol::entry::{Body, Level, Notice, Outcome};
-use tiller_protocol::id::SessionId;
+use tiller_protocol::id::{CallId, SessionId};
 
 use super::stage::Stage;
 use super::views::run;
@@ -105,4 +105,40 @@ fn notes_reach_the_session_that_runs() {
     let sent = stage.sent().concat();
     assert!(sent.contains("added this to AGENTS.md; follow it from now on:\nuse tabs"), "{sent}");
     assert!(sent.contains("edited AGENTS.md. It says now:\n- use tabs"), "{sent}");
+}
+
+fn task(number: u32, state: TaskState) -> BackgroundTask {
+    BackgroundTask {
+        id: format!("bash_{number}"),
+        kind: TaskKind::Command,
+        description: format!("watch {number}"),
+        state,
+        call: CallId::from("toolu_1"),
+        output: None,
+    }
+}
+
+#[test]
+fn background_tasks_are_looked_at_and_stopped() {
+    let mut stage = Stage::new(70, 24);
+    stage.event(Event::TaskChanged(task(1, TaskState::Running)));
+    stage.event(Event::TaskChanged(task(2, TaskState::Running)));
+    run(&mut stage, "/tasks");
+    stage.press(KeyCode::Up);
+    stage.sent();
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.sent(), [r#"ShowTask("bash_1")"#]);
+    stage.event(Event::TaskOutput { id: "bash_1".to_owned(), text: "seen: 3 files\n".to_owned() });
+    assert!(stage.shown().contains("seen: 3 files"), "{}", stage.shown());
+    stage.press(KeyCode::Esc);
+    stage.press(KeyCode::Char('d'));
+    assert_eq!(stage.sent(), [r#"StopTask("bash_1")"#]);
+    stage.event(Event::TaskChanged(task(1, TaskState::Stopped)));
+    let shown = stage.shown();
+    assert!(
+        shown.contains("Stopping bash_1: watch 1") && shown.contains("bash_1  stopped  watch 1"),
+        "{shown}"
+    );
+    stage.press(KeyCode::Char('d'));
+    assert_eq!(stage.sent(), [""; 0], "what has ended is not stopped again");
 }
