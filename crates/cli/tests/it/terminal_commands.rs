@@ -417,7 +417,7 @@ fn the_agent_is_asked_to_write_instructions() {
 #[test]
 fn background_work_is_listed_and_stopped() {
     let world = World::new();
-    let command = json!({"command": "touch begun; sleep 1000", "run_in_background": true});
+    let command = json!({"command": "echo is watched; touch begun; sleep 1000", "run_in_background": true});
     world.server.replies([
         Reply::new().tool("Bash", command),
         Reply::text("It runs."),
@@ -430,12 +430,16 @@ fn background_work_is_listed_and_stopped() {
     say(&program, "/tasks stop nosuch");
     program.until_shown("There is no background task nosuch");
     say(&program, "/tasks");
-    program.until_shown("running  touch begun; sleep 1000");
-    let shown = program.text();
-    let id = shown.lines().find_map(|row| row.split_once("  running  ")).map(|(id, _)| id.trim().to_owned());
+    program.until_shown("bash_1  running  echo is watched; touch begun");
+    program.type_in(ENTER);
+    program.until_shown("── bash_1 ");
+    program.until_shown("\nis watched\n");
+    program.type_in(ESC);
+    program.until_shown("enter output");
+    program.type_in("d");
+    program.until_shown("Stopping bash_1: echo is watched");
     program.type_in(ESC);
     program.until_shown(READY);
-    say(&program, &format!("/tasks stop {}", id.unwrap()));
     program.until_gone("1 in background");
     leave(program);
 }

@@ -228,3 +228,29 @@ fn keys_have_the_meaning_that_settings_give_them() {
     }
     leave(program);
 }
+
+// A note is told in the session in which it is made, and only once: of a file that the model has seen, what has changed
+// is told anyway.
+#[test]
+fn a_note_reaches_the_running_session() {
+    for instructions in [None, Some("Be kind.\n")] {
+        let mut world = World::new();
+        if let Some(text) = instructions {
+            world = world.file("AGENTS.md", text);
+        }
+        world.server.replies([Reply::text("One."), Reply::text("Two.")]);
+        let program = begin(&world, &[]);
+        say(&program, "first");
+        program.until_shown("● One.");
+        program.type_in("#prefer tabs");
+        program.until_shown("# prefer tabs");
+        program.type_in(ENTER);
+        program.until_shown("Added to AGENTS.md; the agent is told with your next message.");
+        say(&program, "second");
+        program.until_shown("● Two.");
+        let messages = world.server.messages();
+        let sent = messages[1].body()["messages"].to_string();
+        assert_eq!(sent.matches("prefer tabs").count(), 1, "{instructions:?}: {sent}");
+        leave(program);
+    }
+}

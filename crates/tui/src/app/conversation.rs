@@ -34,6 +34,9 @@ impl App {
         self.trail.apply(entry);
         self.follow_calls(entry);
         self.follow_fold(entry);
+        if let Body::Epoch(epoch) = &entry.body {
+            self.instructions = epoch.instructions.iter().map(|file| file.path.clone()).collect();
+        }
         if let Some(addition) = self.ledger.apply(entry) {
             self.additions.push_back(addition);
             if self.additions.len() > ADDITIONS {

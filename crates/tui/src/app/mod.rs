@@ -239,6 +239,8 @@ pub struct App {
     files_asked: bool,
     /// What the user may want to say next.
     suggestion: Option<String>,
+    /// Files whose changes the session tells the model by itself, because it was told what they say.
+    instructions: Vec<PathBuf>,
     /// The model that the user has chosen in this session.
     chosen_model: Option<String>,
     title: String,
@@ -289,6 +291,7 @@ impl App {
             status_text: None,
             files_asked: false,
             suggestion: None,
+            instructions: Vec::new(),
             chosen_model: None,
             title: String::new(),
             now: Duration::ZERO,

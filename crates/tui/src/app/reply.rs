@@ -1,5 +1,7 @@
 //! What the host answers. Much of it comes after the user has gone on: then it must not take the keys.
 
+use std::path::Path;
+
 use ratatui::text::Line;
 use tiller_protocol::entry::Level;
 
@@ -30,9 +32,9 @@ impl App {
                     Level::Info,
                     &format!("Added to {file}; the agent is told with your next message."),
                 );
-                self.tell_with_next_prompt(&format!(
-                    "I have added this to {file}; follow it from now on:\n{text}"
-                ));
+                let path = self.info.cwd.join(&file);
+                let note = format!("I have added this to {file}; follow it from now on:\n{text}");
+                self.tell_with_next_prompt(&path, &note);
             }
             Reply::Told(level, text) => self.tell(level, &text),
             Reply::StatusLine(text) => self.status_text = Some(text).filter(|text| !text.trim().is_empty()),
@@ -71,9 +73,11 @@ impl App {
     }
 
     /// Lets the model know with the next prompt what it would only read in another session. Before the first one, it
-    /// reads the files themselves.
-    pub(in crate::app) fn tell_with_next_prompt(&mut self, text: &str) {
-        if self.state.last_usage.is_some() {
+    /// reads the files themselves; that a file has changed which it knows, the session tells.
+    pub(in crate::app) fn tell_with_next_prompt(&mut self, path: &Path, text: &str) {
+        let is_known =
+            self.instructions.iter().any(|file| file == path) || self.state.files.get(path).is_some();
+        if self.state.last_usage.is_some() && !is_known {
             self.shell_notes.push(cell::instructions_note(text));
         }
     }

@@ -112,7 +112,7 @@ impl App {
                 let told = format!("{shown} now has {lines}; the agent is told with your next message.");
                 self.tell(Level::Info, &told);
                 let said = text.chars().take(LONGEST_FILE).collect::<String>();
-                self.tell_with_next_prompt(&format!("I have edited {shown}. It says now:\n{said}"));
+                self.tell_with_next_prompt(path, &format!("I have edited {shown}. It says now:\n{said}"));
             }
             Err(problem) => self.tell(Level::Error, &problem),
         }
