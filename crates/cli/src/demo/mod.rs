@@ -36,7 +36,7 @@ const WHAT_FOLLOWS: &str = concat!(
     "\n"
 );
 /// How long each recorded word takes.
-const PACE_MS: u64 = 60;
+const PACE_MS: u64 = 75;
 /// Nobody says more than this.
 const FURTHER_PROMPTS: usize = 100;
 const ADVICE: &str = "\

@@ -32,11 +32,11 @@ pub(super) fn body(result: &CallResult, paper: &Paper<'_>) -> Vec<Line<'static>>
         let answer = answers[question].as_str().map(visible_line);
         let (answer, style) = match answer {
             Some(answer) => (answer, paper.theme.user),
-            None => ("no answer".into(), paper.theme.dim),
+            None => ("no answer".to_owned(), paper.theme.dim),
         };
         let line = Line::from(vec![
             Span::styled(format!("{} → ", visible_line(question)), paper.theme.dim),
-            Span::styled(answer.to_string(), style),
+            Span::styled(answer, style),
         ]);
         wrap(&line, paper.columns, 2)
     };
