@@ -225,3 +225,19 @@ impl Serialize for Reason {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_restates_what_anybody_sees() {
+        let uncovered = |what: &str| Reason::Uncovered { what: what.to_owned() };
+        let command = "the command `curl x`";
+        assert!(uncovered(command).restates(Some("curl x\n")));
+        assert!(!uncovered(command).restates(Some("ls && curl x")), "which part it is says something");
+        assert!(uncovered("writing /work/a").restates(None));
+        assert!(!uncovered("leaving a command running in the background").restates(Some("make")));
+        assert!(!Reason::WorkingDir { path: "/etc".into() }.restates(None));
+    }
+}

@@ -592,14 +592,3 @@ fn rules_about_a_server_hold_for_its_resources() {
         assert_eq!(verdict_with(behavior, rule), expected, "{rule}");
     }
 }
-
-#[test]
-fn a_reason_restates_what_anybody_sees() {
-    let uncovered = |what: &str| Reason::Uncovered { what: what.to_owned() };
-    let command = "the command `curl x`";
-    assert!(uncovered(command).restates(Some("curl x\n")));
-    assert!(!uncovered(command).restates(Some("ls && curl x")), "which part it is says something");
-    assert!(uncovered("writing /work/a").restates(None));
-    assert!(!uncovered("leaving a command running in the background").restates(Some("make")));
-    assert!(!Reason::WorkingDir { path: "/etc".into() }.restates(None));
-}
