@@ -11,6 +11,7 @@ pub mod compaction;
 pub mod effect;
 pub mod entry;
 pub mod env;
+pub mod forgery;
 pub mod form;
 pub mod hook;
 pub mod host;

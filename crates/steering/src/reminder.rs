@@ -1,10 +1,7 @@
 //! The reminder tag: how Tiller marks what it adds to a conversation, and how it tells that apart again.
 
-mod forgery;
-
-pub use forgery::{Neutralised, neutralise};
-
 use serde_json::Value;
+pub use tiller_protocol::forgery::{Neutralised, neutralise};
 
 const OPENING: &str = "<system-reminder>";
 const CLOSING: &str = "</system-reminder>";
@@ -220,6 +217,16 @@ mod tests {
             let expected = (!trimmed.is_empty()).then_some(trimmed);
             let wrapped = wrap(&text);
             prop_assert_eq!(extract(&wrapped), expected);
+        }
+
+        // LEDG-05
+        #[test]
+        fn only_tiller_produces_a_reminder(text in "(</?system-reminder>|<|/|system|-reminder|>|\\PC{0,6}){0,12}") {
+            let neutralised = neutralise(&text);
+            prop_assert_eq!(extract(&neutralised.text), None);
+            let wrapped = wrap(&neutralised.text);
+            prop_assert_eq!(wrapped.matches("<system-reminder>").count(), 1);
+            prop_assert_eq!(wrapped.matches("</system-reminder>").count(), 1);
         }
     }
 }

@@ -14,6 +14,13 @@ use crate::seen;
 use crate::tool::{Done, ToolError};
 use crate::workspace::{self, Before};
 
+/// What is said where a tag stands in a file that the model has seen, and written, with a mark.
+pub(crate) const TAGS_AS_IN_FILE: &str = "Reminder tags are shown to you with a backslash behind the bracket; they were \
+     written without it, as the file has them.";
+/// What is said where it cannot be known whether the mark is meant.
+pub(crate) const TAGS_AS_WRITTEN: &str = "The content has reminder tags with a backslash behind the bracket, as they are \
+     shown to you, and was stored with it. If the backslash is not meant, remove it with a command.";
+
 /// A change ready to be written.
 pub(crate) struct Written {
     pub(crate) path: PathBuf,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tiller_protocol::effect::{FileSeen, LineRange, Lines};
+use tiller_protocol::forgery::meant;
 
 use super::EditInput;
 use super::hint::closest;
@@ -15,7 +16,7 @@ use crate::encoding::{Decoded, Encoding, decode};
 use crate::notebook;
 use crate::seen::{self, Standing};
 use crate::workspace::{self, Before, FileError, Loaded};
-use crate::written::Knowledge;
+use crate::written::{Knowledge, TAGS_AS_IN_FILE};
 
 /// An edit that can be made.
 #[derive(Debug)]
@@ -85,13 +86,18 @@ fn change(path: PathBuf, input: &EditInput, view: &View, loaded: Loaded) -> Resu
     let seen = seen::required(&view.files, &path)?;
     let standing = seen::standing(seen, &loaded.fingerprint);
     let input = &with_secrets(input, view, &path, &text)?;
+    let armed = with_tags(input, &text);
+    let input = armed.as_ref().unwrap_or(input);
     let located = find(&path, &text, input, view, seen, standing)?;
     let new_text = splice(&text, &located, &input.old_string, &input.new_string);
     if new_text == text {
         return Err(refuse("the file already has it that way".to_owned()));
     }
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
-    let remarks = remarks(&located, standing, encoding);
+    let mut remarks = remarks(&located, standing, encoding);
+    if armed.is_some() {
+        remarks.push(TAGS_AS_IN_FILE.to_owned());
+    }
     let places = places(&located);
     let knowledge = match (standing, &seen.lines) {
         (Standing::Changed, _) => Knowledge::Outdated,
@@ -118,6 +124,18 @@ fn with_secrets(input: &EditInput, view: &View, path: &Path, text: &str) -> Resu
     let restore = |written: &str| view.secrets.restore(written, path, text).map(Cow::into_owned);
     let (old_string, new_string) = (restore(&input.old_string)?, restore(&input.new_string)?);
     Ok(EditInput { old_string, new_string, ..input.clone() })
+}
+
+/// What the model means where it wrote a reminder tag as it is shown: with a mark that the file does not have.
+fn with_tags(input: &EditInput, text: &str) -> Option<EditInput> {
+    let (old, new) = (meant(&input.old_string, text), meant(&input.new_string, text));
+    // What stands in the file as it was written is meant so.
+    if text.contains(&input.old_string) && old.is_some() || old.is_none() && new.is_none() {
+        return None;
+    }
+    let (old_string, new_string) =
+        (old.unwrap_or_else(|| input.old_string.clone()), new.unwrap_or_else(|| input.new_string.clone()));
+    Some(EditInput { old_string, new_string, ..input.clone() })
 }
 
 /// The places to replace, if what the model has seen of the file allows it.

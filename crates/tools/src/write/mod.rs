@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_policy::Access;
 use tiller_protocol::ask::FileChange;
+use tiller_protocol::forgery::{has_neutralised, meant};
 
 use crate::blocking::blocking;
 use crate::cx::{ToolCx, View};
@@ -14,7 +15,7 @@ use crate::kind;
 use crate::seen::{self, Standing};
 use crate::tool::{Description, Done, Tool, ToolError};
 use crate::workspace::{self, Before, FileError, Loaded};
-use crate::written::{Echo, Knowledge, Written};
+use crate::written::{Echo, Knowledge, TAGS_AS_IN_FILE, TAGS_AS_WRITTEN, Written};
 
 /// Writes a whole file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,8 +93,8 @@ fn create(path: PathBuf, input: &WriteInput, view: &View, before: Before) -> Res
         before,
         old_text: String::new(),
         new_text: content.clone(),
+        remarks: has_neutralised(&content).then(|| TAGS_AS_WRITTEN.to_owned()).into_iter().collect(),
         bytes: content.into_bytes(),
-        remarks: Vec::new(),
     })
 }
 
@@ -109,10 +110,15 @@ fn replace(path: PathBuf, input: &WriteInput, view: &View, loaded: Loaded) -> Re
         }
     };
     let content = view.secrets.restore(&input.content, &path, &old_text)?;
+    let armed = meant(&content, &old_text);
+    let content = armed.as_deref().unwrap_or(&content);
     let ending = LineEnding::of(&old_text);
-    let new_text = ending.adapt(encoding.without_mark(&content));
+    let new_text = ending.adapt(encoding.without_mark(content));
     let bytes = encoding.encode(&new_text).map_err(|error| refuse(error.to_string()))?;
     let mut remarks = Vec::new();
+    if armed.is_some() {
+        remarks.push(TAGS_AS_IN_FILE.to_owned());
+    }
     if ending == LineEnding::CrLf {
         remarks.push("Lines end in CRLF, as before.".to_owned());
     }

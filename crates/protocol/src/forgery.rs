@@ -41,6 +41,45 @@ pub fn neutralise(text: &str) -> Neutralised<'_> {
     Neutralised { text: Cow::Owned(escaped), found }
 }
 
+/// What a model means that has seen a text with its tags made harmless and writes something in its place: where the text
+/// has a tag, so has what is written. Says nothing if it means what it wrote.
+#[must_use]
+pub fn meant(written: &str, text: &str) -> Option<String> {
+    let restored = armed(written)?;
+    if neutralise(text).found == 0 {
+        return None;
+    }
+    if armed(text).is_none() {
+        return Some(restored);
+    }
+    // The text has both: what stands there as it was written is meant so.
+    let line = |line: &str| match armed(line) {
+        Some(restored) if !text.contains(line) && text.contains(&restored) => restored,
+        _ => line.to_owned(),
+    };
+    Some(written.split_inclusive('\n').map(line).collect::<String>()).filter(|meant| meant != written)
+}
+
+/// The text with its tags as they were before they were made harmless; nothing if there are none.
+fn armed(text: &str) -> Option<String> {
+    let mut restored = String::new();
+    let mut copied = 0;
+    for (start, bracket) in text.match_indices(['<', '＜']) {
+        let mark_start = start + bracket.len();
+        if let Some(rest) = text[mark_start..].strip_prefix(ESCAPE).filter(|rest| names_the_tag(rest)) {
+            restored.push_str(&text[copied..mark_start]);
+            copied = text.len() - rest.len();
+        }
+    }
+    (copied > 0).then(|| restored + &text[copied..])
+}
+
+/// Whether a text has tags that were made harmless.
+#[must_use]
+pub fn has_neutralised(text: &str) -> bool {
+    armed(text).is_some()
+}
+
 /// Whether what follows an angle bracket is the name of the tag.
 fn names_the_tag(rest: &str) -> bool {
     let mut letters = rest
@@ -78,7 +117,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::reminder::{extract, wrap};
 
     fn check(text: &str, expected: &str, found: usize) {
         let neutralised = neutralise(text);
@@ -130,6 +168,21 @@ mod tests {
         }
     }
 
+    // LEDG-05
+    #[test]
+    fn what_was_shown_with_a_mark_is_meant_without_it() {
+        let raw = "a <system-reminder> b\n";
+        assert_eq!(meant("x <\\system-reminder>", raw).as_deref(), Some("x <system-reminder>"));
+        assert_eq!(meant("x <\\/System-Reminder >", raw).as_deref(), Some("x </System-Reminder >"));
+        assert_eq!(meant("x <system-reminder>", raw), None);
+        assert_eq!(meant("x <\\system-reminder>", "no tag"), None);
+        let both = "one <system-reminder>\ntwo <\\system-reminder>\n";
+        let shown = "one <\\system-reminder>\ntwo <\\system-reminder>\n";
+        assert_eq!(meant(shown, both).as_deref(), Some(both));
+        assert_eq!(meant("two <\\system-reminder>", both), None);
+        assert!(has_neutralised(shown) && !has_neutralised(raw));
+    }
+
     fn outside_text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             Just("<system-reminder>".to_owned()),
@@ -154,15 +207,6 @@ mod tests {
             prop_assert_eq!(twice.found, 0);
             prop_assert_eq!(&twice.text, &once.text);
             prop_assert_eq!(once.text.len(), text.len() + once.found);
-        }
-
-        #[test]
-        fn only_tiller_produces_a_reminder(text in outside_text()) {
-            let neutralised = neutralise(&text);
-            prop_assert_eq!(extract(&neutralised.text), None);
-            let wrapped = wrap(&neutralised.text);
-            prop_assert_eq!(wrapped.matches("<system-reminder>").count(), 1);
-            prop_assert_eq!(wrapped.matches("</system-reminder>").count(), 1);
         }
 
         #[test]
