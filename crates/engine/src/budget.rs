@@ -179,17 +179,8 @@ impl Budget {
         self.book().usd
     }
 
-    /// Sets aside what a request with about this much input could cost. Waits for others that have set aside more than
-    /// they may need.
-    pub(crate) async fn reserve(
-        self: &Arc<Self>,
-        model: &ModelInfo,
-        input: u64,
-    ) -> Result<Reservation, Reached> {
-        self.reserve_for(model, input, model.agent_output()).await
-    }
-
-    /// The same for an answer of at most this many tokens.
+    /// Sets aside what a request with about this much input and an answer of at most this many tokens could cost. Waits
+    /// for others that have set aside more than they may need.
     pub(crate) async fn reserve_for(
         self: &Arc<Self>,
         model: &ModelInfo,
@@ -310,6 +301,12 @@ mod tests {
     fn sonnet() -> ModelInfo {
         Catalog::shipped().unwrap().info("claude-sonnet-5")
     }
+    impl Budget {
+        async fn reserve(self: &Arc<Self>, model: &ModelInfo, input: u64) -> Result<Reservation, Reached> {
+            self.reserve_for(model, input, model.agent_output()).await
+        }
+    }
+
 
     fn response(cost_usd: Option<f64>) -> Response {
         Response {

@@ -22,6 +22,8 @@ const MAX_PAUSES: u32 = 20;
 const MAX_FORM_TRIES: u32 = 2;
 const NO_RESULT: &str =
     "the model did not hand over a result that fits the schema, although it was asked again";
+const ALWAYS_CUT: &str = "the model's calls are cut off by its output limit again and again; ask for less at once, or use \
+     a model with a larger limit";
 
 /// What is known when a step has settled.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Facts {
     pub(crate) steering_waits: bool,
     /// Cut answers continued so far.
     pub(crate) continuations: u32,
+    /// Answers in a row, this one included, that were cut off in the middle of a call.
+    pub(crate) cut_calls: u32,
     /// A hook of a call wants the turn to end.
     pub(crate) hook_stop: Option<String>,
     /// A plan was handed over that nobody can approve now.
@@ -156,6 +160,9 @@ pub(crate) fn next(facts: &Facts) -> Next {
                 "the model's context window is full again and again; start a new session".to_owned();
             Next::End(Outcome::Error { message, status: None }, None)
         }
+        _ if facts.cut_calls > MAX_CONTINUATIONS => {
+            Next::End(Outcome::Error { message: ALWAYS_CUT.to_owned(), status: None }, None)
+        }
         _ if facts.calls > 0 => Next::Sample,
         Some(StopReason::PauseTurn) if facts.continuations < MAX_PAUSES => Next::Resume,
         Some(StopReason::MaxTokens) if facts.continuations < MAX_CONTINUATIONS => Next::ContinueCut,
@@ -241,6 +248,13 @@ mod tests {
         assert_eq!(next(&tired), Next::StopHooks);
         let endless = Facts { continuations: MAX_PAUSES, ..facts(StopReason::PauseTurn) };
         assert_eq!(next(&endless), Next::StopHooks);
+    }
+
+    #[test]
+    fn calls_that_are_always_cut_off_end_the_turn() {
+        let cut = |cut_calls| Facts { calls: 1, cut_calls, ..facts(StopReason::MaxTokens) };
+        assert_eq!(next(&cut(MAX_CONTINUATIONS)), Next::Sample);
+        assert!(matches!(next(&cut(MAX_CONTINUATIONS + 1)), Next::End(Outcome::Error { .. }, None)));
     }
 
     // LOOP-27, LOOP-30

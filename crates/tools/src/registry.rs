@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tiller_policy::Access;
 use tiller_protocol::ask::FileChange;
 
+use crate::ONLY_WITH_USER;
 use crate::cx::{ToolCx, View};
 use crate::secret::Concealing;
 use crate::tool::{Done, Tool, ToolError};
@@ -44,6 +45,26 @@ pub enum InputError {
         /// The names there are.
         available: String,
     },
+    /// The tool is one that nobody can answer.
+    #[error(
+        "{name} is not available: nobody can be asked in this session. Decide yourself, by the most reasonable reading of \
+         the task, and name at the end what you have assumed."
+    )]
+    NobodyToAsk {
+        /// The tool.
+        name: String,
+    },
+    /// Somebody else than the model has written the input.
+    #[error(
+        "The hook {hook} replaced the input of the call, and that cannot be used: {problem} The call was not run. It is \
+         not what you wrote that has to be corrected; the user has to correct the hook."
+    )]
+    OfHook {
+        /// The hook.
+        hook: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The text is not JSON.
     #[error(
         "The input of {tool} is not valid JSON ({reason}). Send the call again with a complete JSON object."
@@ -53,6 +74,16 @@ pub enum InputError {
         tool: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The answer ended in the middle of the call.
+    #[error("The call of {tool} was cut off: {cause}. It was not run. {advice}")]
+    CutOff {
+        /// The tool.
+        tool: String,
+        /// What has ended the answer.
+        cause: String,
+        /// What to do about it.
+        advice: String,
     },
     /// The JSON does not match the schema.
     #[error("The input of {tool} does not fit its schema: {problem}. Correct it and call again.")]
@@ -208,8 +239,10 @@ impl Registry {
     /// # Errors
     /// When there is no such tool or the input does not fit.
     pub fn prepare(&self, name: &str, input: Input<'_>) -> Result<Box<dyn PreparedCall>, InputError> {
-        let unknown =
-            || InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") };
+        let unknown = || match ONLY_WITH_USER.contains(&name) {
+            true => InputError::NobodyToAsk { name: name.to_owned() },
+            false => InputError::UnknownTool { name: name.to_owned(), available: self.names().join(", ") },
+        };
         let call = match self.tools.iter().find(|tool| tool.name() == name) {
             Some(tool) => tool.prepare(input)?,
             None => self.prepare_foreign(name, input).ok_or_else(unknown)??,
@@ -297,11 +330,11 @@ impl<T: Tool> PreparedCall for Prepared<T> {
 }
 
 fn not_json(tool: &str, text: &str) -> InputError {
-    let reason = match serde_json::from_str::<Value>(text) {
-        Ok(_) => "it was cut off".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    InputError::NotJson { tool: tool.to_owned(), reason }
+    let tool = tool.to_owned();
+    match serde_json::from_str::<Value>(text) {
+        Ok(_) => InputError::Schema { tool, problem: "it has to be an object".to_owned() },
+        Err(error) => InputError::NotJson { tool, reason: error.to_string() },
+    }
 }
 
 fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {

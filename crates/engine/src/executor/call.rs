@@ -289,7 +289,10 @@ impl Run<'_> {
         }
         let by_hook = before.updated_input.as_ref().is_some_and(|input| *input != call.input);
         if let Some(input) = before.updated_input {
-            prepared = self.valid(self.services.registry.prepare(&call.name, Input::Json(&input))).await?;
+            let hook = before.updated_by.unwrap_or_default();
+            let of_hook = |error: InputError| InputError::OfHook { hook, problem: error.to_string() };
+            let anew = self.services.registry.prepare(&call.name, Input::Json(&input)).map_err(of_hook);
+            prepared = self.valid(anew).await?;
             call.input = input;
         }
         let (view, services, line) = (&self.view, &self.services, self.line);

@@ -27,6 +27,8 @@ pub(crate) struct Before {
     pub(crate) decision: Option<PreDecision>,
     /// What it should run with instead.
     pub(crate) updated_input: Option<Value>,
+    /// The hook that wants that.
+    pub(crate) updated_by: Option<String>,
     /// Why the turn, and with it the call, should end.
     pub(crate) stopped: Option<String>,
 }
@@ -42,9 +44,10 @@ impl Hooked<'_> {
         let occasion = Occasion::PreToolUse { tool: &call.name, input: &call.input, call: &call.id };
         let mut outcome = self.run(occasion, cancel).await;
         let decision = outcome.decision.take();
-        let (updated_input, stopped) = (outcome.updated_input.take(), outcome.stopped.clone());
+        let (updated_input, updated_by) = (outcome.updated_input.take(), outcome.updated_by.take());
+        let stopped = outcome.stopped.clone();
         self.take(outcome, aftermath);
-        Before { decision, updated_input, stopped }
+        Before { decision, updated_input, updated_by, stopped }
     }
 
     /// Hears the hooks that come after a call has run. One may replace the output of a tool from outside.

@@ -70,7 +70,9 @@ impl Outcome {
         if let Some(answer) = said.answer {
             self.answer = Some(merge(self.answer.take(), answer));
         }
-        self.updated_input = said.updated_input.or(self.updated_input.take());
+        if said.updated_input.is_some() {
+            (self.updated_input, self.updated_by) = (said.updated_input, Some(run.hook_name.clone()));
+        }
         self.updated_output = said.updated_output.or(self.updated_output.take());
         self.updated_prompt = said.updated_prompt.or(self.updated_prompt.take());
         self.notices.extend(said.notices.into_iter().map(|(level, text)| notice(run, level, &text)));

@@ -17,6 +17,8 @@ pub(crate) struct Outcome {
     pub(crate) decision: Option<PreDecision>,
     /// `PreToolUse`: the last input that a hook put in place of the call's.
     pub(crate) updated_input: Option<Value>,
+    /// The hook that did so.
+    pub(crate) updated_by: Option<String>,
     /// `PostToolUse` of an MCP tool: the last output that a hook put in place of the tool's.
     pub(crate) updated_output: Option<Value>,
     /// `UserPromptSubmit`: the last text that a hook put in place of the prompt.

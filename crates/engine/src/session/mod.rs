@@ -5,6 +5,7 @@ mod assembly;
 mod bench;
 mod commands;
 mod compaction;
+mod cut_call;
 mod epoch;
 mod history;
 mod hooks;

@@ -14,6 +14,7 @@ use tiller_protocol::id::{CallId, EntryId, MessageId};
 use tiller_protocol::ingredients::Asked;
 use tiller_protocol::usage::{FAILED, StopReason, Usage};
 
+use super::cut_call::is_without_input;
 use super::turn::End;
 use super::{Aside, Task};
 use crate::budget::Reservation;
@@ -66,6 +67,8 @@ pub(super) struct Attempt {
     pub(super) kept: Option<Vec<CallResult>>,
     /// Calls that wait for the end of the answer, when calls are not run while it streams.
     pub(super) waiting: Vec<Order>,
+    /// The last call so far, if it looks cut off: whether it is turns out when something follows it.
+    pub(super) held: Option<Order>,
     pub(super) finished: Option<(StopReason, Option<String>)>,
     /// What came is void, but whether this model or another one answers instead is not known yet.
     pub(super) is_given_up: bool,
@@ -170,6 +173,7 @@ impl Task {
             blocks: 0,
             kept: None,
             waiting: Vec::new(),
+            held: None,
             finished: None,
             is_given_up: false,
             is_overly_agreeable: false,
@@ -190,7 +194,7 @@ impl Task {
             system,
             tools,
             messages: self.journal.conversation.messages(),
-            max_tokens: self.turn.reservation.as_ref().and_then(Reservation::max_tokens),
+            max_tokens: self.turn.reservation.as_ref().and_then(Reservation::max_tokens).or(self.turn.raised),
             thinking: self.fixed.thinking,
             effort: self.fixed.effort,
             betas: self.fixed.betas.clone(),
@@ -289,6 +293,7 @@ impl Task {
     ) -> Result<(), StoreError> {
         attempt.partial.clear();
         attempt.blocks += 1;
+        self.release_held(attempt);
         attempt.is_overly_agreeable |= block.as_text().is_some_and(|text| is_overly_agreeable(&text));
         if attempt.blocks == 1 {
             self.turn.last_words.clear();
@@ -297,6 +302,7 @@ impl Task {
             self.turn.last_words.push_str(&text);
         }
         let (block, call) = self.unique_call(block)?;
+        let looks_cut = invalid_input.is_some() || call.as_ref().is_some_and(is_without_input);
         let order = call.map(|call| Order::new(&self.services, call, invalid_input.as_deref()));
         let entry = self.append(Body::Assistant(AssistantBlock {
             message_id: attempt.message_id(),
@@ -307,12 +313,10 @@ impl Task {
             aborted: false,
         }))?;
         attempt.entries.push(entry.id);
-        if let Some(order) = order {
-            if self.fixed.streaming_tools {
-                attempt.executor.add(order);
-            } else {
-                attempt.waiting.push(order);
-            }
+        match order {
+            Some(order) if looks_cut => attempt.held = Some(order),
+            Some(order) => self.line_up(attempt, order),
+            None => {}
         }
         Ok(())
     }
@@ -388,9 +392,10 @@ impl Task {
 
     async fn after_answer(&mut self, mut attempt: Attempt) -> Result<Sampled, StoreError> {
         self.after_sampling(&attempt)?;
+        let (stop, refusal) = attempt.finished.clone().unwrap_or((StopReason::EndTurn, None));
+        self.settle_held(&mut attempt, &stop);
         self.turn.reservation = None;
         self.turn.forced_room = false;
-        let (stop, refusal) = attempt.finished.clone().unwrap_or((StopReason::EndTurn, None));
         if stop == StopReason::Refusal {
             self.void(&mut attempt, Cause::Refusal).await?;
             return Ok(Sampled::Answered { stop, refusal, blocks: 0, calls: 0 });
@@ -463,6 +468,7 @@ impl Task {
     }
 
     async fn settle_open_calls(&mut self, attempt: &mut Attempt, stop: Stop) -> Result<(), StoreError> {
+        self.release_held(attempt);
         for order in std::mem::take(&mut attempt.waiting) {
             attempt.executor.add(order);
         }

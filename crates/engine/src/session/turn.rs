@@ -48,6 +48,10 @@ pub(super) struct Turn {
     /// Steering messages the next answer will be the first to have seen.
     pub(super) pending_steering: usize,
     continuations: u32,
+    /// Answers in a row that were cut off in the middle of a call.
+    pub(super) cut_calls: u32,
+    /// The output limit, since a call was cut off by the usual one.
+    pub(super) raised: Option<u32>,
     /// Why a hook wants the turn to end.
     pub(super) hook_stop: Option<String>,
     /// The plan that the turn ends with.
@@ -294,6 +298,7 @@ impl Task {
                         refusal,
                         steering_waits: self.steering_waits(),
                         continuations: self.turn.continuations,
+                        cut_calls: self.turn.cut_calls,
                         hook_stop: self.turn.hook_stop.take(),
                         handed_over: self.turn.handed_over.take(),
                         form: self.turn.form,
@@ -430,7 +435,8 @@ impl Task {
         let model = self.services.model.info(model);
         let (budget, input) = (Arc::clone(&self.services.budget), self.likely_input());
         let token = self.turn.token.clone();
-        let mut reserving = pin!(budget.reserve(&model, input));
+        let output = self.turn.raised.map_or(model.agent_output(), |raised| raised.min(model.max_output));
+        let mut reserving = pin!(budget.reserve_for(&model, input, output));
         let reserved = loop {
             tokio::select! {
                 biased;

@@ -65,6 +65,7 @@ impl Task {
     /// Ends what an answer has begun: its calls, and the block that was being written.
     async fn stop_calls(&mut self, attempt: &mut Attempt) -> Result<(), StoreError> {
         attempt.waiting.clear();
+        attempt.held = None;
         attempt.partial.clear();
         let executor = self.new_executor();
         let mut discarded = std::mem::replace(&mut attempt.executor, executor).discard();

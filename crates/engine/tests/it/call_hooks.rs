@@ -157,7 +157,9 @@ async fn changed_input_is_checked_judged_and_used() {
     let told = watch.result("a").text();
     assert!(told.contains("A hook changed the input before it ran") && told.ends_with("other"), "{told}");
     let watch = called(&lab, asking(&lab, changed(&json!({"say": 7}))), says("mine")).await;
-    assert!(watch.result("a").is_error && watch.result("a").text().contains("say"));
+    let told = watch.result("a").text();
+    assert!(watch.result("a").is_error && told.contains("say"), "{told}");
+    assert!(told.contains("The hook ") && told.contains("the user has to correct the hook"), "{told}");
     let watch = called(&lab, asking(&lab, changed(&writes(&lab))), says("mine")).await;
     assert!(watch.result("a").text().contains("permission"), "{}", watch.result("a").text());
 }

@@ -20,6 +20,7 @@ mod changed_files;
 mod compaction;
 mod compaction_auto;
 mod confinement;
+mod cut_calls;
 mod executor;
 mod failures;
 mod harness;
