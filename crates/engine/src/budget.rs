@@ -34,6 +34,8 @@ pub struct Limits {
     pub concurrency: usize,
     /// Sub-agents.
     pub agents: AgentLimits,
+    /// How long the end waits for agents in the background; without it, as long as they need.
+    pub agents_ceiling: Option<Duration>,
 }
 
 impl Default for Limits {
@@ -45,6 +47,7 @@ impl Default for Limits {
             max_time: None,
             concurrency: 10,
             agents: AgentLimits::default(),
+            agents_ceiling: Some(Duration::ZERO),
         }
     }
 }
@@ -298,15 +301,15 @@ mod tests {
         Arc::new(Budget::new(limits, &Spent::default()))
     }
 
-    fn sonnet() -> ModelInfo {
-        Catalog::shipped().unwrap().info("claude-sonnet-5")
-    }
     impl Budget {
         async fn reserve(self: &Arc<Self>, model: &ModelInfo, input: u64) -> Result<Reservation, Reached> {
             self.reserve_for(model, input, model.agent_output()).await
         }
     }
 
+    fn sonnet() -> ModelInfo {
+        Catalog::shipped().unwrap().info("claude-sonnet-5")
+    }
 
     fn response(cost_usd: Option<f64>) -> Response {
         Response {

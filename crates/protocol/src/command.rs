@@ -54,6 +54,8 @@ pub enum Command {
     CycleMode,
     /// Change the main model (an alias or an id).
     SetModel(String),
+    /// Let the model think with at most this many tokens, not at all with 0, and as it would by itself without a number.
+    SetThinking(Option<u32>),
     /// Change the output style, starting with the next message.
     SetOutputStyle(OutputStyle),
     /// Change the system prompt; only before the first turn.
@@ -85,7 +87,7 @@ pub enum Command {
     UndoCompaction,
     /// Run hooks of the host's, too.
     AddHooks(Vec<HostHooks>),
-    /// No more input will come: finish what is running and queued, then end.
+    /// No more input will come: finish what is running and queued, agents in the background included, then end.
     Close,
     /// Stop the running turn and end, because the user begins anew: the session that follows is started as cleared.
     Clear,
@@ -257,6 +259,8 @@ pub enum Event {
         id: AgentId,
         /// What it consumed.
         spent: Spent,
+        /// How.
+        state: TaskState,
         /// Its last words, or what went wrong.
         outcome: Result<String, String>,
     },

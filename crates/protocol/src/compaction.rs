@@ -5,7 +5,38 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::block::RawBlock;
 use crate::id::{CallId, EntryId};
+
+/// What a prompt that begins with `/compact` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Fold the conversation.
+    Fold {
+        /// What the user wants of the summary.
+        instructions: Option<String>,
+    },
+    /// Take the last compaction back.
+    Undo,
+}
+
+impl Wish {
+    /// What a message asks for, if it is such a prompt and nothing else.
+    #[must_use]
+    pub fn of(content: &[RawBlock]) -> Option<Self> {
+        let [only] = content else { return None };
+        let text = only.as_text()?;
+        let wish = text.trim().strip_prefix("/compact")?;
+        if wish.starts_with(|letter: char| !letter.is_whitespace()) {
+            return None;
+        }
+        Some(match wish.trim() {
+            "undo" => Self::Undo,
+            "" => Self::Fold { instructions: None },
+            wish => Self::Fold { instructions: Some(wish.to_owned()) },
+        })
+    }
+}
 
 /// Who wanted a conversation to be folded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,4 +181,20 @@ pub struct Folded {
     pub kept_from: Option<u64>,
     /// The user has said something since, so that it cannot be undone any more.
     pub spoken_since: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_command_itself_counts() {
+        let read = |text: &str| Wish::of(&[RawBlock::text(text)]);
+        assert_eq!(read(" /compact\n"), Some(Wish::Fold { instructions: None }));
+        let ports = Some("keep the ports".to_owned());
+        assert_eq!(read("/compact keep the ports"), Some(Wish::Fold { instructions: ports }));
+        assert_eq!(read("/compact undo"), Some(Wish::Undo));
+        assert!(read("/compactly").is_none() && read("please /compact").is_none());
+        assert!(Wish::of(&[RawBlock::text("/compact"), RawBlock::text("x")]).is_none());
+    }
 }

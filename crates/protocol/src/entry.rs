@@ -179,6 +179,12 @@ impl UserMessage {
     pub fn is_hidden(&self) -> bool {
         matches!(self.origin, Origin::Harness | Origin::Summary)
     }
+
+    /// Whether it begins a turn that nobody has asked for: work in the background has ended.
+    #[must_use]
+    pub fn is_of_task(&self) -> bool {
+        self.added.as_ref().is_some_and(|added| matches!(added.source, ledger::Source::Task))
+    }
 }
 
 /// Where input in the user's role comes from.
@@ -440,6 +446,8 @@ pub enum Delivery {
     Steer,
     /// As a turn of its own afterwards.
     Queue,
+    /// Together with whatever the model is sent next; it starts no turn.
+    WithNext,
 }
 
 /// Queued input that was dropped without being delivered.

@@ -109,6 +109,7 @@ fn told(queued: &Queued) -> String {
     match queued.delivery {
         Delivery::Steer => format!("the user steered: {text}"),
         Delivery::Queue => format!("the user queued: {text}"),
+        Delivery::WithNext => format!("the user noted: {text}"),
     }
 }
 

@@ -227,7 +227,7 @@ impl Ready {
         let known = agents.book.end(&info.id, state, report.text.clone());
         let outcome =
             if state == TaskState::Completed { Ok(finished.words) } else { Err(report.text.clone()) };
-        services.tell(Event::AgentEnded { id: info.id.clone(), spent: finished.spent, outcome });
+        services.tell(Event::AgentEnded { id: info.id.clone(), spent: finished.spent, state, outcome });
         // It may have been moved there meanwhile.
         if let Some(known) = known.filter(|known| known.info.background) {
             services.tell(Event::TaskChanged(known.task()));

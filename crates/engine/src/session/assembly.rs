@@ -23,7 +23,7 @@ use super::open::Opening;
 use super::servers::KnownServers;
 use super::tasks::announce_commands;
 use super::turn::Turn;
-use super::{Fixed, Lead, Role, Setup, Task};
+use super::{Fixed, Held, Lead, Role, Setup, Task};
 use crate::archive::Archive;
 use crate::beside::Beside;
 use crate::budget::Budget;
@@ -88,9 +88,10 @@ impl Task {
             head: <(Bytes, Bytes)>::default(),
             epoch_checked: false,
             drop_thinking: beginning.drop_thinking,
-            queue_held: true,
+            queue_held: Held::UntilFirstWord,
             woken_by: HashSet::new(),
             woken: 0,
+            outwaits_until: None,
             asked_about: HashSet::new(),
             cache_watch: CacheWatch::default(),
             making_room: beginning.making_room,

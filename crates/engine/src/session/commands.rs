@@ -1,7 +1,9 @@
 //! What commands do, whether a turn is running or not.
 
 use serde_json::Value;
+use tiller_model::Thinking;
 use tiller_protocol::command::{Command, Event, OutputStyle, UserInput};
+use tiller_protocol::compaction::Wish;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Body, Cause, Delivery, Dequeued, Entry, Queued, Reading, Response};
 use tiller_protocol::id::EntryId;
@@ -10,7 +12,7 @@ use tiller_tools::{StructuredOutput, Tool, todo_file};
 
 use super::invoke::Called;
 use super::turn::Granted;
-use super::{Aside, PromptChoice, Task};
+use super::{Aside, Held, PromptChoice, Task};
 use crate::beside::Bill;
 use crate::hook::Ending;
 use crate::next::{Abort, Form};
@@ -23,7 +25,7 @@ impl Task {
             Some(Command::Submit(input)) => self.queue(input)?,
             Some(Command::Answer(id, answer)) => self.answer(id, answer)?,
             Some(Command::Interrupt) => {
-                self.queue_held = true;
+                self.queue_held = Held::UntilNextWord;
                 self.making_room.wanted = None;
                 self.turn.stop(Abort::Interrupted);
             }
@@ -38,6 +40,13 @@ impl Task {
                 let model = self.fixed.names.resolve(&setting);
                 self.lead.send_modify(|lead| lead.setting = Some(setting));
                 self.append(Body::Effect(Effect::SetModel { model }))?;
+            }
+            Some(Command::SetThinking(tokens)) => {
+                self.fixed.thinking = match tokens {
+                    None => Thinking::ModelDefault,
+                    Some(0) => Thinking::Off,
+                    Some(tokens) => Thinking::Budget(tokens),
+                };
             }
             Some(Command::SetOutputStyle(style)) => {
                 let OutputStyle { name, guidelines } = style;
@@ -63,11 +72,11 @@ impl Task {
                 self.refuse_rewind("stop the running turn first, then undo the compaction");
             }
             Some(Command::AddHooks(hooks)) => self.add_host_hooks(hooks)?,
-            Some(Command::Close) => self.closing = true,
+            Some(Command::Close) => self.close(),
             Some(Command::Clear) => {
                 self.ending = Ending::Clear;
                 self.closing = true;
-                self.queue_held = true;
+                self.queue_held = Held::UntilNextWord;
                 self.turn.stop(Abort::Interrupted);
             }
             Some(command @ (Command::Leave | Command::Shutdown)) => {
@@ -82,15 +91,27 @@ impl Task {
         Ok(())
     }
 
-    fn queue(&mut self, input: UserInput) -> Result<(), StoreError> {
-        self.queue_held = false;
+    /// Nobody will say anything more, so what an interrupt has held back waits for nothing.
+    fn close(&mut self) {
+        self.closing = true;
+        if self.queue_held == Held::UntilNextWord {
+            self.queue_held = Held::No;
+        }
+    }
+
+    pub(super) fn queue(&mut self, input: UserInput) -> Result<(), StoreError> {
+        if input.delivery != Delivery::WithNext {
+            self.queue_held = Held::No;
+        }
         let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
         // What is called for begins a turn of its own.
         let called = match input.reading {
             Reading::Usual => self.called(&input.content),
             Reading::AsWritten => Called::Nothing,
         };
+        let wish = Wish::of(&input.content).filter(|_| input.reading.is_usual());
         let delivery = match called {
+            _ if wish.is_some() => Delivery::Queue,
             Called::Nothing => input.delivery,
             _ => Delivery::Queue,
         };

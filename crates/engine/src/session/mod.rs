@@ -42,9 +42,11 @@ use tiller_model::{Effort, Model, Thinking};
 use tiller_policy::{Context, Rules};
 use tiller_protocol::ask::Answer;
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::command::{Command, Event};
-use tiller_protocol::compaction::Folded;
-use tiller_protocol::entry::{Body, Entry, Epoch, Level, Notice, Origin, Reading};
+use tiller_protocol::command::{Command, Event, UserInput};
+use tiller_protocol::compaction::{Folded, Wish};
+use tiller_protocol::entry::{
+    Body, Delivery, Dequeued, Entry, Epoch, Level, Notice, Origin, Queued, Reading,
+};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::{AskId, ChainId, EntryId, SessionId};
 use tiller_protocol::mode::Mode;
@@ -54,6 +56,7 @@ use tiller_steering::pipeline::Pipeline;
 use tiller_tools::{Registry, Vault};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::budget::Limits;
 use crate::cache_watch::CacheWatch;
@@ -299,6 +302,17 @@ struct Fixed {
     notes_dir: Option<PathBuf>,
 }
 
+/// Whether what is queued waits until the user speaks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// It does not.
+    No,
+    /// It does: the session was opened, and nothing was said yet.
+    UntilFirstWord,
+    /// It does: the user has interrupted a turn.
+    UntilNextWord,
+}
+
 /// The task that owns a session.
 struct Task {
     fixed: Fixed,
@@ -321,12 +335,13 @@ struct Task {
     closing: bool,
     /// The session ends without what is still queued.
     shut_down: bool,
-    /// What is queued waits until the user speaks again: after an interrupt, and when a session is opened.
-    queue_held: bool,
+    queue_held: Held,
     /// Background tasks whose end has started a turn.
     woken_by: HashSet<String>,
     /// Turns that nobody asked for since the user has last said something.
     woken: u32,
+    /// Until when the end waits for agents, once it does; they may take as long as they need if there is no such time.
+    outwaits_until: Option<Option<Instant>>,
     lead: watch::Sender<Lead>,
     epoch: Option<Arc<Epoch>>,
     /// `system` and `tools` of the epoch, ready to be sent.
@@ -379,7 +394,13 @@ impl Task {
                 announced = false;
                 continue;
             }
-            if let Some(queued) = self.journal.state.queue.front().filter(|_| !self.queue_held).cloned() {
+            if let Some(queued) = self.first_queued() {
+                if let Some(wish) = Wish::of(&queued.content).filter(|_| queued.reading.is_usual()) {
+                    self.append(Body::Dequeued(Dequeued { ids: vec![queued.id] }))?;
+                    self.grant_wish(wish).await?;
+                    announced = false;
+                    continue;
+                }
                 let origin = origin(queued.reading, Origin::Queued);
                 return Ok(Some((queued.id, queued.content, origin)));
             }
@@ -391,11 +412,16 @@ impl Task {
                 announced = true;
             }
             if self.closing || !self.inbox_open {
-                return Ok(None);
+                match self.outwait_agents().await? {
+                    true => continue,
+                    false => return Ok(None),
+                }
             }
             let command = tokio::select! {
                 biased;
                 Some(aside) = self.asides.recv() => {
+                    // What has ended may have been the last thing that somebody waits for.
+                    announced &= !matches!(aside, Aside::TaskEnded);
                     self.on_aside(aside)?;
                     continue;
                 }
@@ -403,8 +429,12 @@ impl Task {
             };
             match command {
                 Some(Command::Submit(input)) => {
-                    self.queue_held = false;
                     self.woken = 0;
+                    if self.has_to_queue(&input) {
+                        self.queue(input)?;
+                        continue;
+                    }
+                    self.queue_held = Held::No;
                     let id = input.id.unwrap_or_else(|| EntryId(self.fixed.env.fresh()));
                     return Ok(Some((id, input.content, origin(input.reading, Origin::Typed))));
                 }
@@ -415,6 +445,28 @@ impl Task {
                 }
                 command => self.on_command(command)?,
             }
+        }
+    }
+
+    /// What stands first in the queue and starts a turn, if it may.
+    fn first_queued(&self) -> Option<Queued> {
+        self.starting().next().filter(|_| self.queue_held == Held::No).cloned()
+    }
+
+    fn starting(&self) -> impl Iterator<Item = &Queued> {
+        self.journal.state.queue.iter().filter(|queued| queued.delivery != Delivery::WithNext)
+    }
+
+    /// Whether input waits although nothing is running: behind what was said before it, or because it starts no turn.
+    fn has_to_queue(&self, input: &UserInput) -> bool {
+        let is_wish = input.reading.is_usual() && Wish::of(&input.content).is_some();
+        is_wish || input.delivery == Delivery::WithNext || self.starting().next().is_some()
+    }
+
+    async fn grant_wish(&mut self, wish: Wish) -> Result<(), StoreError> {
+        match wish {
+            Wish::Fold { instructions } => self.compact_now(instructions).await,
+            Wish::Undo => self.undo_compaction_now().await,
         }
     }
 

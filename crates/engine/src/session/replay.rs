@@ -26,7 +26,7 @@ use super::epoch::own_definitions;
 use super::history::{Audience, History};
 use super::ingredients::definitions;
 use super::turn::End;
-use super::{INBOX, Role, Setup, Task};
+use super::{Held, INBOX, Role, Setup, Task};
 use crate::agent::agent_lines;
 use crate::hook::{Agent, Occasion, Outcome as HookOutcome};
 use crate::mcp::{McpChoice, with_servers};
@@ -135,7 +135,7 @@ impl Task {
         self.drop_thinking = history.drop_thinking;
         self.epoch_checked = true;
         self.hooks_have_begun = true;
-        self.queue_held = false;
+        self.queue_held = Held::No;
         let Some(epoch) = &history.epoch else { return };
         if let Some(ingredients) = &epoch.made_of {
             self.take_up(ingredients);

@@ -119,8 +119,9 @@ impl Task {
             editors.and_then(|editors| editors.looks(&self.services.policy.now(), &self.services.secrets));
         let text = if origin == Origin::Composed { String::new() } else { text };
         let prompt = Prompt { text, author, editor };
-        let sampled = self.sample_sources(Some(prompt), Vec::new()).await?;
-        self.take_in(sampled, Contexts::new())
+        let (queue, contexts) = self.admit_waiting(|delivery| delivery == Delivery::WithNext).await?;
+        let sampled = self.sample_sources(Some(prompt), queue).await?;
+        self.take_in(sampled, contexts)
     }
 
     /// Puts waiting steering input before the model, as far as hooks let it through, and what sources have to say; says
@@ -128,7 +129,7 @@ impl Task {
     /// ends the turn, for then nobody would answer it.
     pub(super) async fn deliver_steering(&mut self) -> Result<usize, StoreError> {
         self.tell_of_servers()?;
-        let (queue, contexts) = self.admit_waiting().await?;
+        let (queue, contexts) = self.admit_waiting(|delivery| delivery != Delivery::Queue).await?;
         if self.turn.hook_stop.is_some() {
             return Ok(0);
         }
@@ -144,12 +145,15 @@ impl Task {
     }
 
     /// Lets hooks see what waits, in order, until one ends the turn.
-    async fn admit_waiting(&mut self) -> Result<(Vec<Queued>, Contexts), StoreError> {
+    async fn admit_waiting(
+        &mut self,
+        is_due: impl Fn(Delivery) -> bool,
+    ) -> Result<(Vec<Queued>, Contexts), StoreError> {
         let (mut admitted, mut contexts) = (Vec::new(), Contexts::new());
         if !self.pipeline.is_enabled() {
             return Ok((admitted, contexts));
         }
-        let waiting = self.journal.state.queue.iter().filter(|queued| queued.delivery == Delivery::Steer);
+        let waiting = self.journal.state.queue.iter().filter(|queued| is_due(queued.delivery));
         let snapshot: Vec<_> = waiting.map(|queued| (queued.id, queued.content.clone())).collect();
         for (id, content) in snapshot {
             match self.admit(id, content).await? {

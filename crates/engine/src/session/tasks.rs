@@ -4,21 +4,26 @@ use std::sync::Arc;
 
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{BackgroundTask, Event, TaskKind, TaskState};
-use tiller_protocol::entry::{Attachment, Origin};
+use tiller_protocol::entry::{Attachment, Level, Origin};
 use tiller_protocol::id::{CallId, EntryId};
 use tiller_sandbox::Status;
 use tiller_steering::source::Task as TaskFact;
 use tiller_tools::{ShellInfo, ShellState, Shells};
+use tokio::time::Instant;
 
-use super::{Aside, Task};
+use super::{Aside, Held, Task};
 use crate::agent::Known;
 use crate::guarded::notice;
+use crate::hook::Ending;
 use crate::services::Services;
+use crate::store::StoreError;
 
 /// The kind of attachment that tells of an end.
 const STATUS: &str = "task_status";
 /// How much of what a command has printed is told to the front end.
 const SHOWN_BYTES: usize = 64 * 1024;
+/// The kind of task that an agent is.
+const AGENT: &str = "agent";
 /// Turns in a row that nobody has asked for: what is started in one of them may end in the next, for ever.
 const MOST_WOKEN: u32 = 10;
 /// What a turn begins with that nobody has asked for.
@@ -69,12 +74,15 @@ impl Task {
     /// that somebody has stopped is told with the next message, and so is everything after an interrupt.
     pub(super) fn wake(&mut self) -> Option<(EntryId, Vec<RawBlock>, Origin)> {
         let tells = self.pipeline.is_enabled() && !self.pipeline.mutes(STATUS);
-        if self.woken >= MOST_WOKEN || self.queue_held || self.closing || !self.inbox_open || !tells {
+        let is_held = self.queue_held != Held::No;
+        if self.woken >= MOST_WOKEN || is_held || !self.inbox_open || !tells {
             return None;
         }
         let past = Arc::clone(&self.journal.past);
         let mut ended = self.task_facts();
         ended.retain(|task| matches!(task.status.as_str(), "completed" | "failed"));
+        // When nobody is there any more, only agents are waited for.
+        ended.retain(|task| !self.closing || task.kind == AGENT);
         // Even if it could not be told for some reason, an end is no reason to begin again and again.
         self.woken_by.retain(|id| ended.iter().any(|task| task.id == *id));
         let is_news =
@@ -86,6 +94,32 @@ impl Task {
         self.woken_by.extend(news);
         self.woken += 1;
         Some((EntryId(self.fixed.env.fresh()), vec![RawBlock::text(TASK_ENDED)], Origin::Harness))
+    }
+
+    /// Waits for agents in the background when nobody is there any more; false when there is nothing to wait for, or no
+    /// time left. Those that are left then are stopped, and that is told.
+    pub(super) async fn outwait_agents(&mut self) -> Result<bool, StoreError> {
+        let agents = self.services.agents.iter().flat_map(|agents| agents.book.in_background());
+        let at_work: Vec<String> = agents
+            .filter(|known| known.state == TaskState::Running)
+            .map(|known| known.info.description)
+            .collect();
+        if at_work.is_empty() || !self.inbox_open || matches!(self.ending, Ending::Clear) {
+            return Ok(false);
+        }
+        let ceiling = self.fixed.limits.agents_ceiling;
+        let until = *self.outwaits_until.get_or_insert_with(|| ceiling.map(|wait| Instant::now() + wait));
+        tokio::select! {
+            biased;
+            command = self.inbox.recv() => self.on_command(command)?,
+            Some(aside) = self.asides.recv() => self.on_aside(aside)?,
+            () = moment(until) => {
+                let text = format!("Stopped at the end of the run, before its end: {}.", at_work.join("; "));
+                self.notice("agents_stopped", Level::Warning, text)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Notes what the model was told of background tasks.
@@ -132,6 +166,13 @@ pub(super) fn announce_commands(services: &Services) {
     });
 }
 
+async fn moment(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
 fn state(state: ShellState) -> TaskState {
     match state {
         ShellState::Running => TaskState::Running,
@@ -161,7 +202,7 @@ fn agent_fact(known: &Known) -> TaskFact {
             .then(|| format!("It is at work; its model has answered {} times so far.", known.answers)),
         how_to_read: format!("Its answer: TaskOutput with task_id {}.", agent.id),
         id: agent.id,
-        kind: "agent".to_owned(),
+        kind: AGENT.to_owned(),
         status: agent.status.to_owned(),
         description: agent.description,
     }

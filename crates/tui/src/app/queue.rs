@@ -43,7 +43,7 @@ pub(super) fn rows<'a>(
 fn row(queued: &Queued, working: bool, paper: &Paper<'_>) -> Line<'static> {
     let (mark, when) = match (queued.delivery, working) {
         (Delivery::Steer, true) => ("↪ ", ["sent after the running step", "next step"]),
-        (Delivery::Queue, true) => ("⧗ ", ["sent after the turn", "after turn"]),
+        (Delivery::Queue | Delivery::WithNext, true) => ("⧗ ", ["sent after the turn", "after turn"]),
         (_, false) => ("⧗ ", ["waits for your next message", "waits"]),
     };
     let when = match paper.columns {
@@ -195,6 +195,6 @@ impl App {
 fn the_other(delivery: Delivery) -> Delivery {
     match delivery {
         Delivery::Steer => Delivery::Queue,
-        Delivery::Queue => Delivery::Steer,
+        Delivery::Queue | Delivery::WithNext => Delivery::Steer,
     }
 }
