@@ -9,7 +9,7 @@ use tiller_config::{
     CommandLine, Layer, Origin, Permissions, Places, ProjectTrust, Resolved, Settings, Sourced,
 };
 use tiller_engine::{HookSettings, SandboxChoice, list_hooks};
-use tiller_model::name::Names;
+use tiller_model::name::{Names, chosen, wire_id};
 use tiller_policy::{Rule, Rules, Source, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
@@ -59,7 +59,7 @@ pub(crate) fn variables(settings: &Resolved, env: &Env) -> Env {
 fn flags(args: &Args) -> anyhow::Result<Settings> {
     let rules = |lists: &[String]| lists.iter().flat_map(|list| split_list(list)).collect();
     Ok(Settings {
-        model: args.model.clone(),
+        model: args.model.as_deref().and_then(chosen).map(str::to_owned),
         fallback_model: args.fallback_model.clone(),
         permissions: Permissions {
             allow: rules(&args.allowed_tools),
@@ -103,7 +103,7 @@ pub(crate) fn fallback_model(
     main_model: &str,
 ) -> anyhow::Result<Option<String>> {
     let Sourced { value, origin } = &settings.fallback_model;
-    if value.as_deref().is_some_and(|fallback| names.resolve(fallback) == main_model) {
+    if value.as_deref().is_some_and(|fallback| wire_id(&names.resolve(fallback)) == wire_id(main_model)) {
         match is_option(origin) {
             true => bail!("--fallback-model must differ from the main model ({main_model})"),
             false => bail!("{origin}: fallbackModel must differ from the main model ({main_model})"),

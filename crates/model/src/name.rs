@@ -24,6 +24,8 @@ pub enum Provider {
 
 /// The setting that plans with Opus and works with Sonnet.
 const OPUSPLAN: &str = "opusplan";
+/// The name of no model in particular.
+const DEFAULT: &str = "default";
 const LONG_CONTEXT: &str = "[1m]";
 /// Above this many tokens plan mode does not switch to the strong model.
 const PLAN_SWITCH_LIMIT: u64 = 200_000;
@@ -83,6 +85,8 @@ impl Names {
             None => (normal.as_str(), ""),
         };
         match alias {
+            // Whoever names none, or the usual one, has chosen nothing.
+            "" | DEFAULT => format!("{}{suffix}", self.sonnet),
             "sonnet" | OPUSPLAN => format!("{}{suffix}", self.sonnet),
             "haiku" => format!("{}{suffix}", self.haiku),
             "opus" => self.opus.clone(),
@@ -154,6 +158,12 @@ pub fn wire_id(id: &str) -> String {
     let plain = id.len().checked_sub(LONG_CONTEXT.len()).and_then(|at| id.split_at_checked(at));
     let plain = plain.filter(|(_, suffix)| suffix.eq_ignore_ascii_case(LONG_CONTEXT));
     plain.map_or(id, |(plain, _)| plain.trim_end()).to_owned()
+}
+
+/// A setting, unless it is blank or says that the usual model is meant.
+#[must_use]
+pub fn chosen(setting: &str) -> Option<&str> {
+    Some(setting).filter(|setting| !matches!(normalise(setting).as_str(), "" | DEFAULT))
 }
 
 /// Whether a name asks for the long context.
@@ -261,6 +271,8 @@ mod tests {
             ("sonnet", "claude-sonnet-5-5"),
             ("  SonNet ", "claude-sonnet-5-5"),
             ("sonnet[1m]", "claude-sonnet-5-5[1m]"),
+            ("", "claude-sonnet-5-5"),
+            (" Default ", "claude-sonnet-5-5"),
             ("Sonnet [1M]", "claude-sonnet-5-5[1m]"),
             ("opusplan", "claude-sonnet-5-5"),
             ("opusplan[1m]", "claude-sonnet-5-5[1m]"),

@@ -65,6 +65,7 @@ fn wrong_values_are_refused_with_1() {
         (&["--tools", "Read,Teleport"], &["no tool named Teleport", "Read"]),
         (&["--add-dir", "nowhere"], &["nowhere", "not a directory"]),
         (&["--fallback-model", "sonnet"], &["--fallback-model must differ"]),
+        (&["--fallback-model", "sonnet[1m]"], &["--fallback-model must differ"]),
         (&["--dangerously-skip-permissions", "--permission-mode", "plan"], &["contradicts"]),
     ] {
         refused(&world, &[&["-p", "go"][..], args].concat(), 1, words);
@@ -124,6 +125,19 @@ fn options_that_restrict_a_run_are_never_ignored() {
     world.server.assert_clean();
 }
 
+// MODEL-04
+#[test]
+fn no_model_in_particular_is_the_usual_one() {
+    for name in ["", " ", "default"] {
+        let (_, request) = asked_with(World::new(), &["--model", name]);
+        assert_eq!(request["model"], "claude-sonnet-5-5", "{name:?}");
+    }
+    let world = World::new();
+    world.write(".tiller/settings.json", r#"{"model": "haiku"}"#);
+    let (_, request) = asked_with(world, &["--model", "", "--setting-sources", "user,project"]);
+    assert_eq!(request["model"], "claude-haiku-5-5", "what settings say still counts");
+}
+
 // STEER-51, STEER-52
 #[test]
 fn text_can_be_appended_to_the_system_prompt() {
@@ -145,8 +159,9 @@ fn the_system_prompt_can_be_replaced() {
     let (_, request) = asked_with(World::new(), &["--system-prompt", "Be a bird."]);
     assert_eq!(request["system"].as_array().unwrap().len(), 1);
     assert_eq!(request["system"][0]["text"], "Be a bird.");
-    let (_, request) = asked_with(World::new().file("p", "Be a fish."), &["--system-prompt-file", "p"]);
-    assert_eq!(request["system"][0]["text"], "Be a fish.");
+    let (_, request) =
+        asked_with(World::new().file("p", "\u{feff}Be a fish."), &["--system-prompt-file", "p"]);
+    assert_eq!(request["system"][0]["text"], "Be a fish.", "the mark of some editors is left out");
     let (_, request) = asked_with(World::new(), &["--system-prompt", ""]);
     assert_eq!(request["system"], Value::Null);
 }
