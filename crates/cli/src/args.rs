@@ -339,6 +339,22 @@ pub(crate) fn parse(mut words: Vec<String>) -> Result<Parsed, (clap::Error, Exit
     }
 }
 
+/// The output format as far as it can be told when the command line cannot be followed.
+pub(crate) fn wanted_format(words: &[String]) -> OutputFormat {
+    let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--output-format="));
+    let apart = words.windows(2).filter(|pair| pair[0] == "--output-format").map(|pair| pair[1]);
+    let named = joined.chain(apart).last().and_then(|name| OutputFormat::from_str(name, false).ok());
+    named.unwrap_or(OutputFormat::Text)
+}
+
+/// What is wrong with a command line, in one line.
+pub(crate) fn problem(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}
+
 /// Takes an option out that is not known, with the word behind it, which is its value as far as can be told.
 fn leave_out_unknown(words: &mut Vec<String>, error: &clap::Error) -> Option<(String, Option<String>)> {
     let name = match error.get(clap::error::ContextKind::InvalidArg) {

@@ -68,13 +68,18 @@ fn run() -> anyhow::Result<Exit> {
     if let Some(main) = words.get(1).and_then(|name| subcommand::find(name)) {
         return main(&words[1..], &env);
     }
+    let format = args::wanted_format(&words);
     let Parsed { args, warnings } = match args::parse(words) {
         Ok(parsed) => parsed,
         Err((error, exit)) => {
             match error.kind() {
                 // SDKs expect the number first, without the program's name.
                 ErrorKind::DisplayVersion => writeln!(std::io::stdout(), "{}", args::VERSION)?,
-                _ => error.print()?,
+                ErrorKind::DisplayHelp => error.print()?,
+                _ => {
+                    headless::never_started(format, env.fresh(), &args::problem(&error))?;
+                    error.print()?;
+                }
             }
             return Ok(exit);
         }
@@ -125,9 +130,6 @@ async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
             "say what to do with -p \"...\", or try `tiller demo`; `tiller --help` lists the options"
         );
     }
-    if streaming && args.output_format != OutputFormat::StreamJson {
-        anyhow::bail!("--input-format stream-json needs --output-format stream-json");
-    }
     let begun = match asked(&args, streaming).await {
         Ok(asked) => open(&args, &env).map(|opened| (asked, opened)),
         Err(error) => Err(error),
@@ -135,7 +137,7 @@ async fn start(args: Args, env: Env) -> anyhow::Result<Exit> {
     match begun {
         Ok((asked, (session, facts, terms))) => {
             let job = headless::Job::new(&args, asked, env.flag("CLAUDE_CODE_SDK_READS_SESSION_STATE"));
-            headless::run(job, session, facts, terms).await
+            Box::pin(headless::run(job, session, facts, terms)).await
         }
         Err(error) => {
             headless::never_started(args.output_format, env.fresh(), &explain(&error))?;
@@ -151,6 +153,9 @@ fn open(args: &Args, env: &Env) -> anyhow::Result<(Session, SessionFacts, Terms)
 
 /// The prompt from the command line and from standard input, where messages come from when they are streamed.
 async fn asked(args: &Args, streaming: bool) -> anyhow::Result<Asked> {
+    if streaming && args.output_format != OutputFormat::StreamJson {
+        anyhow::bail!("--input-format stream-json needs --output-format stream-json");
+    }
     if streaming {
         return Ok(Asked { prompt: args.prompt.clone(), warning: None });
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::{ModelServer, Reply};
 
-use crate::harness::{Run, World};
+use crate::harness::{Run, World, blocks_of};
 
 /// Runs in each format; gives the result of the JSON one, the text run and their common exit code.
 fn in_each_format(script: impl Fn(&World), args: &[&str]) -> (Value, Run, i32) {
@@ -103,6 +103,8 @@ fn over_the_stream_a_question_that_nobody_answers_is_0() {
     let (result, code) = over_the_stream(&world);
     outcome(&result, "success", "needs_input", false);
     assert_eq!(code, 0);
+    let told = blocks_of(world.server.messages()[1].body(), "tool_result").remove(0);
+    assert!(told.to_string().contains("nobody can be asked in this session"), "{told}");
 }
 
 // HEAD-01
@@ -361,4 +363,24 @@ fn blocks_carry_what_their_answer_has_consumed_so_far() {
     assert!(begun[read].as_u64().unwrap() > 0, "{begun}");
     assert_eq!(begun[read], ended[read]);
     world.server.assert_clean();
+}
+
+// HEAD-03: whatever is wrong with the command line, whoever reads JSON gets some.
+#[test]
+fn a_wrong_command_line_is_a_result() {
+    let world = World::new();
+    for (args, code, problem) in [
+        (&["-p", "x", "--output-format", "json", "--max-turns", "0"][..], 1, "--max-turns"),
+        (&["-p", "x", "--bogus", "--output-format=stream-json"][..], 2, "--bogus"),
+        (&["--input-format", "stream-json", "--output-format", "json"][..], 1, "--input-format"),
+    ] {
+        let run = world.run(args);
+        assert_eq!(run.code(), code, "{run:#?}");
+        let [result] = &run.frames()[..] else { panic!("{run:#?}") };
+        outcome(result, "error_during_execution", "error_during_execution", true);
+        assert!(result["errors"][0].as_str().unwrap().contains(problem), "{result}");
+        assert!(run.stderr.contains(problem), "{run:#?}");
+    }
+    let run = world.run(&["-p", "x", "--bogus", "--", "--output-format=json"]);
+    assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
 }

@@ -1,6 +1,6 @@
 //! Signals: the turn ends in order, what is finished stays, and what is printed is valid.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tiller_testkit::{Gate, Reply};
@@ -133,6 +133,47 @@ fn sigterm_ends_with_a_result_and_143() {
         gate.open();
         world.server.assert_clean();
     }
+}
+
+// HEAD-03
+#[test]
+fn other_signals_that_end_a_process_leave_a_result_as_well() {
+    for signal in ["HUP", "QUIT"] {
+        let world = World::new();
+        let gate = half_an_answer(&world);
+        let live = world.start(&["-p", "write", "--output-format", "json"]);
+        gate.wait_reached();
+        eventually("the answer has begun", || !world.logs().is_empty());
+        live.signal(signal);
+        let end = live.wait();
+        let (result, code) = end.result();
+        assert_eq!((result["outcome"].as_str(), code), (Some("interrupted"), 143), "{signal}");
+        gate.open();
+        world.server.assert_clean();
+    }
+}
+
+// HEAD-03: what whoever started it wants to survive, it survives.
+#[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let world = World::new();
+    let gate = Gate::new();
+    world.server.reply(Reply::text("done").gate(&gate));
+    let own = world.command(&["-p", "write"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"trap "" HUP; exec "$@""#, "sh"]).arg(own.get_program()).args(own.get_args());
+    command
+        .current_dir(world.dir())
+        .env_clear()
+        .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    gate.wait_reached();
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
+    gate.open();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"done\n"[..]));
+    world.server.assert_clean();
 }
 
 // A host that stays connected takes SIGINT for an interrupt, not for a failure of the program.
