@@ -21,7 +21,7 @@ use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry, Skill as SkillTool, Skil
 
 use crate::args::{Args, InputFormat, ThinkingArg};
 use crate::extensions::Offered;
-use crate::headless::{SessionFacts, Terms};
+use crate::headless::{ContextTerms, SessionFacts, Terms};
 use crate::inspect::find::find;
 use crate::{extensions, settings, steering};
 
@@ -34,6 +34,8 @@ pub(crate) struct Parts {
 
 /// What the suffix `[1m]` asks for.
 const LONG_WINDOW: u64 = 1_000_000;
+
+const AGENTS_CEILING_MS: u64 = 600_000;
 
 /// Builds a set-up in which no model is asked, and none has to be reachable.
 pub(crate) fn build_without_model(args: &Args, env: &Env) -> anyhow::Result<Setup> {
@@ -83,13 +85,15 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
     let client = anthropic::Anthropic::new(config, catalog.clone(), env.clone())?;
     let facts = SessionFacts {
         cwd: env.cwd.clone(),
-        model: main_model,
+        model: main_model.clone(),
+        names: names.clone(),
+        model_setting: model_setting.clone(),
         tools: registry.names().into_iter().map(str::to_owned).collect(),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         offered: Arc::clone(&offered),
         api_key_source: if env.var("ANTHROPIC_API_KEY").is_some() { "ANTHROPIC_API_KEY" } else { "none" },
         betas: args.betas.clone(),
-        catalog,
+        catalog: catalog.clone(),
         fresh: {
             let env = env.clone();
             Box::new(move || env.fresh())
@@ -104,6 +108,7 @@ pub(crate) fn build(args: &Args, env: &Env) -> anyhow::Result<Parts> {
         env: env.clone(),
         offered,
         agents: agents.iter().map(|agent| (agent.name.clone(), agent.when_to_use.clone())).collect(),
+        context: ContextTerms { catalog, model: main_model, folds: settings.auto_compact_enabled.value },
     };
     let setup = Setup {
         start: start(args, env, &config_dir)?,
@@ -210,7 +215,9 @@ fn read_prompt(env: &Env, file: &Path) -> anyhow::Result<String> {
     if !path.exists() {
         bail!("the prompt file was not found: {}", path.display());
     }
-    fs_err::read_to_string(&path).context("the prompt file could not be read")
+    let text = fs_err::read_to_string(&path).context("the prompt file could not be read")?;
+    // Some editors put a mark in front that is no part of the text.
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }
 
 fn limits(args: &Args, env: &Env) -> Limits {
@@ -225,6 +232,16 @@ fn limits(args: &Args, env: &Env) -> Limits {
             depth: args.agent_depth.unwrap_or(usual.agents.depth),
             at_once: args.max_agents.map_or(usual.agents.at_once, |agents| agents as usize),
         },
+        agents_ceiling: agents_ceiling(env),
+    }
+}
+
+/// How long the end of a run waits for agents in the background.
+fn agents_ceiling(env: &Env) -> Option<Duration> {
+    let said = env.var("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").and_then(|ms| ms.trim().parse().ok());
+    match said {
+        Some(0) => None,
+        said => Some(Duration::from_millis(said.unwrap_or(AGENTS_CEILING_MS))),
     }
 }
 

@@ -5,6 +5,7 @@ use tiller_protocol::command::{Command, Event};
 use tiller_protocol::id::CallId;
 
 use super::control::Answered;
+use super::tally::Tally;
 
 /// The calls that run, those of sub-agents included.
 #[derive(Default)]
@@ -37,9 +38,10 @@ impl Calls {
 }
 
 /// Stops a background task.
-pub(super) fn stop_task(request: &Value) -> Answered {
+pub(super) fn stop_task(request: &Value, tally: &Tally) -> Answered {
     match request["task_id"].as_str() {
-        Some(id) => Ok((json!({}), vec![Command::StopTask(id.to_owned())])),
+        Some(id) if tally.tasks.contains_key(id) => Ok((json!({}), vec![Command::StopTask(id.to_owned())])),
+        Some(id) => Err(format!("there is no background task {id}")),
         None => Err("stop_task needs a task_id".to_owned()),
     }
 }

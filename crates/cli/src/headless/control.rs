@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tiller_model::name::Names;
+use tiller_model::name::{Names, chosen};
 use tiller_protocol::ask::{Answer, Ask, PermissionAsk, Then};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{Command, Event, UserInput};
@@ -16,9 +16,10 @@ use tiller_protocol::mode::Mode;
 use tiller_protocol::permission::Update;
 
 use super::background::{Calls, stop_task};
-use super::compact;
 use super::consult::{self, EditedPlan, Pending, Yes};
+use super::context::{self, ContextTerms};
 use super::initialize::initialize;
+use super::rewinds::Rewinds;
 use super::servers;
 use super::tally::Tally;
 use crate::extensions::Offered;
@@ -39,6 +40,8 @@ pub(crate) struct Terms {
     pub(crate) offered: Arc<Offered>,
     /// The agents that work can be delegated to: names, and when to use them.
     pub(crate) agents: Vec<(String, String)>,
+    /// What the context is measured by.
+    pub(crate) context: ContextTerms,
 }
 
 /// What a host says it knows, so that it is asked whether a command may leave the sandbox.
@@ -56,6 +59,7 @@ pub(crate) struct Control {
     undelivered: Vec<EntryId>,
     host_is_gone: bool,
     calls: Calls,
+    rewinds: Rewinds,
 }
 
 /// What a frame or an event leads to.
@@ -86,6 +90,9 @@ struct UserFrame {
     /// It is meant word for word.
     #[serde(default)]
     client_composed: bool,
+    /// Without it, a message starts a turn.
+    #[serde(default, rename = "shouldQuery")]
+    should_query: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -110,6 +117,7 @@ impl Control {
             undelivered: Vec::new(),
             host_is_gone: false,
             calls: Calls::default(),
+            rewinds: Rewinds::default(),
         }
     }
 
@@ -154,6 +162,8 @@ impl Control {
             Event::Asked(id, Ask::Server(ask)) => {
                 vec![self.turn_to_host(*id, &servers::message(ask))]
             }
+            Event::Rewind(report) => self.rewinds.done(report),
+            Event::Rejected(problem) => self.rewinds.refused(problem),
             Event::Resolved(id) if self.in_host.remove(&id.to_string()).is_some() => {
                 vec![json!({"type": "control_cancel_request", "request_id": id.to_string()})]
             }
@@ -210,17 +220,16 @@ impl Control {
             Content::Text(text) => vec![RawBlock::text(&text)],
             Content::Blocks(blocks) => blocks.iter().map(RawBlock::from_value).collect(),
         };
-        let delivery =
-            if frame.priority.as_deref() == Some("later") { Delivery::Queue } else { Delivery::Steer };
+        let delivery = match (frame.should_query, frame.priority.as_deref()) {
+            (Some(false), _) => Delivery::WithNext,
+            (_, Some("later")) => Delivery::Queue,
+            _ => Delivery::Steer,
+        };
         let mut commands = Vec::new();
         if frame.priority.as_deref() == Some("now") {
             commands.push(Command::Interrupt);
         }
         let reading = if frame.client_composed { Reading::AsWritten } else { Reading::Usual };
-        if let Some(command) = compact::command(&content).filter(|_| reading.is_usual()) {
-            commands.push(command);
-            return Reaction { commands, ..Reaction::default() };
-        }
         // An id that is not a UUID cannot name an entry; the message gets one of ours.
         let id = frame.uuid.and_then(|id| id.parse().ok()).unwrap_or_else(|| EntryId(self.terms.env.fresh()));
         self.undelivered.push(id);
@@ -269,6 +278,9 @@ impl Control {
         let request = &frame["request"];
         let id = &frame["request_id"];
         let subtype = request["subtype"].as_str().unwrap_or_default();
+        if subtype == "rewind_files" {
+            return self.rewinds.order(request, id);
+        }
         let answered = match subtype {
             "initialize" => {
                 let known = request["supportedDialogKinds"].as_array();
@@ -279,11 +291,14 @@ impl Control {
             "set_permission_mode" => self.set_mode(request),
             "set_model" => Ok(self.set_model(request)),
             "background_tasks" => self.calls.background(request),
-            "stop_task" => stop_task(request),
+            "stop_task" => stop_task(request, tally),
+            "get_context_usage" => context::usage(&self.terms.context, tally),
+            "cancel_async_message" => self.cancel(request),
+            "set_max_thinking_tokens" => set_thinking(request),
             "mcp_status" => Ok((json!({"mcpServers": servers::status(tally)}), Vec::new())),
             "mcp_message" => servers::heard(request),
             "mcp_reconnect" | "mcp_toggle" | "mcp_authenticate" | "mcp_clear_auth" => {
-                servers::order(request, subtype)
+                servers::order(request, subtype, tally)
             }
             other => Err(format!("unsupported request: {other}")),
         };
@@ -315,6 +330,14 @@ impl Control {
         (json!({"still_queued": queued}), vec![Command::Interrupt])
     }
 
+    /// Drops a message that waits.
+    fn cancel(&self, request: &Value) -> Answered {
+        let id = request["message_uuid"].as_str().and_then(|id| id.parse::<EntryId>().ok());
+        let Some(id) = id else { return Err("message_uuid is missing, or is no UUID".to_owned()) };
+        let waits = self.undelivered.contains(&id);
+        Ok((json!({"cancelled": waits}), waits.then_some(Command::Dequeue(id)).into_iter().collect()))
+    }
+
     fn note_delivery(&mut self, entry: &Entry) {
         match &entry.body {
             Body::User(_) => self.undelivered.retain(|id| *id != entry.id),
@@ -334,10 +357,21 @@ impl Control {
     }
 
     fn set_model(&self, request: &Value) -> (Value, Vec<Command>) {
-        let chosen = request["model"].as_str().filter(|name| !name.is_empty() && *name != "default");
+        let chosen = request["model"].as_str().and_then(chosen);
         let setting = chosen.or(self.terms.model_setting.as_deref()).unwrap_or("sonnet");
         (json!({"model": self.terms.names.resolve(setting)}), vec![Command::SetModel(setting.to_owned())])
     }
+}
+
+fn set_thinking(request: &Value) -> Answered {
+    let tokens = match &request["max_thinking_tokens"] {
+        Value::Null => None,
+        said => match said.as_u64().and_then(|tokens| u32::try_from(tokens).ok()) {
+            Some(tokens) => Some(tokens),
+            None => return Err("max_thinking_tokens has to be a whole number, or null".to_owned()),
+        },
+    };
+    Ok((json!({}), vec![Command::SetThinking(tokens)]))
 }
 
 /// A host that decides by tool and input alone would let every command out that it lets run.

@@ -11,6 +11,23 @@ use tiller_protocol::state::Spent;
 use super::frames::Frames;
 use super::tally::Tally;
 
+/// How a sub-agent has ended.
+pub(super) struct AgentEnd<'a> {
+    pub(super) info: Option<&'a AgentInfo>,
+    pub(super) spent: &'a Spent,
+    pub(super) state: TaskState,
+    pub(super) outcome: &'a Result<String, String>,
+}
+
+/// The word for the end of a task.
+fn status(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Completed => "completed",
+        TaskState::Stopped => "stopped",
+        TaskState::Failed | TaskState::Running => "failed",
+    }
+}
+
 impl Frames {
     /// A sub-agent begins.
     pub(super) fn agent_started(&self, info: &AgentInfo) -> Value {
@@ -22,17 +39,10 @@ impl Frames {
     }
 
     /// A sub-agent has ended. Hosts wait for this one.
-    pub(super) fn agent_ended(
-        &self,
-        info: Option<&AgentInfo>,
-        id: &AgentId,
-        spent: &Spent,
-        outcome: &Result<String, String>,
-    ) -> Value {
-        let (status, summary) = match outcome {
-            Ok(words) => ("completed", words),
-            Err(trouble) => ("failed", trouble),
-        };
+    pub(super) fn agent_ended(&self, id: &AgentId, end: &AgentEnd<'_>) -> Value {
+        let AgentEnd { info, spent, state, outcome } = end;
+        let (Ok(summary) | Err(summary)) = outcome;
+        let status = status(*state);
         let tokens: u64 = spent.by_model.values().map(|model| model.usage.total()).sum();
         self.system(
             "task_notification",
@@ -52,19 +62,12 @@ impl Frames {
                 json!({"task_id": task.id, "tool_use_id": task.call, "task_type": "local_bash",
                     "description": task.description}),
             ),
-            ended => {
-                let status = match ended {
-                    TaskState::Completed => "completed",
-                    TaskState::Stopped => "stopped",
-                    _ => "failed",
-                };
-                self.system(
-                    "task_notification",
-                    json!({"task_id": task.id, "tool_use_id": task.call, "status": status,
-                        "output_file": task.output.as_deref().unwrap_or(Path::new("")),
-                        "summary": task.description}),
-                )
-            }
+            ended => self.system(
+                "task_notification",
+                json!({"task_id": task.id, "tool_use_id": task.call, "status": status(ended),
+                    "output_file": task.output.as_deref().unwrap_or(Path::new("")),
+                    "summary": task.description}),
+            ),
         })
     }
 

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tiller_model::Catalog;
+use tiller_model::name::{Names, StepChoice, exceeds_200k};
 use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{AssistantBlock, Attachment, CallResult, Entry, Notice, Outcome};
 use tiller_protocol::id::{CallId, SessionId};
-use tiller_protocol::mcp::McpServer;
+use tiller_protocol::mcp::{McpServer, PREFIX};
 use tiller_protocol::state::ModelSpent;
+use tiller_tools::{Recall, Tool};
 use uuid::Uuid;
 
 use super::compact;
@@ -28,6 +30,10 @@ const MAX_CONTENT: usize = 600 * 1024;
 pub(crate) struct SessionFacts {
     pub(crate) cwd: PathBuf,
     pub(crate) model: String,
+    /// How model names are understood.
+    pub(crate) names: Names,
+    /// The model as the user chose it.
+    pub(crate) model_setting: Option<String>,
     pub(crate) tools: Vec<String>,
     pub(crate) agents: Vec<String>,
     pub(crate) offered: Arc<Offered>,
@@ -66,6 +72,11 @@ impl Frames {
         }
     }
 
+    /// Another model was chosen, by an alias or an id.
+    pub(crate) fn choose_model(&mut self, setting: &str) {
+        self.facts.model_setting = Some(setting.to_owned());
+    }
+
     /// Adds to the tools.
     pub(crate) fn offer_tool(&mut self, name: &str) {
         if !self.facts.tools.iter().any(|known| known == name) {
@@ -80,7 +91,7 @@ impl Frames {
 
     /// The first message of each turn.
     pub(crate) fn init(&self, tally: &Tally) -> Value {
-        let model = tally.state.model.as_deref().unwrap_or(&self.facts.model);
+        let model = self.model(tally);
         let offered = &self.facts.offered;
         let own = compact::OFFER.name;
         let commands = offered.commands().map(|command| command.name.as_str());
@@ -101,11 +112,24 @@ impl Frames {
         })
     }
 
+    /// The model that is asked first.
+    fn model(&self, tally: &Tally) -> String {
+        let mode = tally.state.mode;
+        self.facts.names.for_step(StepChoice {
+            setting: self.facts.model_setting.as_deref(),
+            mode,
+            main_model: tally.state.model.as_deref().unwrap_or(&self.facts.model),
+            exceeds_200k: exceeds_200k(mode, tally.state.last_usage.as_ref()),
+        })
+    }
+
     /// The tools of this turn, those of servers that are ready included.
     fn tools(&self, tally: &Tally) -> Vec<String> {
         let of_servers =
             tally.servers.values().flat_map(|server| server.tools.iter().map(|tool| tool.name.clone()));
-        self.facts.tools.iter().cloned().chain(of_servers).collect()
+        // Nothing can be looked up before something was folded.
+        let is_offered = |name: &&String| *name != Recall::NAME || tally.state.folded.is_some();
+        self.facts.tools.iter().filter(is_offered).cloned().chain(of_servers).collect()
     }
 
     /// How far a call of a server's tool is, as the server says.
@@ -139,16 +163,23 @@ impl Frames {
     }
 
     pub(crate) fn result_of_call(&self, entry: &Entry, result: &CallResult) -> Value {
-        let detail = if result.detail.to_string().len() > MAX_DETAIL {
-            Value::String(result.text())
-        } else {
-            result.detail.clone()
+        let is_of_server = result.tool.starts_with(PREFIX);
+        let detail = match &result.detail {
+            _ if result.is_error => Value::String(result.text()),
+            detail if detail.to_string().len() > MAX_DETAIL => Value::String(result.text()),
+            // Hosts know what servers say as it came.
+            detail if is_of_server => detail.get("content").unwrap_or(detail).clone(),
+            detail => detail.clone(),
         };
-        json!({
+        let mut frame = json!({
             "type": "user", "uuid": entry.id, "session_id": self.session, "parent_tool_use_id": null,
             "message": {"role": "user", "content": bounded(vec![result.to_block().to_value()])},
             "tool_use_result": detail,
-        })
+        });
+        if let Some(structured) = result.detail.get("structuredContent").filter(|_| is_of_server) {
+            frame["mcp_meta"] = json!({"structuredContent": structured});
+        }
+        frame
     }
 
     pub(crate) fn user(&self, entry: &Entry, content: Vec<Value>, replay: bool) -> Value {
@@ -245,6 +276,9 @@ impl Frames {
         }
         if !tally.warnings.is_empty() {
             frame["warnings"] = json!(tally.warnings);
+        }
+        if tally.turn.is_self_started {
+            frame["origin"] = json!({"kind": "task-notification"});
         }
         if let Some(structured) = &tally.turn.structured {
             frame["structured_output"] = structured.clone();

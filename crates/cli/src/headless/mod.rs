@@ -3,6 +3,7 @@
 mod background;
 mod compact;
 mod consult;
+mod context;
 mod control;
 mod delegated;
 mod denials;
@@ -11,7 +12,9 @@ mod initialize;
 mod input;
 mod output;
 mod pipeline;
+mod rewinds;
 mod servers;
+mod signals;
 mod tally;
 
 use std::io::IsTerminal;
@@ -23,6 +26,7 @@ use tiller_protocol::entry::{Body, Entry};
 use tiller_tools::{StructuredOutput, Tool};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+pub(crate) use context::ContextTerms;
 pub(crate) use control::Terms;
 pub(crate) use frames::SessionFacts;
 pub(crate) use input::Piped;
@@ -35,6 +39,7 @@ use consult::EditedPlan;
 use control::{Control, Reaction};
 use input::Lines;
 use output::Output;
+use signals::Endings;
 use tally::Tally;
 
 /// What a headless run was asked to do.
@@ -82,7 +87,7 @@ pub(crate) async fn run(
     facts: SessionFacts,
     terms: Terms,
 ) -> anyhow::Result<Exit> {
-    let mut tally = Tally::new(session.history.clone());
+    let mut tally = Tally::new(session.history.clone(), session.paths.log.clone());
     tally.warnings.extend(job.warning.clone());
     let output = Output::new(&job, facts.into_session(session.id));
     let streaming = job.input == InputFormat::StreamJson;
@@ -90,7 +95,7 @@ pub(crate) async fn run(
         control: Control::new(terms),
         lines: streaming.then(Lines::from_stdin),
         interrupt: signal(SignalKind::interrupt())?,
-        terminate: signal(SignalKind::terminate())?,
+        endings: Endings::new()?,
         stopped_by: None,
         stopped_at: None,
         exit: Exit::Success,
@@ -102,9 +107,7 @@ pub(crate) async fn run(
     };
     run.catch_up().await?;
     if let Some(prompt) = &job.prompt {
-        let input = UserInput::text(prompt);
-        let command = compact::command(&input.content);
-        run.send(command.unwrap_or(Command::Submit(input))).await;
+        run.send(Command::Submit(UserInput::text(prompt))).await;
     }
     if !streaming {
         run.send(Command::Close).await;
@@ -130,7 +133,7 @@ struct Run {
     control: Control,
     lines: Option<Lines>,
     interrupt: Signal,
-    terminate: Signal,
+    endings: Endings,
     stopped_by: Option<Exit>,
     stopped_at: Option<Instant>,
     exit: Exit,
@@ -162,7 +165,7 @@ impl Run {
                 },
                 line = next_line(self.lines.as_mut()) => self.on_line(line).await?,
                 _ = self.interrupt.recv() => self.stop(Exit::Interrupted).await?,
-                _ = self.terminate.recv() => self.stop(Exit::Terminated).await?,
+                () = self.endings.next() => self.stop(Exit::Terminated).await?,
             }
         }
         if self.tally.is_in_turn() {
@@ -185,7 +188,10 @@ impl Run {
             Event::Mcp(server) => self.tally.take_server(server),
             Event::Agent(_, event) => self.tally.take_of_agent(event),
             Event::Rejected(problem) => self.tally.breakdown = Some(problem.clone()),
-            Event::TaskChanged(task) => self.note_task(task),
+            Event::TaskChanged(task) => {
+                self.tally.take_task(task);
+                self.note_task(task);
+            }
             _ => {}
         }
         self.output.event(&event, &self.tally)?;
@@ -215,6 +221,9 @@ impl Run {
             }
             if let Command::SetResultForm(_) = &command {
                 self.output.offer_tool(StructuredOutput::NAME);
+            }
+            if let Command::SetModel(setting) = &command {
+                self.output.choose_model(setting);
             }
             self.send(command).await;
         }

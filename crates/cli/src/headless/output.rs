@@ -16,6 +16,7 @@ use tiller_protocol::usage::Usage;
 use uuid::Uuid;
 
 use super::Job;
+use super::delegated::AgentEnd;
 use super::frames::Frames;
 use super::tally::{Tally, text_of};
 use crate::args::OutputFormat;
@@ -31,6 +32,8 @@ pub(crate) struct Output {
     session_states: bool,
     /// The first frame of the turn is yet to be printed.
     init_is_due: Cell<bool>,
+    /// The state of the session that was told last.
+    last_state: Cell<&'static str>,
     /// What a person is asked, and has not answered.
     asked: RefCell<HashSet<AskId>>,
 }
@@ -46,6 +49,7 @@ impl Output {
             verbose: job.verbose,
             session_states: job.session_states,
             init_is_due: Cell::new(false),
+            last_state: Cell::new("idle"),
             asked: RefCell::default(),
         }
     }
@@ -53,6 +57,11 @@ impl Output {
     /// The host has brought agents, which the next turn can call upon.
     pub(crate) fn offer_agents(&mut self, given: &serde_json::Value) {
         self.frames.offer_agents(given.as_object().into_iter().flatten().map(|(name, _)| name));
+    }
+
+    /// The host has chosen a model, by an alias or an id.
+    pub(crate) fn choose_model(&mut self, setting: &str) {
+        self.frames.choose_model(setting);
     }
 
     /// The host has laid down what brings another tool along.
@@ -228,8 +237,9 @@ impl Output {
             }
             Event::AgentStarted(info) => self.frame(&self.frames.agent_started(info)),
             Event::Agent(agent, event) => self.frames(self.frames.of_agent(agent, event, tally)),
-            Event::AgentEnded { id, spent, outcome } => {
-                self.frame(&self.frames.agent_ended(tally.agents.get(id), id, spent, outcome))
+            Event::AgentEnded { id, spent, state, outcome } => {
+                let end = AgentEnd { info: tally.agents.get(id), spent, state: *state, outcome };
+                self.frame(&self.frames.agent_ended(id, &end))
             }
             Event::CompactionStarted { .. } => {
                 self.frame(&self.frames.system("status", json!({"status": "compacting"})))
@@ -240,7 +250,8 @@ impl Output {
             Event::Progress { call, data } => self.frames(self.frames.progress(call, data)),
             Event::TaskChanged(task) => self.frames(self.frames.task_changed(task)),
             Event::Resolved(id) if self.asked.borrow_mut().remove(id) => self.state("running"),
-            Event::Idle if tally.turns > 0 => self.state("idle"),
+            // Agents at work owe a turn, or an end.
+            Event::Idle if tally.turns > 0 && !tally.has_agents_at_work() => self.state("idle"),
             Event::Closed
             | Event::Idle
             | Event::Stream(_)
@@ -293,8 +304,8 @@ impl Output {
         self.hooks || event == "SessionStart"
     }
 
-    fn state(&self, state: &str) -> anyhow::Result<()> {
-        if !self.session_states {
+    fn state(&self, state: &'static str) -> anyhow::Result<()> {
+        if !self.session_states || self.last_state.replace(state) == state {
             return Ok(());
         }
         let fields = json!({"state": state, "sdk_host_only": true});

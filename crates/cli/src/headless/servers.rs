@@ -34,8 +34,11 @@ fn shown(server: &McpServer) -> Value {
 }
 
 /// What a host wants done with a server.
-pub(super) fn order(request: &Value, subtype: &str) -> Result<(Value, Vec<Command>), String> {
+pub(super) fn order(request: &Value, subtype: &str, tally: &Tally) -> Result<(Value, Vec<Command>), String> {
     let Some(server) = request["serverName"].as_str() else { return Err("serverName is missing".to_owned()) };
+    if !tally.servers.contains_key(server) {
+        return Err(format!("there is no MCP server {server}"));
+    }
     let order = match (subtype, request["enabled"].as_bool()) {
         ("mcp_toggle", Some(false)) => McpOrder::Stop,
         ("mcp_toggle", None) => return Err("enabled is missing".to_owned()),

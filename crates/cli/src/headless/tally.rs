@@ -1,13 +1,14 @@
 //! What a run has done so far: the fold of its entries, plus the figures of the current turn.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
-use tiller_protocol::command::{AgentInfo, Event};
+use tiller_protocol::command::{AgentInfo, BackgroundTask, Event, TaskKind, TaskState};
 use tiller_protocol::entry::{Body, DecisionRecord, Entry, Level, Outcome, TurnEnd};
-use tiller_protocol::id::{AgentId, MessageId};
+use tiller_protocol::id::{AgentId, EntryId, MessageId};
 use tiller_protocol::mcp::{McpServer, McpState};
 use tiller_protocol::state::State;
 use tiller_protocol::usage::{StopReason, Usage};
@@ -24,6 +25,10 @@ pub(crate) struct Tally {
     pub(crate) agents: HashMap<AgentId, AgentInfo>,
     /// MCP servers, by their names.
     pub(crate) servers: BTreeMap<String, McpServer>,
+    /// What is at work in the background, by its id.
+    pub(crate) tasks: HashMap<String, TaskKind>,
+    /// The session's log.
+    pub(crate) log: PathBuf,
     /// Whether the host wants to hear what sub-agents say, and not only what they do.
     pub(crate) forward_text: bool,
     /// What should be looked at, of this turn and what was before the first one.
@@ -61,6 +66,10 @@ pub(crate) struct TurnTally {
     calling: Option<MessageId>,
     halt: Option<Halt>,
     was_cut: bool,
+    /// Nobody has asked for it: work in the background has ended.
+    pub(crate) is_self_started: bool,
+    /// Entries of the last answer, and how much of its text stood there before them.
+    said: (Vec<EntryId>, usize),
 }
 
 impl TurnTally {
@@ -79,6 +88,8 @@ impl TurnTally {
             calling: None,
             halt: None,
             was_cut: false,
+            is_self_started: false,
+            said: (Vec::new(), 0),
         }
     }
 
@@ -90,7 +101,7 @@ impl TurnTally {
 
 impl Tally {
     /// A tally that goes on from a resumed session's totals.
-    pub(crate) fn new(history: State) -> Self {
+    pub(crate) fn new(history: State, log: PathBuf) -> Self {
         let api_ms = history.spent.api_ms;
         Self {
             state: history,
@@ -99,6 +110,8 @@ impl Tally {
             breakdown: None,
             agents: HashMap::new(),
             servers: BTreeMap::new(),
+            tasks: HashMap::new(),
+            log,
             forward_text: false,
             warnings: Vec::new(),
             usages: HashMap::new(),
@@ -118,6 +131,18 @@ impl Tally {
 
     pub(crate) fn delegate(&mut self, info: &AgentInfo) {
         self.agents.insert(info.id.clone(), info.clone());
+    }
+
+    pub(crate) fn take_task(&mut self, task: &BackgroundTask) {
+        match task.state {
+            TaskState::Running => _ = self.tasks.insert(task.id.clone(), task.kind),
+            _ => _ = self.tasks.remove(&task.id),
+        }
+    }
+
+    /// Whether agents are at work in the background.
+    pub(crate) fn has_agents_at_work(&self) -> bool {
+        self.tasks.values().any(|kind| *kind == TaskKind::Agent)
     }
 
     /// What a sub-agent was not allowed to do is missing from the result of the run as well.
@@ -163,8 +188,10 @@ impl Tally {
                     } else {
                         String::new()
                     };
+                    self.turn.said = (Vec::new(), begun.len());
                     self.turn.answer = (Some(block.message_id.clone()), begun);
                 }
+                self.turn.said.0.push(entry.id);
                 self.turn.answer.1.push_str(&block.block.as_text().unwrap_or_default());
                 if block.block.as_tool_use().is_some()
                     && self.turn.calling.as_ref() != Some(&block.message_id)
@@ -183,8 +210,10 @@ impl Tally {
                 }
                 self.turn.requests += 1;
                 self.turn.usage += response.usage;
-                self.turn.was_cut =
-                    response.stop_reason == StopReason::MaxTokens && self.state.open_calls.is_empty();
+                if is_whole {
+                    self.turn.was_cut =
+                        response.stop_reason == StopReason::MaxTokens && self.state.open_calls.is_empty();
+                }
                 self.turn.stop_reason = Some(response.stop_reason.as_str().to_owned());
             }
             Body::Decision(decision) if decision.behavior == "deny" => {
@@ -205,6 +234,12 @@ impl Tally {
             Body::Notice(notice) if notice.level != Level::Info => {
                 self.warnings.push(notice.content.clone());
             }
+            // What is repeated may have the same id.
+            Body::Orphaned(orphaned) if self.turn.said.0.iter().any(|id| orphaned.ids.contains(id)) => {
+                self.turn.answer.0 = None;
+                self.turn.answer.1.truncate(self.turn.said.1);
+            }
+            Body::User(message) if message.is_of_task() => self.turn.is_self_started = true,
             Body::TurnEnded(end) => self.turn.end = Some(end.clone()),
             _ => {}
         }
@@ -256,3 +291,6 @@ fn denial(decision: &DecisionRecord) -> Value {
 pub(crate) fn text_of(blocks: &[RawBlock]) -> String {
     blocks.iter().filter_map(RawBlock::as_text).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,8 +105,11 @@ fn images_structured_content_and_errors_reach_the_model() {
     assert_eq!(results[0]["content"][1]["text"], "a picture");
     assert_eq!(results[1]["is_error"], true);
     assert!(result_text(last.body(), "b").contains("no tool named mcp__fake__nothing"));
-    let shown = frames.iter().find(|frame| frame["tool_use_result"]["structuredContent"]["answer"] == 42);
-    assert!(shown.is_some(), "{frames:#?}");
+    let shown = frames.iter().find(|frame| frame["mcp_meta"]["structuredContent"]["answer"] == 42);
+    let shown = &shown.unwrap_or_else(|| panic!("{frames:#?}"))["tool_use_result"];
+    assert!(shown.is_array(), "it is what the server has sent: {shown}");
+    let refused = frames.iter().find(|frame| frame["message"]["content"][0]["is_error"] == true).unwrap();
+    assert!(refused["tool_use_result"].is_string(), "{refused}");
     world.server.assert_clean();
 }
 

@@ -344,8 +344,7 @@ fn credentials_in_the_words_of_servers_are_masked() {
     {
         assert!(last_result(&world, call).contains(words), "{}", last_result(&world, call));
     }
-    let structured =
-        frames.iter().find_map(|frame| frame["tool_use_result"].get("structuredContent")).unwrap();
+    let structured = frames.iter().find_map(|frame| frame["mcp_meta"].get("structuredContent")).unwrap();
     for part in ["/data", "/signature", "/source/data"] {
         assert!(structured.pointer(part).unwrap().as_str().unwrap().contains("[secret:"), "{structured}");
     }

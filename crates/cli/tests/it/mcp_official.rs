@@ -140,7 +140,7 @@ fn look_at_everything(world: &World, frames: &[Value]) {
         result["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "image"))
     };
     assert_eq!(blocks_of(last, "tool_result").iter().filter(has_image).count(), 1);
-    let facts = frames.iter().find_map(|frame| frame["tool_use_result"]["structuredContent"].as_object());
+    let facts = frames.iter().find_map(|frame| frame["mcp_meta"]["structuredContent"].as_object());
     assert!(facts.unwrap()["temperature"].is_number());
     let progress = frames.iter().find(|frame| frame["type"] == "tool_progress").unwrap();
     assert_eq!(progress["tool_name"], "mcp__s__trigger-long-running-operation");

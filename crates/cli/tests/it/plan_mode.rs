@@ -236,6 +236,28 @@ fn the_model_follows_the_mode() {
     }
 }
 
+// MODEL-08, MODEL-10: hosts are told the model that is asked, and the tools that are on offer.
+#[test]
+fn the_first_frame_names_the_model_of_the_mode() {
+    for setting in ["opusplan", "haiku"] {
+        let world = World::new();
+        world.server.reply(Reply::text("planned"));
+        let mut live = world.talk(&["--model", setting, "--permission-mode", "plan"]);
+        live.say("go");
+        let init = live.until(|frame| frame["subtype"] == "init").pop().unwrap();
+        live.turn();
+        let request = world.server.messages()[0].body().clone();
+        assert_eq!(init["model"], request["model"], "{setting}");
+        let offered =
+            |name: &str| request["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == name);
+        for name in init["tools"].as_array().unwrap() {
+            assert!(offered(name.as_str().unwrap()), "{name}");
+        }
+        assert_eq!(live.finish().code, 0);
+        world.server.assert_clean();
+    }
+}
+
 // KERN-02, PLAN-48: builds and tests run while planning, and what they find goes into the plan; the tree stays as it is.
 #[test]
 fn tests_run_while_planning_and_the_tree_stays_as_it_is() {
