@@ -60,7 +60,7 @@ fn flags(args: &Args) -> anyhow::Result<Settings> {
     let rules = |lists: &[String]| lists.iter().flat_map(|list| split_list(list)).collect();
     Ok(Settings {
         model: args.model.as_deref().and_then(chosen).map(str::to_owned),
-        fallback_model: args.fallback_model.clone(),
+        fallback_model: args.fallback_model.as_deref().and_then(chosen).map(str::to_owned),
         permissions: Permissions {
             allow: rules(&args.allowed_tools),
             deny: rules(&args.disallowed_tools),

@@ -129,7 +129,7 @@ fn options_that_restrict_a_run_are_never_ignored() {
 #[test]
 fn no_model_in_particular_is_the_usual_one() {
     for name in ["", " ", "default"] {
-        let (_, request) = asked_with(World::new(), &["--model", name]);
+        let (_, request) = asked_with(World::new(), &["--model", name, "--fallback-model", name]);
         assert_eq!(request["model"], "claude-sonnet-5-5", "{name:?}");
     }
     let world = World::new();
