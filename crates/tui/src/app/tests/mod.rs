@@ -1,8 +1,8 @@
 //! The front end as a machine, drawn on a terminal.
 
 mod aside;
-mod decisions;
 mod begin_anew;
+mod decisions;
 mod frames;
 mod guard;
 mod images;
