@@ -16,6 +16,16 @@ pub enum Network {
     Deny,
 }
 
+/// Which temporary directories a command in a workspace has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Temporary {
+    /// Those of the machine.
+    #[default]
+    Shared,
+    /// Empty ones that last as long as the command. Without namespaces there are none.
+    Private,
+}
+
 /// By which means a profile is kept, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -36,6 +46,9 @@ pub struct Confinement {
     pub roots: Vec<PathBuf>,
     /// Temporary directories, and what else may be written: for good in a workspace, throw-away when read-only.
     pub writable: Vec<PathBuf>,
+    /// Which temporary directories it has. With its own, nothing of others' repositories or temporary files can be
+    /// written, whatever variables and links say.
+    pub temporary: Temporary,
     /// Caches that belong to the user: what a command in a workspace writes there goes to a layer. Without namespaces
     /// they are read-only.
     pub caches: Vec<PathBuf>,
@@ -69,6 +82,7 @@ impl Confinement {
             profile,
             roots,
             writable: TEMPORARY.iter().map(PathBuf::from).collect(),
+            temporary: Temporary::Shared,
             caches: Vec::new(),
             layers: None,
             records: None,
@@ -88,12 +102,20 @@ impl Confinement {
         Self::new(Profile::Full, Vec::new())
     }
 
+    /// With nothing to write to but the working directories.
+    #[must_use]
+    pub fn within_roots(self) -> Self {
+        let (writable, caches) = (Vec::new(), Vec::new());
+        Self { writable, caches, layers: None, scratch: None, temporary: Temporary::Private, ..self }
+    }
+
     /// Whether a command that is held like this can do nothing that one held like the other could not.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         let is_free = other.profile == Profile::Full;
         let keeps_writes = self.profile <= other.profile
             && self.at_most >= other.at_most
+            && (self.temporary == Temporary::Private || other.temporary == Temporary::Shared)
             && (is_free || self.writes_within(other) && self.protects_all_of(other));
         keeps_writes
             && (self.denies_network() || !other.denies_network())
@@ -197,6 +219,9 @@ mod tests {
             ..now.clone()
         };
         assert!(stricter.is_within(&now) && !now.is_within(&stricter));
+        let private = now.clone().within_roots();
+        let shared = Confinement { temporary: Temporary::Shared, ..private.clone() };
+        assert!(private.is_within(&shared) && !shared.is_within(&private));
         let freer = [
             Confinement { profile: Profile::Full, ..now.clone() },
             Confinement { roots: paths(&["/p", "/q"]), ..now.clone() },

@@ -64,7 +64,7 @@ pub use child::{Child, Exit, Output, Status};
 pub use confine::kept::vouch_for;
 pub use confine::record::{is_placeholder, sweep};
 pub use confine::repository::{git_mark, obeyed_by_git};
-pub use confinement::{Confinement, Level, Network, Profile, gaps};
+pub use confinement::{Confinement, Level, Network, Profile, Temporary, gaps};
 pub use error::SandboxError;
 pub use keeper::prepare;
 pub use last_words::LastWords;

@@ -18,7 +18,7 @@ use crate::args;
 use crate::exit::Exit;
 use crate::inspect::{find, visible};
 use crate::text::{hanging, print};
-use copy::WorkingCopy;
+use copy::WorkingCopies;
 
 const AFTER_HELP: &str = "\
 SESSION is the id of a session, the beginning of one, `latest`, a log, or a directory made with \
@@ -129,8 +129,8 @@ impl Command {
         }
         replay.until = self.until;
         // It is removed when the replay is over.
-        let copy = self.live_tools.then(|| WorkingCopy::make(&replay.log, env)).transpose()?;
-        replay.live = copy.as_ref().map(WorkingCopy::live_tools);
+        let copy = self.live_tools.then(|| WorkingCopies::make(&replay.log, env)).transpose()?;
+        replay.live = copy.as_ref().map(WorkingCopies::live_tools);
         let report = crate::runtime()?.block_on(replay.run())?;
         if report.steps == 0 && report.difference.is_none() {
             bail!("no request to a model is recorded in {}", replay.log.display());

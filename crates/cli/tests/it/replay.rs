@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tiller_testkit::Reply;
 
-use crate::harness::{Run, World, entries, stream_args};
+use crate::harness::{Kernel, Run, World, entries, stream_args};
 
 const TOKEN: &str = concat!("gh", "p_q7Rz2Kf9Lm4Xw8Tb3Vn6Yc1Hd5Gj0PsAeUiO");
 
@@ -390,6 +390,79 @@ fn calls_that_are_run_again_change_nothing_outside_of_the_copy() {
     assert_eq!(run.code(), 9, "{run:?}");
     assert!(run.stdout.contains("(Write) differs"), "{}", run.stdout);
     assert!(!target.exists());
+}
+
+// REPL-01: what a recording of somebody else's does to temporary files, it does to its own.
+#[test]
+fn commands_that_are_run_again_have_their_own_temporary_directories() {
+    let world = World::new();
+    for around in ["/tmp", "/var/tmp"] {
+        let outside = tempfile::tempdir_in(around).unwrap();
+        let (victim, made) = (outside.path().join("victim"), outside.path().join("made"));
+        fs_err::create_dir(&victim).unwrap();
+        let (doomed, made_name) = (victim.display(), made.display());
+        let command = format!(
+            "rm -rf {doomed}; mkdir -p {}; echo x > {made_name}; echo y > inside",
+            outside.path().display()
+        );
+        world.server.replies([Reply::new().tool("Bash", json!({"command": command})), Reply::text("done")]);
+        world.run(&[&stream_args("go")[..], &["--permission-mode", "bypassPermissions"]].concat()).ok();
+        assert!(!victim.exists() && made.exists());
+        fs_err::remove_file(&made).unwrap();
+        fs_err::create_dir(&victim).unwrap();
+        let run = world.run(&["replay", "latest", "--live-tools"]).ok();
+        assert!(run.stdout.contains("1 call run again: no difference"), "{}", run.stdout);
+        assert!(victim.exists() && !made.exists());
+    }
+}
+
+// REPL-01: calls are run where they were made, in a copy of that directory, or not at all.
+#[test]
+fn a_session_that_was_taken_elsewhere_is_replayed_where_it_was() {
+    let world = World::new().file("a", "0\n").file("sub/x", "s\n");
+    let bash = |command: &str| Reply::new().tool("Bash", json!({"command": command}));
+    world.server.replies([bash("echo 1 > a; rm -r sub; ls"), Reply::text("done")]);
+    world.run(&stream_args("go")).ok();
+    let log = world.logs().pop().unwrap().display().to_string();
+    let elsewhere = world.home().join("elsewhere");
+    fs_err::create_dir(&elsewhere).unwrap();
+    let there = |args: &[&str]| {
+        let output = world.command(args).current_dir(&elsewhere).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        said
+    };
+    world.server.replies([bash("echo 3 > b; ls; pwd"), Reply::text("done")]);
+    there(&[&stream_args("there")[..], &["-r", &log]].concat());
+    world.write("a", "mine\n");
+    world.write("sub/x", "mine\n");
+    fs_err::write(elsewhere.join("b"), "mine\n").unwrap();
+    let said = there(&["replay", "latest"]);
+    assert!(said.contains("no difference"), "{said}");
+    let said = there(&["replay", "latest", "--live-tools"]);
+    assert!(said.contains("2 calls run again: no difference"), "{said}");
+    assert_eq!((world.read("a"), world.read("sub/x")), ("mine\n".into(), "mine\n".into()));
+    assert_eq!(fs_err::read_to_string(elsewhere.join("b")).unwrap(), "mine\n");
+
+    // Where neither the directory nor what it held is there any more, its calls are not run anywhere.
+    let taken_along =
+        world.logs().into_iter().map(|path| path.display().to_string()).find(|path| *path != log);
+    fs_err::remove_dir_all(&elsewhere).unwrap();
+    fs_err::remove_dir_all(world.config_dir().join("snapshots")).unwrap();
+    let run = world.run(&["replay", &taken_along.unwrap(), "--live-tools"]);
+    assert!(run.stdout.contains("of which there is no copy"), "{run:?}");
+    assert!(!elsewhere.exists());
+}
+
+// REPL-01: nothing holds a recording's commands where the kernel does not.
+#[test]
+fn calls_are_not_run_again_on_a_kernel_that_confines_nothing() {
+    let world = World::new().on(Kernel::ConfinesNothing);
+    world.server.replies([Reply::new().tool("Bash", json!({"command": "ls"})), Reply::text("done")]);
+    world.run(&stream_args("go")).ok();
+    let run = world.run(&["replay", "latest", "--live-tools"]);
+    assert_eq!(run.code(), 1, "{run:?}");
+    assert!(run.stderr.contains("needs a kernel that can confine commands"), "{}", run.stderr);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tiller_policy::{Context, Holding, Kernel, Permit, Profile, Release};
 use tiller_protocol::entry::{self, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::mode::Mode;
-use tiller_sandbox::{Confinement, Level, outwait_layers, probe, sweep, tidy_up};
+use tiller_sandbox::{Confinement, Level, Temporary, outwait_layers, probe, sweep, tidy_up};
 
 use denied::Deed;
 use layers::Layers;
@@ -62,6 +62,9 @@ pub struct SandboxChoice {
     pub excluded_commands: Vec<String>,
     /// No means beyond this are used.
     pub at_most: Level,
+    /// Which temporary directories they have. With their own, they write nowhere else outside of the working
+    /// directories either.
+    pub temporary: Temporary,
 }
 
 impl Default for SandboxChoice {
@@ -73,6 +76,7 @@ impl Default for SandboxChoice {
             kept_variables: Vec::new(),
             excluded_commands: Vec::new(),
             at_most: Level::Namespaces,
+            temporary: Temporary::default(),
         }
     }
 }
@@ -251,6 +255,9 @@ impl Confiner {
         let mut confinement = self.choice.held(profile, permit, policy, &self.memory, &self.env)?;
         self.has_held.store(true, Ordering::Relaxed);
         if confinement.profile == Profile::Full {
+            if self.choice.temporary == Temporary::Private {
+                return Err("The command was not run: nothing can confine it here.".to_owned());
+            }
             let is_meant = policy.mode == Mode::BypassPermissions || !policy.holding.workspace;
             let unheld = (policy.offline || !is_meant) && !kernel.confines();
             let notices = unheld.then(|| self.once("sandbox_unavailable", &unavailable())).flatten();
@@ -263,6 +270,9 @@ impl Confiner {
             // What the agent was given a copy of may itself lie in a temporary directory.
             confinement.writable = Confinement::new(profile, Vec::new()).writable;
             confinement.protected.extend(policy.readable.iter().cloned());
+        }
+        if self.choice.temporary == Temporary::Private {
+            return Ok(Held { confinement: confinement.within_roots(), notices: Vec::new() });
         }
         if profile == Profile::Workspace && (self.layers.are_there() || !permit.only_looks()) {
             // Who only looks needs no layer to write to, and is not slowed down by one that nobody has written to.

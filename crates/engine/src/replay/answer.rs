@@ -89,6 +89,10 @@ impl Tape {
         cancel: &CancellationToken,
     ) {
         let Some(live) = &self.live else { return };
+        if !live.covers(&view.cwd) {
+            let cwd = view.cwd.display();
+            return self.pass_over(&format!("calls in {cwd}, of which there is no copy, were not run again"));
+        }
         let Some(settled) = live.run(call, view, services, cancel.clone()).await else { return };
         let mut reading = self.reading();
         reading.count_call();

@@ -30,6 +30,7 @@ use tiller_protocol::entry::{Body, Entry};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
 use tiller_protocol::mode::Mode;
+use tiller_sandbox::Temporary;
 
 use crate::budget::Limits;
 use crate::confinement::SandboxChoice;
@@ -40,7 +41,7 @@ use crate::store::{StoreError, load};
 pub use difference::Difference;
 pub use export::Exported;
 pub(crate) use foreign::ForeignTools;
-pub use live::LiveTools;
+pub use live::{CopiedDir, LiveTools};
 use model::TapeModel;
 pub(crate) use tape::{OVERLOADED, Tape};
 
@@ -154,7 +155,7 @@ impl Replay {
             fallback_model: None,
             registry: tiller_tools::built_in(),
             rules: Rules::default(),
-            sandbox: SandboxChoice::default(),
+            sandbox: SandboxChoice { temporary: Temporary::Private, ..SandboxChoice::default() },
             hooks: BTreeMap::new(),
             mode: None,
             default_mode: Mode::Default,

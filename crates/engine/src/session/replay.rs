@@ -74,6 +74,7 @@ impl Reel<'_> {
                 body => {
                     if let Body::Epoch(epoch) = body {
                         task.journal.state = history.state.clone();
+                        task.work_where_the_log_says();
                         task.compare_head(&tape, epoch);
                     }
                     if let Body::Compacted(_) = body {
@@ -136,6 +137,7 @@ impl Task {
         self.epoch_checked = true;
         self.hooks_have_begun = true;
         self.queue_held = Held::No;
+        self.work_where_the_log_says();
         let Some(epoch) = &history.epoch else { return };
         if let Some(ingredients) = &epoch.made_of {
             self.take_up(ingredients);
@@ -152,6 +154,13 @@ impl Task {
                 self.follow_plan(slug);
             }
         }
+    }
+
+    /// A session that was taken elsewhere has worked in several directories.
+    fn work_where_the_log_says(&mut self) {
+        let dir = &self.journal.state.start_dir;
+        self.fixed.env.cwd.clone_from(dir);
+        self.services.env.cwd.clone_from(dir);
     }
 
     /// Offers the tools that were on offer.

@@ -9,7 +9,7 @@ use tiller_policy::Script;
 use super::placeholder::MountPoint;
 use super::resolve::Resolver;
 use super::{repository, sockets};
-use crate::confinement::Confinement;
+use crate::confinement::{Confinement, Temporary};
 
 /// Directories of settings. They would rule outside of the confinement later.
 const SETTINGS: &[&str] = &[".tiller", ".claude"];
@@ -39,6 +39,8 @@ pub(crate) struct Places {
     /// Sockets that may be reached.
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) scratch: Option<PathBuf>,
+    /// Whose temporary directories it sees.
+    pub(crate) temporary: Temporary,
     /// Where layers over caches are kept.
     pub(crate) layers: Option<PathBuf>,
     /// Whether a directory over which no layer can be laid is an error.
@@ -55,11 +57,11 @@ impl Places {
         let home = var("HOME").and_then(|home| resolver.resolve(&home));
         let holds_home = |dir: &Path| home.as_ref().is_some_and(|home| home.starts_with(dir));
         let temporary = var("TMPDIR");
-        let declared = resolved(
-            &resolver,
-            confinement.writable.iter().chain(temporary.as_ref().filter(|dir| !holds_home(dir.as_path()))),
-        );
-        let git_dirs = each_once(roots.iter().flat_map(|root| repository::git_dirs(root)));
+        let is_shared = confinement.temporary == Temporary::Shared;
+        let named = temporary.as_ref().filter(|dir| is_shared && !holds_home(dir.as_path()));
+        let declared = resolved(&resolver, confinement.writable.iter().chain(named));
+        let mut git_dirs = each_once(roots.iter().flat_map(|root| repository::git_dirs(root)));
+        git_dirs.retain(|dir| is_shared || roots.iter().any(|root| dir.starts_with(root)));
         let scratch = confinement.scratch.as_ref().and_then(|dir| resolver.resolve(dir));
         let own = resolved(&resolver, home.iter().chain([&script.cwd]).filter(|dir| *dir != Path::new("/")));
         // The whole file system is no project.
@@ -99,6 +101,7 @@ impl Places {
             denied: confinement.denied_reads.iter().filter_map(|path| resolver.resolve(path)).collect(),
             sockets: kept_sockets(&resolver, confinement, vars),
             scratch,
+            temporary: confinement.temporary,
             layers: confinement.layers.clone(),
             must_layer: false,
             socket_dirs: sockets::dirs(&resolver, home.as_deref(), var("XDG_RUNTIME_DIR").as_deref()),

@@ -12,7 +12,7 @@ use super::placeholder::Placeholders;
 use super::places::Places;
 use super::step::{Ids, Step, Steps, c_path};
 use super::view;
-use crate::confinement::{Confinement, Level, Profile};
+use crate::confinement::{Confinement, Level, Profile, TEMPORARY, Temporary};
 use crate::error::SandboxError;
 use crate::launch::Order;
 use crate::program::Program;
@@ -175,6 +175,9 @@ fn inside_namespaces(confinement: &Confinement, places: &Places) -> Vec<Grant> {
         (PathBuf::from("/proc"), right::READING | right::WRITE_FILE),
     ];
     given.extend(places.writable.iter().chain(&places.caches).map(|dir| (dir.clone(), ALL)));
+    if confinement.temporary == Temporary::Private {
+        given.extend(TEMPORARY.iter().map(|dir| (PathBuf::from(dir), ALL)));
+    }
     given
 }
 

@@ -12,7 +12,7 @@ use super::mounts::Mount;
 use super::places::Places;
 use super::sockets;
 use super::step::{Reach, Step, c_path};
-use crate::confinement::Profile;
+use crate::confinement::{Profile, TEMPORARY, Temporary};
 use crate::error::SandboxError;
 
 const READ_ONLY: u64 = 1;
@@ -115,25 +115,36 @@ impl View<'_> {
     fn workspace(&mut self) -> Result<(), SandboxError> {
         let caches = self.layer_targets(&self.places.caches);
         let lowers = caches.iter().map(|cache| self.open(cache)).collect::<Result<Vec<_>, _>>()?;
-        let mut behind_caches = BTreeMap::new();
-        for dir in self.places.writable.iter().filter(|dir| caches.iter().any(|cache| dir.starts_with(cache)))
-        {
-            behind_caches.insert(dir.clone(), self.open(dir)?);
+        let covers = self.private_dirs();
+        let is_hidden = |dir: &&PathBuf| caches.iter().chain(&covers).any(|over| dir.starts_with(over));
+        let mut hidden = BTreeMap::new();
+        for dir in self.places.writable.iter().filter(is_hidden) {
+            hidden.insert(dir.clone(), self.open(dir)?);
         }
         let devices = self.open_devices()?;
         self.close_the_tree()?;
         self.base(devices, &caches)?;
+        covers.iter().try_for_each(|dir| self.cover(dir))?;
+        hidden.keys().try_for_each(|dir| self.make_below(&covers, dir))?;
         let is_behind = |path: &Path| caches.iter().any(|cache| path.starts_with(cache));
         let (behind, others): (Vec<_>, Vec<_>) =
             self.marks().into_iter().partition(|(path, _)| is_behind(path));
         // What is closed around a cache must not close its layer; what is special inside of it lies upon the layer.
-        others.iter().try_for_each(|(path, mark)| self.make_special(path, *mark, None))?;
+        for (path, mark) in &others {
+            self.make_special(path, *mark, hidden.get(path).copied())?;
+        }
         self.lay_over(&caches, &lowers)?;
         for (path, mark) in &behind {
-            self.make_special(path, *mark, behind_caches.get(path).copied())?;
+            self.make_special(path, *mark, hidden.get(path).copied())?;
         }
-        let reachable = [self.places.roots.clone(), self.places.sockets.clone()].concat();
+        let reachable = [self.places.roots.clone(), self.places.sockets.clone(), covers].concat();
         self.mask_sockets(&reachable)
+    }
+
+    /// Temporary directories in whose place the command gets empty ones.
+    fn private_dirs(&self) -> Vec<PathBuf> {
+        let private = TEMPORARY.iter().filter(|_| self.places.temporary == Temporary::Private);
+        private.map(PathBuf::from).filter(|dir| is_real_dir(dir)).collect()
     }
 
     fn make_special(&mut self, path: &Path, mark: Mark, real: Option<RawFd>) -> Result<(), SandboxError> {
