@@ -2,10 +2,10 @@
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use serde_json::json;
+use serde_json::{Value, json};
 use tiller_engine::undo::{Missing, Outline, Prompt, Rewind, Undone};
 use tiller_protocol::env::Env;
-use tiller_snapshot::{Aside, Diff, Store, Unknown};
+use tiller_snapshot::{Aside, Diff, Hindrance, Left, Store, Unknown};
 
 use crate::args;
 use crate::exit::Exit;
@@ -162,10 +162,15 @@ impl Command {
             Some(restored) => Diff { changes: restored.changes.clone(), unknown: Vec::new() }.summary(),
             None => Vec::new(),
         };
-        let left = undone.files.as_ref().map(|restored| restored.left.as_slice()).unwrap_or_default();
+        let all_left = undone.files.as_ref().map(|restored| restored.left.as_slice()).unwrap_or_default();
+        let (failed, left): (Vec<&Left>, Vec<&Left>) =
+            all_left.iter().partition(|left| left.hindrance == Hindrance::Failure);
+        let exit = if failed.is_empty() { Exit::Success } else { Exit::Failure };
         let aside = undone.files.as_ref().map(|restored| restored.aside.as_slice()).unwrap_or_default();
         if self.json {
-            let left: Vec<_> = left.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
+            let rows = |left: &[&Left]| -> Vec<Value> {
+                left.iter().map(|left| json!({"path": left.path, "why": left.why})).collect()
+            };
             let aside: Vec<_> =
                 aside.iter().map(|one| json!({"path": one.path, "to": one.to, "why": one.why})).collect();
             print(&serde_json::to_string_pretty(&json!({
@@ -174,10 +179,11 @@ impl Command {
                 "conversation": undone.conversation,
                 "files": changes_to_json(&changes),
                 "aside": aside,
-                "left": left,
+                "left": rows(&left),
+                "failed": rows(&failed),
                 "missing": undone.missing.map(Missing::explain),
             }))?)?;
-            return Ok(Exit::Success);
+            return Ok(exit);
         }
         match way {
             Way::Prompt(prompt) => print(&format!("back to before: {}", visible(&short(&prompt.text))))?,
@@ -203,7 +209,9 @@ impl Command {
             print(&line("aside", path, &format!("what was there is now {to}: {why}")))?;
         }
         left.iter().try_for_each(|left| print(&line("left", &left.path, &left.why)))?;
-        tell_missing(undone.missing)
+        failed.iter().try_for_each(|left| print(&line("failed", &left.path, &left.why)))?;
+        tell_missing(undone.missing)?;
+        Ok(exit)
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Returning {
 impl Returning {
     /// What goes when it gets its name again: what was brought back in its place, and is not kept any more.
     fn replaced<'a>(&self, unknown: &'a [Unknown]) -> Option<&'a Unknown> {
-        unknown.iter().find(|one| one.path == self.path && matches!(one.after, Some(Node::Unkept(_))))
+        unknown.iter().find(|one| one.path == self.path && matches!(one.after, Some(Node::Unkept(..))))
     }
 
     /// Whether its name is free then: because that goes, or because a directory comes back, which is made in this one.
@@ -109,9 +109,9 @@ impl Work<'_> {
                 self.aside.push(Aside { path: path.clone(), to, why: why.as_str().to_owned() });
                 None
             }
-            Err(Refusal(refusal)) => {
+            Err(Refusal { why: refusal, hindrance }) => {
                 let why = format!("{}, and it cannot be moved away: {refusal}", why.as_str());
-                self.left.push(Left { path: path.clone(), why });
+                self.left.push(Left { path: path.clone(), why, hindrance });
                 Some(path.clone())
             }
         }
@@ -141,7 +141,9 @@ impl Work<'_> {
             return None;
         }
         let replaced = one.replaced(unknown);
-        if let Err(Refusal(why)) = self.put_back(one, replaced.and_then(|unknown| unknown.before.as_ref())) {
+        if let Err(Refusal { why, .. }) =
+            self.put_back(one, replaced.and_then(|unknown| unknown.before.as_ref()))
+        {
             tracing::debug!("{} stays as it is: {why}", one.from.display());
             return None;
         }
@@ -164,8 +166,7 @@ impl Work<'_> {
         }
         if let Err(errno) = unlinkat(parent, &temporary, AtFlags::empty()) {
             // It has its name; only what was there stays beside it.
-            let Refusal(why) = errno.into();
-            self.left.push(Left { path: one.path.with_file_name(temporary), why });
+            self.left.push(Refusal::from(errno).at(&one.path.with_file_name(temporary)));
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ impl Store {
                         live.insert(content);
                     }
                     Node::Directory { tree, .. } => trees.push(tree),
-                    Node::Link { .. } | Node::Unkept(_) => {}
+                    Node::Link { .. } | Node::Unkept(..) => {}
                 }
             }
         }

@@ -44,9 +44,9 @@ impl Unknown {
     pub fn is_in_the_way(&self) -> bool {
         let movable = matches!(
             self.before,
-            Some(Node::Unkept(Unkept::Large | Unkept::Ignored | Unkept::Special | Unkept::Unreadable))
+            Some(Node::Unkept(Unkept::Large | Unkept::Ignored | Unkept::Special | Unkept::Unreadable, _))
         );
-        movable && self.after.as_ref().is_some_and(|after| !matches!(after, Node::Unkept(_)))
+        movable && self.after.as_ref().is_some_and(|after| !matches!(after, Node::Unkept(..)))
     }
 }
 
@@ -190,10 +190,10 @@ impl Diff {
         before: Option<&Node>,
         after: Option<&Node>,
     ) -> Result<(), SnapshotError> {
-        if before == after {
+        if before == after || before.zip(after).is_some_and(|(before, after)| tell_nothing(before, after)) {
             return Ok(());
         }
-        if let (Some(Node::Unkept(why)), _) | (_, Some(Node::Unkept(why))) = (before, after) {
+        if let (Some(Node::Unkept(why, _)), _) | (_, Some(Node::Unkept(why, _))) = (before, after) {
             let (before, after) = (before.cloned(), after.cloned());
             self.unknown.push(Unknown { path, why: *why, before, after });
             return Ok(());
@@ -214,6 +214,16 @@ impl Diff {
         };
         let (old, new) = (load(old)?, load(new)?);
         self.trees(objects, &path, &old, &new)
+    }
+}
+
+/// Whether neither is kept, and nothing says that they are not the same: older snapshots have no traces of files.
+fn tell_nothing(before: &Node, after: &Node) -> bool {
+    match (before, after) {
+        (Node::Unkept(one, old), Node::Unkept(other, new)) => {
+            one == other && (old.is_none() || new.is_none() || old == new)
+        }
+        _ => false,
     }
 }
 

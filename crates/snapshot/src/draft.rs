@@ -17,7 +17,8 @@ use crate::digest::Digest;
 use crate::earlier::Earlier;
 use crate::ignored::{IGNORE_FILE, IgnoreFiles, MARKERS, Rules, is_package_directory, is_repository};
 use crate::limits::Limits;
-use crate::tree::{Node, Tree, Unkept};
+use crate::needed::Needed;
+use crate::tree::{Node, Trace, Tree, Unkept};
 use crate::watch::{Known, Watch};
 use crate::{SnapshotError, hold};
 
@@ -31,7 +32,7 @@ pub(crate) enum Draft {
         target: OsString,
     },
     Directory(DraftDirectory),
-    Unkept(Unkept),
+    Unkept(Unkept, Option<Trace>),
     /// As it was in the last snapshot.
     Kept(Node),
 }
@@ -88,6 +89,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) passed_over: &'a PassedOver,
     pub(crate) cache: &'a Cache,
     pub(crate) earlier: Earlier<'a>,
+    /// What is kept although an ignore file names it.
+    pub(crate) needed: &'a Needed,
     pub(crate) ignore_files: &'a mut IgnoreFiles,
     pub(crate) watch: Option<&'a mut Watch>,
     /// What was in directories whose own entries are as they were.
@@ -112,8 +115,8 @@ enum Kept {
     ByRules,
     /// Everything: it is ignored, and small enough to be kept nevertheless.
     Small,
-    /// What earlier snapshots keep, and nothing new: it is ignored by now, or has grown. Otherwise what a session had
-    /// kept could not be brought back as soon as something named its directory.
+    /// What earlier snapshots keep or a call names, and nothing else that is new: it is ignored by now, or has grown.
+    /// Otherwise what a session had kept could not be brought back as soon as something named its directory.
     Held,
 }
 
@@ -174,7 +177,7 @@ impl Walk<'_> {
             };
             let Some(entry) = entry else { continue };
             // However much there is that nobody keeps, it is no reason to keep nothing.
-            if place.kept == Kept::Held && !matches!(entry, Draft::Unkept(_)) {
+            if place.kept == Kept::Held && !matches!(entry, Draft::Unkept(..)) {
                 self.count()?;
             }
             match &entry {
@@ -183,7 +186,7 @@ impl Walk<'_> {
                     draft.doubtful |= stat.st_nlink > 1;
                 }
                 Draft::Directory(directory) => draft.unread |= directory.unread,
-                Draft::Link { .. } | Draft::Unkept(_) | Draft::Kept(_) => {}
+                Draft::Link { .. } | Draft::Unkept(..) | Draft::Kept(_) => {}
             }
             draft.entries.push((name, entry));
         }
@@ -205,7 +208,7 @@ impl Walk<'_> {
         let Some(watch) = &self.watch else { return !matches!(node, Node::Directory { .. }) };
         match node {
             Node::Directory { .. } => !watch.concerns(path),
-            Node::Unkept(_) => !watch.has_heard_of(path),
+            Node::Unkept(..) => !watch.has_heard_of(path),
             _ => true,
         }
     }
@@ -260,19 +263,21 @@ impl Walk<'_> {
             Ok(stat) => stat,
             // It was removed meanwhile.
             Err(Errno::NOENT) => return Ok(None),
-            Err(_) => return Ok(Some(Draft::Unkept(Unkept::Unreadable))),
+            Err(_) => return Ok(Some(Draft::Unkept(Unkept::Unreadable, None))),
         };
         let path = place.path.join(name);
         if self.excluded.contains(&path) {
-            return Ok(Some(Draft::Unkept(Unkept::Excluded)));
+            return Ok(Some(Draft::Unkept(Unkept::Excluded, None)));
         }
         if is_repository(name) {
-            return Ok(Some(Draft::Unkept(Unkept::Repository)));
+            return Ok(Some(Draft::Unkept(Unkept::Repository, None)));
         }
         Ok(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Some(self.file(stat, &path, place)),
-            FileType::Symlink if place.kept == Kept::Held && !self.earlier.holds(&path) => {
-                Some(Draft::Unkept(Unkept::Ignored))
+            FileType::Symlink
+                if place.kept == Kept::Held && !self.needed.contains(&path) && !self.earlier.holds(&path) =>
+            {
+                Some(Draft::Unkept(Unkept::Ignored, None))
             }
             FileType::Symlink => match link_target(parent, name) {
                 Ok(target) => Some(Draft::Link { target }),
@@ -282,22 +287,23 @@ impl Walk<'_> {
                 Draft::Directory(draft) if draft.entries.is_empty() && (self.passed_over)(&path) => None,
                 draft => Some(draft),
             },
-            _ => Some(Draft::Unkept(Unkept::Special)),
+            _ => Some(Draft::Unkept(Unkept::Special, None)),
         })
     }
 
     fn file(&mut self, stat: Stat, path: &Path, place: &Place<'_>) -> Draft {
         let (size, limit) = (size(&stat), self.limits.ignored_file);
         if size > self.limits.file {
-            return Draft::Unkept(Unkept::Large);
+            return Draft::Unkept(Unkept::Large, Some(Trace::of(&stat)));
         }
         let can_be_left_out = match place.kept {
             Kept::ByRules => size > limit && place.rules.ignore(path, false),
             Kept::Small => false,
             Kept::Held => true,
         };
-        if can_be_left_out && !self.earlier.holds_file(path, size, limit) {
-            return Draft::Unkept(Unkept::Ignored);
+        let is_needed = self.needed.contains(path);
+        if can_be_left_out && !is_needed && !self.earlier.holds_file(path, size, limit) {
+            return Draft::Unkept(Unkept::Ignored, Some(Trace::of(&stat)));
         }
         let known = self.cache.get(&stat).filter(|digest| self.earlier.has(digest));
         Draft::File { stat, known }
@@ -312,7 +318,7 @@ impl Walk<'_> {
         place: &Place<'_>,
     ) -> Result<Draft, SnapshotError> {
         if stat.st_dev != place.device {
-            return Ok(Draft::Unkept(Unkept::Mount));
+            return Ok(Draft::Unkept(Unkept::Mount, None));
         }
         if let Some(Known::All(memo)) = self.watch.as_ref().map(|watch| watch.known(path, stat))
             && self.earlier.has(&memo.tree)
@@ -321,14 +327,14 @@ impl Walk<'_> {
             return Ok(Draft::Kept(Node::Directory { tree: memo.tree, mode: mode(stat) }));
         }
         let Ok(directory) = open_directory(parent, name) else {
-            return Ok(Draft::Unkept(Unkept::Unreadable));
+            return Ok(Draft::Unkept(Unkept::Unreadable, None));
         };
         let Some(kept) = self.kept_below(&directory, name, path, place) else {
-            return Ok(Draft::Unkept(Unkept::Ignored));
+            return Ok(Draft::Unkept(Unkept::Ignored, None));
         };
         match self.directory(&directory, stat, &Place { path, kept, ..*place }) {
             Ok(draft) => Ok(Draft::Directory(draft)),
-            Err(SnapshotError::Io(_)) => Ok(Draft::Unkept(Unkept::Unreadable)),
+            Err(SnapshotError::Io(_)) => Ok(Draft::Unkept(Unkept::Unreadable, None)),
             Err(error) => Err(error),
         }
     }
@@ -362,7 +368,7 @@ impl Walk<'_> {
         {
             watch.forget_below(path);
         }
-        self.earlier.holds_directory(path).then_some(Kept::Held)
+        (self.needed.is_below(path) || self.earlier.holds_directory(path)).then_some(Kept::Held)
     }
 
     /// Whether an ignored directory is small enough to be kept; looks at no more than that takes. It can become small

@@ -62,15 +62,27 @@ impl<'a> Earlier<'a> {
         self.other.and_then(|roots| self.node(roots, path))
     }
 
+    /// Whether the snapshot before says of a path, or of a directory it is in, that it is not kept.
+    pub(crate) fn leaves_out(&mut self, path: &Path) -> bool {
+        let last = self.last.and_then(|roots| self.furthest(roots, path));
+        matches!(last, Some((Node::Unkept(..), _)))
+    }
+
     /// What a snapshot keeps at a path; nothing as well if a part of it is gone.
     fn node(&mut self, roots: &Tree, path: &Path) -> Option<Node> {
+        let (node, is_there) = self.furthest(roots, path)?;
+        (is_there && !matches!(node, Node::Unkept(..))).then_some(node)
+    }
+
+    /// The last of what a snapshot has on the way to a path, and whether that is at the path itself.
+    fn furthest(&mut self, roots: &Tree, path: &Path) -> Option<(Node, bool)> {
         let (root, node) = roots.root_of(path)?;
         let mut node = node.clone();
         for step in path.strip_prefix(root).ok()?.components() {
-            let Node::Directory { tree, .. } = node else { return None };
+            let Node::Directory { tree, .. } = node else { return Some((node, false)) };
             node = self.entry(tree, step.as_os_str())?;
         }
-        (!matches!(node, Node::Unkept(_))).then_some(node)
+        Some((node, true))
     }
 
     fn entry(&mut self, tree: Digest, name: &OsStr) -> Option<Node> {

@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::tree::{Node, Tree, Unkept};
 
 /// What is known not to be there.
-const ABSENT: Node = Node::Unkept(Unkept::Absent);
+const ABSENT: Node = Node::Unkept(Unkept::Absent, None);
 /// Permission bits of a directory of which it is known only that it was there.
 const MADE: u32 = 0o755;
 
@@ -71,7 +71,7 @@ impl Store {
     /// Whether a snapshot of a directory tells what is at a place in it, be it nothing.
     fn tells_of(&mut self, node: &Node, steps: &[OsString]) -> Result<bool, SnapshotError> {
         let (Node::Directory { tree, .. }, Some((step, rest))) = (node, steps.split_first()) else {
-            return Ok(!matches!(node, Node::Unkept(why) if *why != Unkept::Absent));
+            return Ok(!matches!(node, Node::Unkept(why, _) if *why != Unkept::Absent));
         };
         let tree = self.objects.tree(tree)?;
         match tree.0.binary_search_by(|(name, _)| name.cmp(step)) {
@@ -91,7 +91,7 @@ impl Store {
         let Some((step, rest)) = steps.split_first() else { return Ok(Some(scion.clone())) };
         let (mut tree, mode) = match node {
             Node::Directory { tree, mode } => (self.objects.tree(tree)?, *mode),
-            Node::Unkept(why) if *why != Unkept::Absent => return Ok(None),
+            Node::Unkept(why, _) if *why != Unkept::Absent => return Ok(None),
             _ if *scion == ABSENT => return Ok(Some(node.clone())),
             _ => (Tree::default(), MADE),
         };

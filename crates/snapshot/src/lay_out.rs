@@ -35,7 +35,7 @@ impl Store {
                 }
                 fs_err::set_permissions(at, PermissionsExt::from_mode(*mode))?;
             }
-            Node::Unkept(_) => {}
+            Node::Unkept(..) => {}
         }
         Ok(())
     }

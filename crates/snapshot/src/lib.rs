@@ -20,6 +20,7 @@ mod ignored;
 mod join;
 mod lay_out;
 mod limits;
+mod needed;
 mod objects;
 mod pack;
 mod restore;
@@ -31,9 +32,9 @@ pub use aside::Aside;
 pub use diff::{Change, Diff, Kind, Summary, Unknown};
 pub use digest::Digest;
 pub use limits::Limits;
-pub use restore::{Left, Ready, Restored};
+pub use restore::{Hindrance, Left, Ready, Restored};
 pub use store::{Store, Taken};
-pub use tree::{Node, Unkept};
+pub use tree::{Node, Trace, Unkept};
 
 /// What can go wrong with snapshots.
 #[derive(Debug, thiserror::Error)]

@@ -56,6 +56,17 @@ pub struct Left {
     pub path: PathBuf,
     /// Why.
     pub why: String,
+    /// What kept it from changing.
+    pub hindrance: Hindrance,
+}
+
+/// What keeps a path from being brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// It is not kept, or something is there that is not: it is left alone on purpose.
+    Unkept,
+    /// The attempt failed: no room, no permission, a damaged snapshot.
+    Failure,
 }
 
 impl Store {
@@ -83,7 +94,7 @@ impl Store {
     pub fn carry_out(&mut self, ready: Ready) -> Restored {
         let Ready { undo, roots, mut diff, in_the_way, returning, .. } = ready;
         let unknown = std::mem::take(&mut diff.unknown);
-        let left = |one: &Unknown| Left { path: one.path.clone(), why: one.why.as_str().to_owned() };
+        let left = |one: &Unknown| Refusal::unkept(one.why.as_str()).at(&one.path);
         let left = unknown.iter().map(left).collect();
         let mut work = Work { store: self, roots, modes: BTreeMap::new(), aside: Vec::new(), left };
         let mut failed = HashSet::new();
@@ -127,9 +138,9 @@ impl Store {
             }
             Node::Link { target } => link_target(parent, name).is_ok_and(|now| now == *target),
             Node::Directory { .. } => rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir(),
-            Node::Unkept(_) => false,
+            Node::Unkept(..) => false,
         };
-        if same { Ok(()) } else { Err(Refusal("it changed in the meantime".to_owned())) }
+        if same { Ok(()) } else { Err(Refusal::unkept("it changed in the meantime")) }
     }
 }
 
@@ -144,28 +155,45 @@ fn has_to_go_first(change: &Change) -> bool {
 }
 
 /// Why a path cannot be brought back.
-pub(crate) struct Refusal(pub(crate) String);
+pub(crate) struct Refusal {
+    pub(crate) why: String,
+    pub(crate) hindrance: Hindrance,
+}
+
+impl Refusal {
+    fn unkept(why: &str) -> Self {
+        Self { why: why.to_owned(), hindrance: Hindrance::Unkept }
+    }
+
+    fn failed(error: &impl std::fmt::Display) -> Self {
+        Self { why: error.to_string(), hindrance: Hindrance::Failure }
+    }
+
+    pub(crate) fn at(self, path: &Path) -> Left {
+        Left { path: path.to_owned(), why: self.why, hindrance: self.hindrance }
+    }
+}
 
 impl From<Errno> for Refusal {
     fn from(errno: Errno) -> Self {
-        Self(match errno {
-            Errno::NOTEMPTY => "it contains files that are not kept".to_owned(),
-            Errno::EXIST => "something else is there".to_owned(),
-            Errno::LOOP | Errno::NOTDIR => "a parent directory is no longer a directory".to_owned(),
-            other => std::io::Error::from(other).to_string(),
-        })
+        match errno {
+            Errno::NOTEMPTY => Self::unkept("it contains files that are not kept"),
+            Errno::EXIST => Self::unkept("something else is there"),
+            Errno::LOOP | Errno::NOTDIR => Self::unkept("a parent directory is no longer a directory"),
+            other => Self::failed(&std::io::Error::from(other)),
+        }
     }
 }
 
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Self {
-        Self(error.to_string())
+        Self::failed(&error)
     }
 }
 
 impl From<SnapshotError> for Refusal {
     fn from(error: SnapshotError) -> Self {
-        Self(error.to_string())
+        Self::failed(&error)
     }
 }
 
@@ -184,20 +212,20 @@ impl Work<'_> {
         change: &Change,
         act: fn(&mut Self, &Change) -> Result<(), Refusal>,
     ) -> Option<PathBuf> {
-        let Refusal(why) = act(self, change).err()?;
-        self.left.push(Left { path: change.path.clone(), why });
+        let refusal = act(self, change).err()?;
+        self.left.push(refusal.at(&change.path));
         Some(change.path.clone())
     }
 
     /// Removes something. If that is not possible while something else has to come back in its place, for example because
     /// a directory holds what is not kept, it gets another name.
     fn make_room(&mut self, change: &Change) -> Result<(), Refusal> {
-        let Err(Refusal(why)) = self.remove(change) else { return Ok(()) };
+        let Err(refusal) = self.remove(change) else { return Ok(()) };
         if change.after.is_none() {
-            return Err(Refusal(why));
+            return Err(refusal);
         }
         let to = self.set_aside(&change.path)?;
-        self.aside.push(Aside { path: change.path.clone(), to, why });
+        self.aside.push(Aside { path: change.path.clone(), to, why: refusal.why });
         Ok(())
     }
 
@@ -260,16 +288,15 @@ impl Work<'_> {
                 Ok(fchmod(&file, Mode::from_raw_mode(*mode))?)
             }
             Node::Link { target } => Ok(symlinkat(target, parent, name)?),
-            Node::Directory { .. } | Node::Unkept(_) => Ok(()),
+            Node::Directory { .. } | Node::Unkept(..) => Ok(()),
         }
     }
 
     /// Opens the directory a path is in, step by step from its root, and makes sure that it can be changed.
     pub(crate) fn parent(&mut self, path: &Path) -> Result<(OwnedFd, OsString), Refusal> {
-        let root =
-            self.root_of(path).ok_or_else(|| Refusal("it is not in a working directory".to_owned()))?;
+        let root = self.root_of(path).ok_or_else(|| Refusal::unkept("it is not in a working directory"))?;
         let below = path.strip_prefix(&root).unwrap_or(path);
-        let missing = || Refusal("its directory does not exist".to_owned());
+        let missing = || Refusal::unkept("its directory does not exist");
         let name = below.file_name().ok_or_else(missing)?.to_owned();
         let mut here = root.clone();
         let mut directory = open_root(&root)?.ok_or_else(missing)?;
@@ -299,15 +326,15 @@ impl Work<'_> {
             let set = self
                 .directory(&path)
                 .and_then(|directory| fchmod(&directory, Mode::from_raw_mode(mode)).map_err(Refusal::from));
-            if let Err(Refusal(why)) = set {
-                self.left.push(Left { path, why });
+            if let Err(refusal) = set {
+                self.left.push(refusal.at(&path));
             }
         }
     }
 
     fn directory(&mut self, path: &Path) -> Result<OwnedFd, Refusal> {
         if self.is_root(path) {
-            return open_root(path)?.ok_or_else(|| Refusal("it does not exist".to_owned()));
+            return open_root(path)?.ok_or_else(|| Refusal::unkept("it does not exist"));
         }
         let modes = std::mem::take(&mut self.modes);
         let opened = self.parent(path);

@@ -17,6 +17,7 @@ use crate::earlier::Earlier;
 use crate::hold::{Held, Hold, private_dir};
 use crate::ignored::IgnoreFiles;
 use crate::limits::Limits;
+use crate::needed::Needed;
 use crate::objects::Objects;
 use crate::tree::{Node, Tree, Unkept};
 use crate::watch::Watch;
@@ -35,6 +36,7 @@ pub struct Store {
     limits: Limits,
     excluded: Vec<PathBuf>,
     passed_over: Box<PassedOver>,
+    needed: Needed,
     ignore_files: IgnoreFiles,
     watch: Option<Watch>,
     /// The last snapshot that was taken.
@@ -78,6 +80,7 @@ impl Store {
             limits,
             excluded,
             passed_over: Box::new(|_| false),
+            needed: Needed::default(),
             ignore_files: IgnoreFiles::default(),
             watch: None,
             last: None,
@@ -107,6 +110,18 @@ impl Store {
     /// What this snapshot, which another process has taken, keeps stays kept.
     pub fn follow(&mut self, last: &SnapshotId) {
         self.last = Some(last.clone());
+    }
+
+    /// Keeps these files from now on, also where an ignore file names them and they, or their directory, are large:
+    /// somebody is about to change them by name. Other limits stay.
+    pub fn need(&mut self, files: &[PathBuf]) {
+        let new: Vec<&PathBuf> = files.iter().filter(|file| self.needed.add(file)).collect();
+        let Some(last) = self.last.clone().and_then(|last| self.roots(&last).ok()) else { return };
+        let mut earlier = Earlier::new(&mut self.objects, Some(&last), None);
+        // What the kernel has told nothing of is otherwise taken from there.
+        if new.into_iter().any(|file| earlier.leaves_out(file)) {
+            self.look_at_everything();
+        }
     }
 
     /// Takes the empty directories of which this is true for not there: nobody wants to see that they come and go, or
@@ -227,7 +242,7 @@ impl Store {
     /// The directories a snapshot is of. One that was not there is unknown, like everything that a snapshot does not hold.
     pub(crate) fn roots(&mut self, snapshot: &SnapshotId) -> Result<Tree, SnapshotError> {
         let mut roots = self.marked_roots(snapshot)?;
-        roots.0.retain(|(_, node)| *node != Node::Unkept(Unkept::Absent));
+        roots.0.retain(|(_, node)| *node != Node::Unkept(Unkept::Absent, None));
         Ok(roots)
     }
 
@@ -253,7 +268,7 @@ impl Store {
         let other = other.and_then(|other| self.roots(other).ok());
         for root in roots {
             let Some(directory) = open_root(root)? else {
-                tree.0.push((root.as_os_str().to_owned(), Node::Unkept(Unkept::Absent)));
+                tree.0.push((root.as_os_str().to_owned(), Node::Unkept(Unkept::Absent, None)));
                 continue;
             };
             let trees = self.known_trees(root);
@@ -263,6 +278,7 @@ impl Store {
                 passed_over: &self.passed_over,
                 cache: &self.cache,
                 earlier: Earlier::new(&mut self.objects, last.as_ref(), other.as_ref()),
+                needed: &self.needed,
                 ignore_files: &mut self.ignore_files,
                 watch: self.watch.as_mut(),
                 trees,
@@ -329,7 +345,7 @@ impl Store {
     ) -> Result<Option<Node>, SnapshotError> {
         Ok(Some(match draft {
             Draft::Link { target } => Node::Link { target },
-            Draft::Unkept(why) => Node::Unkept(why),
+            Draft::Unkept(why, trace) => Node::Unkept(why, trace),
             Draft::Kept(node) => node,
             Draft::File { stat, known: Some(content) } => {
                 Node::File { content, mode: mode(&stat), size: size(&stat) }
@@ -338,7 +354,7 @@ impl Store {
             Draft::Directory(draft) if !draft.unread => self.keep_known(draft)?,
             Draft::Directory(draft) => match open_directory(parent, name) {
                 Ok(directory) => self.keep_directory(&directory, draft, reading)?,
-                Err(_) => Node::Unkept(Unkept::Unreadable),
+                Err(_) => Node::Unkept(Unkept::Unreadable, None),
             },
         }))
     }
@@ -350,13 +366,13 @@ impl Store {
         for (name, draft) in entries {
             let node = match draft {
                 Draft::Link { target } => Node::Link { target },
-                Draft::Unkept(why) => Node::Unkept(why),
+                Draft::Unkept(why, trace) => Node::Unkept(why, trace),
                 Draft::Kept(node) => node,
                 Draft::Directory(draft) => self.keep_known(draft)?,
                 Draft::File { stat, known: Some(content) } => {
                     Node::File { content, mode: mode(&stat), size: size(&stat) }
                 }
-                Draft::File { known: None, .. } => Node::Unkept(Unkept::Unreadable),
+                Draft::File { known: None, .. } => Node::Unkept(Unkept::Unreadable, None),
             };
             tree.0.push((name, node));
         }
@@ -374,7 +390,7 @@ impl Store {
             return Err(SnapshotError::TooLarge { what, root: reading.root.display().to_string() });
         }
         let Some(found) = read_file(parent, name, self.limits.file) else {
-            return Ok(Some(Node::Unkept(Unkept::Unreadable)));
+            return Ok(Some(Node::Unkept(Unkept::Unreadable, None)));
         };
         *reading.read += 1;
         let content = self.objects.put(&found.bytes)?;

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use rustix::fs::Stat;
+
 use crate::digest::Digest;
 
 /// What stood at a path.
@@ -30,8 +32,25 @@ pub enum Node {
         /// Its permission bits.
         mode: u32,
     },
-    /// Something was there that is not kept.
-    Unkept(Unkept),
+    /// Something was there that is not kept; of a file there is a trace.
+    Unkept(Unkept, Option<Trace>),
+}
+
+/// What is known of a file that is not kept: as long as it is the same, nobody has changed the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    size: u64,
+    /// In nanoseconds.
+    modified: i128,
+    inode: u64,
+}
+
+impl Trace {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        let seconds = i128::from(stat.st_mtime);
+        let modified = seconds.saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec.into());
+        Self { size: u64::try_from(stat.st_size).unwrap_or_default(), modified, inode: stat.st_ino }
+    }
 }
 
 /// Why something is not kept.
@@ -114,9 +133,15 @@ impl Tree {
                     bytes.extend(mode.to_le_bytes());
                     bytes.extend(tree.0);
                 }
-                Node::Unkept(why) => {
+                Node::Unkept(why, trace) => {
                     let code = Unkept::ALL.iter().position(|one| one == why).unwrap_or_default();
-                    bytes.extend([b'u', code.to_le_bytes()[0]]);
+                    let kind = if trace.is_some() { b't' } else { b'u' };
+                    bytes.extend([kind, code.to_le_bytes()[0]]);
+                    if let Some(Trace { size, modified, inode }) = trace {
+                        bytes.extend(size.to_le_bytes());
+                        bytes.extend(modified.to_le_bytes());
+                        bytes.extend(inode.to_le_bytes());
+                    }
                 }
             }
             push_text(&mut bytes, name);
@@ -139,7 +164,10 @@ impl Tree {
                     let mode = reader.u32()?;
                     Node::Directory { tree: reader.digest()?, mode }
                 }
-                b'u' => Node::Unkept(*Unkept::ALL.get(usize::from(reader.byte()?))?),
+                kind @ (b'u' | b't') => {
+                    let why = *Unkept::ALL.get(usize::from(reader.byte()?))?;
+                    Node::Unkept(why, if kind == b't' { Some(reader.trace()?) } else { None })
+                }
                 _ => return None,
             };
             entries.push((reader.text()?, node));
@@ -182,6 +210,10 @@ impl Reader<'_> {
         self.take().map(i128::from_le_bytes)
     }
 
+    fn trace(&mut self) -> Option<Trace> {
+        Some(Trace { size: self.u64()?, modified: self.i128()?, inode: self.u64()? })
+    }
+
     pub(crate) fn digest(&mut self) -> Option<Digest> {
         self.take().map(Digest)
     }
@@ -205,7 +237,8 @@ mod tests {
             ("a".into(), Node::File { content, mode: 0o644, size: 1 }),
             (OsString::from_vec(vec![0xff, b'b']), Node::Link { target: "../x".into() }),
             ("c".into(), Node::Directory { tree: content, mode: 0o755 }),
-            ("d".into(), Node::Unkept(Unkept::Mount)),
+            ("d".into(), Node::Unkept(Unkept::Mount, None)),
+            ("e".into(), Node::Unkept(Unkept::Large, Some(Trace { size: 7, modified: -1, inode: 9 }))),
         ]);
         let bytes = tree.encode();
         assert_eq!(Tree::decode(&bytes), Some(tree.clone()));

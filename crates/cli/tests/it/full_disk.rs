@@ -22,7 +22,7 @@ rm "$HOME/fill"
 "#;
 
 /// Whether this machine lets us mount.
-fn may_mount() -> bool {
+pub(crate) fn may_mount() -> bool {
     let probe = ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"];
     let probe = Command::new("unshare").args(probe).stdout(Stdio::null()).stderr(Stdio::null()).status();
     probe.is_ok_and(|status| status.success())

@@ -1,7 +1,9 @@
 //! `tiller rewind` and `tiller sessions diff` where it is not plain what files were.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tiller_testkit::Reply;
 
+use crate::full_disk::may_mount;
 use crate::harness::{World, outside_of_workspaces};
 use crate::rewind::{ID, prompt};
 
@@ -64,6 +66,76 @@ fn working_directories_come_and_go() {
     assert!(!there("theirs").exists() && there("mine").exists());
     said(&world, &["rewind", ID, "--undo"]);
     assert_eq!(fs_err::read_to_string(there("theirs")).unwrap(), "2\n");
+}
+
+// UNDO-01 UNDO-02: what file tools change comes back, whatever ignore files say of it; what commands change and nobody
+// keeps is named.
+#[test]
+fn ignored_files_that_are_changed_by_name_come_back_and_others_are_named() {
+    let world = World::new().file(".gitignore", "local/\n*.json\n*.log\n").file("local/conf", "old\n");
+    (0..300).for_each(|n| world.write(&format!("local/{n}"), "x"));
+    let data = "data\n".repeat(400_000);
+    world.write("data.json", &format!("first\n{data}"));
+    world.write("app.log", &data);
+    let path = |name: &str| world.path(name).display().to_string();
+    let edit = json!({"file_path": path("data.json"), "old_string": "first", "new_string": "last"});
+    world.server.replies([
+        Reply::new().tool("Read", json!({"file_path": path("local/conf")})),
+        Reply::new().tool("Write", json!({"file_path": path("local/conf"), "content": "new\n"})),
+        Reply::new().tool("Read", json!({"file_path": path("data.json"), "limit": 1})),
+        Reply::new().tool("Edit", edit),
+        Reply::new().tool("Bash", json!({"command": "echo more >> app.log"})),
+        Reply::text("done"),
+    ]);
+    world.run(&["-p", "go", "--session-id", ID, "--permission-mode", "bypassPermissions"]).ok();
+    assert_eq!((world.read("local/conf").as_str(), &world.read("data.json")[..4]), ("new\n", "last"));
+    let diff = said(&world, &["sessions", "diff", ID, "--names"]);
+    assert!(diff.contains("unknown") && diff.contains("app.log"), "{diff}");
+    let done = said(&world, &["rewind", ID, "--to", "1", "--files"]);
+    assert_eq!(world.read("local/conf"), "old\n", "{done}");
+    assert!(done.contains("left") && done.contains("app.log"), "{done}");
+    assert!(!done.contains("local/7"), "{done}");
+}
+
+// UNDO-02: what could not be brought back for want of room is no success.
+#[test]
+fn a_step_back_that_fails_for_some_files_is_a_failure() {
+    const SCRIPT: &str = r#"
+mkdir p && mount -t tmpfs -o size=3m tmpfs p || exit 77
+cd p
+echo fill > .gitignore
+head -c 400000 /dev/zero | tr '\0' x > file
+"$0" -p go --session-id ID --permission-mode bypassPermissions > ../said || exit 1
+head -c 1200000 /dev/zero > fill
+cat /dev/zero >> fill 2> /dev/null
+"$0" rewind ID --to 1 --files --json > ../out
+echo $? > ../code
+"#;
+    if !may_mount() {
+        eprintln!(
+            "NOT TESTED: this machine does not let a user mount a file system (unshare --user --mount)"
+        );
+        return;
+    }
+    let world = World::new();
+    let change = Reply::new().tool("Bash", json!({"command": "echo small > file"}));
+    world.server.replies([change, Reply::text("done")]);
+    let tiller = world.command(&[]);
+    let vars = tiller.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    let status = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &SCRIPT.replace("ID", ID)])
+        .arg(tiller.get_program())
+        .env_clear()
+        .envs(vars)
+        .current_dir(world.dir())
+        .stdin(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let out: Value = serde_json::from_str(&world.read("out")).unwrap();
+    assert_eq!(world.read("code"), "1\n", "{out:#}");
+    assert!(out["failed"][0]["path"].as_str().unwrap().ends_with("p/file"), "{out:#}");
+    assert!(out["left"][0]["path"].as_str().is_none_or(|path| path.ends_with("fill")), "{out:#}");
 }
 
 // UNDO-02: where nothing was kept, nobody can say that nothing differs.

@@ -348,7 +348,8 @@ impl Run<'_> {
             return None;
         }
         let id = call.id.clone();
-        Some(match keeper.keep(self.view.roots.clone()).await {
+        let needed = Keeper::needed(prepared, &self.view);
+        Some(match keeper.keep_for(self.view.roots.clone(), needed).await {
             Kept::Snapshot(snapshot) => Effect::Snapshot { snapshot, call: Some(id) },
             Kept::Impossible(why) => {
                 let subtype = "snapshots".to_owned();

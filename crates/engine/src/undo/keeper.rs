@@ -91,10 +91,24 @@ impl Keeper {
             || (!call.read_only() && call.access(view).iter().any(changes))
     }
 
+    /// The files that a call changes by name. They are kept whatever ignore files say.
+    pub(crate) fn needed(call: &dyn PreparedCall, view: &View) -> Vec<PathBuf> {
+        let written = call.access(view).into_iter().filter_map(|access| match access {
+            Access::Write(place) => Some(place.real().to_owned()),
+            _ => None,
+        });
+        written.collect()
+    }
+
     /// Keeps what the directories hold now.
     pub(crate) async fn keep(self: &Arc<Self>, roots: Vec<PathBuf>) -> Kept {
+        self.keep_for(roots, Vec::new()).await
+    }
+
+    /// Keeps what the directories hold now, and from now on these files in any case.
+    pub(crate) async fn keep_for(self: &Arc<Self>, roots: Vec<PathBuf>, needed: Vec<PathBuf>) -> Kept {
         let keeper = Arc::clone(self);
-        let kept = tokio::task::spawn_blocking(move || keeper.keep_now(&roots)).await;
+        let kept = tokio::task::spawn_blocking(move || keeper.keep_now(&roots, &needed)).await;
         kept.unwrap_or_else(|error| Kept::Impossible(error.to_string()))
     }
 
@@ -130,11 +144,11 @@ impl Keeper {
         .await;
     }
 
-    fn keep_now(&self, roots: &[PathBuf]) -> Kept {
+    fn keep_now(&self, roots: &[PathBuf], needed: &[PathBuf]) -> Kept {
         let mut state = self.lock();
         // Nothing is left to be kept ahead of this.
         self.is_ahead.store(false, Ordering::Release);
-        let error = match self.take(&mut state, roots) {
+        let error = match self.take(&mut state, roots, needed) {
             Ok(snapshot) => {
                 state.is_failing = false;
                 return Kept::Snapshot(snapshot);
@@ -155,11 +169,18 @@ impl Keeper {
         }
     }
 
-    fn take(&self, state: &mut Keeping, roots: &[PathBuf]) -> Result<SnapshotId, RewindError> {
+    fn take(
+        &self,
+        state: &mut Keeping,
+        roots: &[PathBuf],
+        needed: &[PathBuf],
+    ) -> Result<SnapshotId, RewindError> {
         if state.store.is_none() && state.off.is_none() {
             tidy::collect_if_due(&self.config_dir, &self.project, &self.env);
         }
-        Ok(self.opened(state)?.take(roots)?.id)
+        let store = self.opened(state)?;
+        store.need(needed);
+        Ok(store.take(roots)?.id)
     }
 
     fn opened<'a>(&self, state: &'a mut Keeping) -> Result<&'a mut Store, RewindError> {

@@ -3,7 +3,7 @@
 use tiller_protocol::id::SnapshotId;
 use tiller_snapshot::{Limits, Ready, Restored, SnapshotError, Store};
 
-use crate::world::{World, picture};
+use crate::world::{World, env, picture};
 
 // UNDO-02: exact bytes and modes come back, nothing else is touched, and it can be undone itself.
 #[test]
@@ -122,6 +122,56 @@ fn what_was_kept_comes_back_from_directories_that_are_ignored_by_now() {
         assert_eq!(left, ["backend/lib", "backend/pyvenv.cfg", "data/new"].map(|name| world.path(name)));
         world.run("rm -r backend/lib backend/pyvenv.cfg data/new");
         assert_eq!(world.picture(), was);
+    }
+}
+
+// UNDO-01 UNDO-02: what is changed by name comes back, whatever ignore files say.
+#[test]
+fn what_is_needed_comes_back_from_large_ignored_directories() {
+    let limits = Limits { ignored_entries: 5, ignored_file: 10, ..Limits::default() };
+    for mut world in [World::with(limits), World::with(limits).watching()] {
+        world.write(".gitignore", "local/\n*.json\n");
+        world.write("data.json", "longer than ten");
+        for n in 0..8 {
+            world.write(&format!("local/sub/{n}"), &n.to_string());
+        }
+        world.take();
+        let needed = ["data.json", "local/sub/3", "local/sub/new"].map(|name| world.path(name));
+        world.store.need(&needed);
+        let (before, was) = (world.take(), world.picture());
+        world.write("data.json", "also longer than ten");
+        world.write("local/sub/3", "changed");
+        world.write("local/sub/new", "made");
+        let after = world.take();
+        let diff = world.store.diff(&before, &after).unwrap();
+        let changed: Vec<_> = diff.changes.iter().map(|change| change.path.clone()).collect();
+        assert_eq!(changed, needed);
+        // Another process goes back.
+        let dir = world.store_dir();
+        world.store = Store::open(&dir, &[], limits, &env()).unwrap();
+        world.store.follow(&after);
+        let restored = world.store.restore(&before).unwrap();
+        assert_eq!((world.picture(), restored.left), (was, Vec::new()));
+    }
+}
+
+// UNDO-01 UNDO-02: that a file has changed which is not kept is seen and said.
+#[test]
+fn files_that_are_not_kept_are_named_if_they_changed() {
+    let limits = Limits { file: 20, ignored_file: 10, ..Limits::default() };
+    for mut world in [World::with(limits), World::with(limits).watching()] {
+        world.write(".gitignore", "*.log\n");
+        world.write("huge", &"x".repeat(30));
+        world.write("same", &"x".repeat(30));
+        world.write("app.log", "longer than ten");
+        let before = world.take();
+        world.run("tr x y < huge > other; cat other > huge; rm other; echo more >> app.log");
+        let after = world.take();
+        let unknown = world.store.diff(&before, &after).unwrap().unknown;
+        let unknown: Vec<_> = unknown.into_iter().map(|one| one.path).collect();
+        assert_eq!(unknown, ["app.log", "huge"].map(|name| world.path(name)));
+        let left = world.store.restore(&before).unwrap().left;
+        assert_eq!(left.len(), 2, "{left:?}");
     }
 }
 
