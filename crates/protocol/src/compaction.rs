@@ -181,6 +181,9 @@ pub struct Folded {
     pub kept_from: Option<u64>,
     /// The user has said something since, so that it cannot be undone any more.
     pub spoken_since: bool,
+    /// What takes the place of the folded part is not there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untold: bool,
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 
 use crate::compaction::{Cleared, Compacted, Folded};
 use crate::effect::{Effect, SkillUse, Todo};
-use crate::entry::{Body, Entry, Opened, Queued, Response, TurnEnd};
+use crate::entry::{Body, Entry, Opened, Origin, Queued, Response, TurnEnd};
 use crate::id::{CallId, EntryId, MessageId, SnapshotId};
 use crate::ingredients::Shaping;
 use crate::mode::{DelegateFlags, Mode, PlanFlags};
@@ -140,8 +140,9 @@ impl State {
             Body::User(message) => {
                 self.delivered(entry.id);
                 self.turn_open = true;
-                if let Some(folded) = self.folded.as_mut().filter(|_| !message.is_hidden()) {
-                    folded.spoken_since = true;
+                if let Some(folded) = &mut self.folded {
+                    folded.spoken_since |= !message.is_hidden();
+                    folded.untold &= message.origin != Origin::Summary;
                 }
             }
             Body::Assistant(block) => {
@@ -233,6 +234,7 @@ impl State {
             until: None,
             kept_from: compacted.kept.as_ref().map(|kept| kept.from),
             spoken_since: false,
+            untold: true,
         });
     }
 

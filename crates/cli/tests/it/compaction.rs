@@ -54,6 +54,36 @@ fn a_prompt_folds_a_resumed_session_and_another_takes_it_back() {
     world.server.assert_clean();
 }
 
+// LOG-03 RECALL-01: what a lost summary stood for is sent again.
+#[test]
+fn a_lost_summary_loses_no_conversation() {
+    let world = remembered();
+    world.run(&["-p", "/compact", "--resume", ID]).ok();
+    world.server.reply(Reply::text("Still 7."));
+    world.run(&["-p", "sure?", "--resume", ID]).ok();
+    assert!(!last_request(&world).contains("An old answer."));
+    let log = world.logs().remove(0);
+    let text = fs_err::read_to_string(&log).unwrap();
+    let damaged: Vec<&str> = text
+        .lines()
+        .map(|line| if line.contains("isCompactSummary\":true") { "{\"type\":\"us" } else { line })
+        .collect();
+    assert_ne!(damaged.join("\n") + "\n", text);
+    fs_err::write(&log, damaged.join("\n") + "\n").unwrap();
+    for answer in ["7", "7 it is"] {
+        world.server.reply(Reply::text(answer));
+        world.run(&["-p", "which number?", "--resume", ID]).ok();
+        let sent = last_request(&world);
+        for word in ["remember the number 7", "An old answer.", "sure?", "Still 7.", "which number?"] {
+            assert!(sent.contains(word), "{word}: {sent}");
+        }
+    }
+    assert!(fs_err::read_to_string(&log).unwrap().contains("The summary of a compaction is lost."));
+    world.server.assert_clean();
+    // Nobody can replay what was sent before the summary was lost.
+    fs_err::remove_file(&log).unwrap();
+}
+
 // CACHE-01 CACHE-06: a session that was folded goes on in another process with what it offered before.
 #[test]
 fn going_on_with_a_folded_session_is_no_new_beginning() {

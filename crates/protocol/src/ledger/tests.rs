@@ -214,6 +214,7 @@ fn back(abandoned: &[(u64, u64)], folded: Option<u64>) -> Body {
         until: Some(seq),
         kept_from: None,
         spoken_since: false,
+        untold: false,
     });
     let abandoned = abandoned.iter().map(stretch).collect();
     let conversation = Some(ConversationBack { abandoned, folded, ..ConversationBack::default() });

@@ -51,13 +51,21 @@ impl Task {
         self.see_anew(&back, entry.seq)
     }
 
-    /// A compaction that the last run was cut off in has not happened.
+    /// A compaction that the last run was cut off in has not happened. Neither has one whose summary is lost: what it
+    /// stood for is still in the log.
     pub(in crate::session) fn mend_compaction(&mut self) -> Result<(), StoreError> {
-        let Some(folded) = self.journal.state.folded.filter(|folded| folded.until.is_none()) else {
-            return Ok(());
+        let text = match self.journal.state.folded {
+            Some(Folded { until: None, .. }) => {
+                "The last run ended during a compaction. The conversation is unchanged."
+            }
+            Some(Folded { untold: true, .. }) => {
+                "The summary of a compaction is lost. The conversation before it is sent in full again."
+            }
+            _ => return Ok(()),
         };
-        self.unfold(folded)?;
-        let text = "The last run ended during a compaction. The conversation is unchanged.";
+        if let Some(folded) = self.journal.state.folded {
+            self.unfold(folded)?;
+        }
         self.notice("compaction_undone", Level::Info, text.to_owned())
     }
 
