@@ -15,6 +15,7 @@ use tiller_model::{Catalog, Model, Thinking, anthropic};
 use tiller_policy::{Rules, split_list};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::SessionId;
+use tiller_protocol::state::State;
 use tiller_protocol::tool::canonical;
 use tiller_steering::compaction::Percent;
 use tiller_tools::{AgentLine, ONLY_WITH_USER, Registry, Skill as SkillTool, SkillLine, Tool};
@@ -305,6 +306,20 @@ fn is_log(name: &str) -> bool {
     name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
 }
 
+/// Says where a session is that is not of this directory.
+fn elsewhere(id: SessionId, env: &Env, error: store::StoreError) -> anyhow::Error {
+    let Ok(log) = find(&id.to_string(), env) else { return error.into() };
+    let mut state = State::default();
+    if store::load_bare(&log.path, |entry| state.apply(&entry)).is_err() {
+        return error.into();
+    }
+    anyhow!(
+        "session {id} belongs to {}; continue it there, or take it along with `tiller --resume {}`",
+        state.start_dir.display(),
+        log.path.display()
+    )
+}
+
 fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
     let project = fs_err::canonicalize(&env.cwd)?;
     let latest = || {
@@ -321,7 +336,7 @@ fn start(args: &Args, env: &Env, config_dir: &Path) -> anyhow::Result<Start> {
         }
         (Some(id), _) if !id.is_empty() => {
             let id = id.parse().or_else(|_| find(id, env).map(|log| log.id).context("--resume"))?;
-            Some(store::find(config_dir, &project, id)?.id)
+            Some(store::find(config_dir, &project, id).map_err(|error| elsewhere(id, env, error))?.id)
         }
         (Some(_), _) | (None, true) => Some(latest()?),
         (None, false) => None,

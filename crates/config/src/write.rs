@@ -49,7 +49,7 @@ fn lock(dir: &Path) -> std::io::Result<fs_err::File> {
     Ok(lock)
 }
 
-fn make_private(dir: &Path) -> std::io::Result<()> {
+pub(crate) fn make_private(dir: &Path) -> std::io::Result<()> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", dir.display())))
 }

@@ -20,6 +20,9 @@ pub(crate) struct Log {
 /// Finds a session by its id, by the beginning of its id, or the latest of this directory. Those of this directory come
 /// first; then those of all others are looked at.
 pub(crate) fn find(wanted: &str, env: &Env) -> anyhow::Result<Log> {
+    if wanted.trim().is_empty() {
+        bail!("a session is named by its id, the beginning of its id, or `latest`");
+    }
     let config_dir = tiller_config::config_dir(env);
     let project = fs_err::canonicalize(&env.cwd)?;
     if wanted == "latest" {

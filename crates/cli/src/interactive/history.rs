@@ -1,6 +1,7 @@
 //! What was entered before, in all sessions: a file of JSON lines.
 
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use fs_err::os::unix::fs::OpenOptionsExt;
@@ -38,7 +39,7 @@ fn parsed(line: &str) -> Option<Past> {
 
 /// Keeps an input.
 pub(super) fn append(config_dir: &Path, past: &Past) -> std::io::Result<()> {
-    fs_err::create_dir_all(config_dir)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(config_dir)?;
     let line = Line { text: past.text.clone(), sign: past.purpose.sign() };
     let mut line = serde_json::to_string(&line)?;
     line.push('\n');

@@ -1,5 +1,6 @@
 //! `tiller sessions rm`.
 
+use anyhow::bail;
 use serde_json::json;
 use tiller_engine::store;
 use tiller_engine::undo::{Outline, collect_snapshots};
@@ -9,6 +10,9 @@ use tiller_protocol::state::State;
 use crate::exit::Exit;
 use crate::inspect::{find, size};
 use crate::text::print;
+
+/// Characters of an id that have to be given at least.
+const LEAST: usize = 8;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Remove {
@@ -25,7 +29,8 @@ impl Remove {
     pub(super) fn run(&self, env: &Env) -> anyhow::Result<Exit> {
         let config_dir = tiller_config::config_dir(env);
         // All names are understood before anything is removed.
-        let logs = self.sessions.iter().map(|name| find::find(name, env)).collect::<Result<Vec<_>, _>>()?;
+        let logs =
+            self.sessions.iter().map(|name| to_remove(name, env)).collect::<anyhow::Result<Vec<_>>>()?;
         let mut freed = 0;
         for log in &logs {
             let mut state = State::default();
@@ -46,6 +51,14 @@ impl Remove {
         }
         Ok(Exit::Success)
     }
+}
+
+/// What is removed is gone for good, so a few letters that happen to fit are not enough.
+fn to_remove(name: &str, env: &Env) -> anyhow::Result<find::Log> {
+    if name != "latest" && name.len() < LEAST && !name.is_empty() {
+        bail!("\"{name}\" is too short to remove a session: give at least {LEAST} characters of its id");
+    }
+    find::find(name, env)
 }
 
 /// Snapshots that cannot be let go of now are let go of with the next session that is removed.

@@ -109,6 +109,37 @@ fn the_beginning_of_an_id_is_enough_if_it_is_the_only_one() {
     world.server.assert_clean();
 }
 
+#[test]
+fn a_session_of_another_directory_is_named_with_it() {
+    let world = remembered();
+    let elsewhere = world.home().join("elsewhere");
+    fs_err::create_dir(&elsewhere).unwrap();
+    let output = world.command(&["--resume", ID, "-p", "which?"]).current_dir(&elsewhere).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let log = world.logs()[0].display().to_string();
+    for word in [format!("belongs to {}", world.dir().display()), format!("--resume {log}")] {
+        assert!(said.contains(&word), "{said}");
+    }
+}
+
+// SECR-02: what a log is copied to is the user's alone, also if it is the first that is kept.
+#[test]
+fn taking_a_log_along_makes_private_directories() {
+    let world = remembered();
+    let log = world.home().join("from-elsewhere.jsonl");
+    fs_err::rename(&world.logs()[0], &log).unwrap();
+    fs_err::remove_dir_all(world.config_dir()).unwrap();
+    world.server.reply(Reply::text("7"));
+    world.run(&["--resume", log.to_str().unwrap(), "-p", "which?"]).ok();
+    let projects = world.config_dir().join("projects");
+    let copy = world.logs().remove(0);
+    for dir in [&world.config_dir(), &projects, copy.parent().unwrap()] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs_err::metadata(dir).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700, "{}", dir.display());
+    }
+}
+
 fn compress(file: &std::path::Path) {
     let status = std::process::Command::new("gzip").arg(file).status().unwrap();
     assert!(status.success());

@@ -259,6 +259,20 @@ fn a_removed_session_leaves_nothing_behind() {
     refuses(&world, &["sessions", "rm", OTHER], &["no session begins with"]);
 }
 
+// What is removed is gone: it has to be named.
+#[test]
+fn a_session_is_not_removed_by_no_name_or_by_a_few_letters() {
+    let world = World::new();
+    world.server.reply(Reply::text("ok"));
+    world.run(&["-p", "go", "--session-id", ID]).ok();
+    refuses(&world, &["sessions", "rm", ""], &["named by its id"]);
+    refuses(&world, &["sessions", "rm", &ID[..7]], &["at least 8 characters"]);
+    refuses(&world, &["sessions", "show", " "], &["named by its id"]);
+    refuses(&world, &["replay", ""], &["no recording"]);
+    says(&world, &["sessions", "show", &ID[..1]], &["go"]);
+    says(&world, &["sessions", "rm", &ID[..8]], &[ID, "removed "]);
+}
+
 /// The log of a session.
 fn log_of(world: &World, id: &str) -> PathBuf {
     world.logs().into_iter().find(|log| log.to_str().unwrap().contains(id)).unwrap()

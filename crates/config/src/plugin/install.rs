@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Plugin, installed_dir, read, wrong_plugin_name};
 use crate::error::SettingsError;
 use crate::origin::Layer;
+use crate::write::make_private;
 
 /// Files that a plugin may have.
 const MOST_FILES: usize = 10_000;
@@ -39,7 +40,7 @@ pub fn add_plugin(config_dir: &Path, source: &Path, occupied: Occupied) -> Resul
     if target.exists() && occupied == Occupied::Refuse {
         return Err(SettingsError::PluginExists(name));
     }
-    fs_err::create_dir_all(&plugins)?;
+    make_private(&plugins)?;
     let draft = plugins.join(format!(".{name}"));
     remove(&draft)?;
     let mut copy = Copy { root: source.clone(), files: 0, bytes: 0 };

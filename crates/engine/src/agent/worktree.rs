@@ -8,6 +8,8 @@ use rustix::fs::{FlockOperation, flock};
 use tiller_protocol::id::AgentId;
 use tokio::process::Command;
 
+use crate::store::make_private;
+
 /// Programs that content is sent through: looking at files would run them.
 const FILTERS: [&str; 4] = ["config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$"];
 /// What is there beside the last commit. What a repository inside of this one names is not asked.
@@ -37,7 +39,7 @@ impl Worktree {
     /// A text for the model.
     pub(crate) async fn make(repository: &Path, below: &Path, agent: &AgentId) -> Result<Self, String> {
         let path = below.join(agent.as_str());
-        fs_err::create_dir_all(below).map_err(|error| error.to_string())?;
+        make_private(below).map_err(|error| error.to_string())?;
         let lock = lock(below, FlockOperation::LockShared).map_err(|error| error.to_string())?;
         if !path.is_dir() {
             let target = path.to_string_lossy();

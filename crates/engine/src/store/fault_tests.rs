@@ -244,3 +244,14 @@ fn a_second_writer_is_kept_out() {
     drop(first);
     LogWriter::open(&log.path(), "x").unwrap();
 }
+
+// LOG-03: a log whose lines end in the way of another system is read as it was written.
+#[test]
+fn other_ends_of_lines_lose_nothing() {
+    let log = Log::new(12);
+    let text = String::from_utf8(log.bytes.clone()).unwrap().replace('\n', "\r\n");
+    fs_err::write(log.path(), text).unwrap();
+    let mut ids = Vec::new();
+    let loaded = load(&log.path(), |entry| ids.push(entry.id)).unwrap();
+    assert_eq!((ids, loaded.damage, loaded.proven), (log.ids.clone(), Vec::new(), 12));
+}

@@ -32,7 +32,7 @@ pub(crate) use recall::recall;
 pub use remove::remove;
 pub use search::{Hit, search};
 pub use sound::sound_lines;
-pub(crate) use writer::LogWriter;
+pub(crate) use writer::{LogWriter, make_private};
 
 /// What can go wrong with the session store.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,7 @@ use tiller_protocol::id::SessionId;
 use tiller_protocol::line::{self, Envelope};
 use tiller_tools::Vault;
 
-use super::{LogWriter, SessionPaths, StoreError, foreign};
+use super::{LogWriter, SessionPaths, StoreError, foreign, make_private};
 use crate::journal::VERSION;
 
 /// How the name of a compressed log ends.
@@ -154,7 +154,7 @@ pub(super) fn is_damage(log: &Path, error: &std::io::Error) -> bool {
 /// Copies a log, unpacking it on the way. Says whether all of it could be read; what could is there in any case.
 fn copy(from: &Path, to: &Path) -> Result<bool, StoreError> {
     let dir = to.parent().unwrap_or(Path::new("."));
-    fs_err::create_dir_all(dir)?;
+    make_private(dir)?;
     let mut file = NamedTempFile::new_in(dir)?;
     let mut source = open(from)?;
     let mut piece = vec![0; PIECE];

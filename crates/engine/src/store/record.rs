@@ -126,7 +126,8 @@ fn rewritten(text: &str) -> Option<Record<'static>> {
 
 /// What the hash of a line covers, without the brace that closes it, and the hash.
 pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
-    let rest = text.strip_suffix("\"}")?;
+    // An editor or a transfer may have ended lines in its own way.
+    let rest = text.strip_suffix('\r').unwrap_or(text).strip_suffix("\"}")?;
     let at = rest.len().checked_sub(HASH_LEN)?;
     Some((rest.get(..at)?.strip_suffix(HASH_FIELD)?, rest.get(at..)?))
 }

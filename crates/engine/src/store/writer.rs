@@ -35,15 +35,17 @@ pub(crate) struct LogWriter {
     is_torn: bool,
 }
 
+/// Makes a directory and those above it, for the user alone.
+pub(crate) fn make_private(dir: &Path) -> std::io::Result<()> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", dir.display())))
+}
+
 impl LogWriter {
     /// Opens a log for appending, creating it and its directories, readable by the user alone.
     pub(crate) fn open(path: &Path, name: &str) -> Result<Self, StoreError> {
         if let Some(dir) = path.parent() {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(dir)
-                .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", dir.display())))?;
+            make_private(dir)?;
         }
         let mut options = fs_err::OpenOptions::new();
         fs_err::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
