@@ -160,9 +160,9 @@ impl State {
             }
             Body::Result(result) => {
                 self.open_calls.shift_remove(&result.call);
-                result.effects.iter().for_each(|effect| self.effect_of(entry.id, effect));
+                result.effects.iter().for_each(|effect| self.effect_of((entry.id, entry.seq), effect));
             }
-            Body::Effect(effect) => self.effect_of(entry.id, effect),
+            Body::Effect(effect) => self.effect_of((entry.id, entry.seq), effect),
             Body::Queued(queued) => self.queue.push_back(queued.clone()),
             Body::Dequeued(gone) => self.queue.retain(|queued| !gone.ids.contains(&queued.id)),
             Body::Orphaned(orphaned) => self.orphan(&orphaned.ids),
@@ -172,7 +172,7 @@ impl State {
                 if let Some(id) = attachment.queued_id() {
                     self.delivered(id);
                 }
-                attachment.effects.iter().for_each(|effect| self.effect_of(entry.id, effect));
+                attachment.effects.iter().for_each(|effect| self.effect_of((entry.id, entry.seq), effect));
                 match attachment.kind() {
                     "plan_mode_exit" => self.plan.exit_notice_due = false,
                     "plan_mode_reentry" => self.plan.has_exited = false,
@@ -224,9 +224,11 @@ impl State {
         self.queue.retain(|queued| queued.id != id);
     }
 
-    /// What belongs to the user or to the project stays; what the model has seen of files is out of its sight.
+    /// What belongs to the user or to the project stays; what the model has seen of files is out of its sight, unless it
+    /// stands in what is kept.
     fn fold_conversation(&mut self, entry: &Entry, compacted: &Compacted) {
-        self.files = Arc::new(Files::default());
+        let kept = compacted.kept.as_ref().map(|kept| self.files.shown_since(kept.from));
+        self.files = Arc::new(kept.unwrap_or_default());
         self.last_usage = None;
         self.folded = Some(Folded {
             id: entry.id,
@@ -289,8 +291,8 @@ impl State {
     }
 
     /// What an entry changes in the conversation goes with the answer that it belongs to, should that become void.
-    fn effect_of(&mut self, entry: EntryId, effect: &Effect) {
-        self.keep_before(entry, effect);
+    fn effect_of(&mut self, entry: (EntryId, u64), effect: &Effect) {
+        self.keep_before(entry.0, effect);
         match effect {
             Effect::FileSeen(_) | Effect::FileForgotten { .. } => {
                 Arc::make_mut(&mut self.files).take_of(entry, effect);

@@ -189,12 +189,13 @@ impl Task {
 
     fn request(&mut self, model: &str) -> Request {
         let (system, tools) = self.head();
+        let granted = self.turn.reservation.as_ref().and_then(Reservation::max_tokens);
         Request {
             model: model.to_owned(),
             system,
             tools,
             messages: self.journal.conversation.messages(),
-            max_tokens: self.turn.reservation.as_ref().and_then(Reservation::max_tokens).or(self.turn.raised),
+            max_tokens: [granted.or(self.turn.raised), self.most_output()].into_iter().flatten().min(),
             thinking: self.fixed.thinking,
             effort: self.fixed.effort,
             betas: self.fixed.betas.clone(),

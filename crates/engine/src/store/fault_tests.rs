@@ -253,5 +253,5 @@ fn other_ends_of_lines_lose_nothing() {
     fs_err::write(log.path(), text).unwrap();
     let mut ids = Vec::new();
     let loaded = load(&log.path(), |entry| ids.push(entry.id)).unwrap();
-    assert_eq!((ids, loaded.damage, loaded.proven), (log.ids.clone(), Vec::new(), 12));
+    assert_eq!((ids, loaded.damage, loaded.proven), (log.ids, Vec::new(), 12));
 }

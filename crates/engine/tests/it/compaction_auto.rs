@@ -259,6 +259,73 @@ async fn a_prompt_that_is_too_long_is_made_shorter_once() {
     assert_eq!(watch.folds().len(), 1);
 }
 
+// LOOP-06 SESS-18: what the user has just said is sent as it is, as long as that is possible; otherwise it is said.
+#[tokio::test]
+async fn a_long_prompt_that_waits_is_not_cut_if_it_fits() {
+    for (words, fits) in [(18_000, true), (52_000, false)] {
+        let lab = Lab::new();
+        summaries(&lab).respond_with(|_| Reply::text("Short."));
+        lab.server.replies([counted(Reply::text("An old answer."), 49_000), Reply::text("Done.")]);
+        let mut watch = lab.turn(small(&lab, 70_000), "Begin.").await;
+        let pasted = "word ".repeat(words);
+        watch.prompt(&format!("Look at this: {pasted}, that is all.")).await;
+        assert_eq!(watch.outcome(), Outcome::Success);
+        let sent = last_messages(&lab.server).to_string();
+        assert_eq!((sent.contains(&pasted), sent.contains("An old answer.")), (fits, false), "{words}");
+        let told = notices(&watch).iter().any(|notice| notice.contains("prompt_shortened"));
+        assert_eq!(told, !fits, "{:?}", notices(&watch));
+    }
+}
+
+// SESS-10: what was not said yet cannot be folded.
+#[tokio::test]
+async fn a_first_prompt_is_sent_as_it_is() {
+    let lab = Lab::new();
+    lab.server.reply(Reply::text("Done."));
+    let pasted = "word ".repeat(28_000);
+    let watch = lab.turn(small(&lab, WINDOW), &pasted).await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert!(asked(&lab).is_empty() && last_messages(&lab.server).to_string().contains(&pasted));
+}
+
+// SESS-10: folding makes the head of requests no shorter.
+#[tokio::test]
+async fn a_window_that_the_head_fills_is_told_of_and_nothing_is_folded() {
+    let lab = Lab::new();
+    lab.server.replies([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]);
+    let setup = small(&lab, 1_000);
+    lab.server.set_window(1_000_000);
+    let mut watch = lab.turn(setup, "Begin.").await;
+    watch.prompt("Go on.").await;
+    watch.prompt("And on.").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    assert!(asked(&lab).is_empty());
+    let told = notices(&watch);
+    assert_eq!(told.iter().filter(|notice| notice.contains("window_too_small")).count(), 1, "{told:?}");
+}
+
+// SESS-17: what stands in the end that is kept was seen, and does not come back a second time.
+#[tokio::test]
+async fn a_file_that_is_still_in_sight_can_be_edited_after_a_fold() {
+    let lab = Lab::new();
+    let file = lab.project().join("pump.rs");
+    fs_err::write(&file, "fn pump() {}\n").unwrap();
+    let edit = json!({"file_path": file, "old_string": "pump", "new_string": "drain"});
+    lab.server.replies([
+        counted(Reply::new().tool_with_id("r", "Read", json!({"file_path": file})), FULL),
+        Reply::new().tool_with_id("e", "Edit", edit),
+        Reply::text("Done."),
+    ]);
+    summaries(&lab).reply(Reply::text("A file was read."));
+    let setup = small(&lab, WINDOW);
+    let registry = file_tools(setup.registry.clone());
+    let watch = lab.turn(Setup { registry, mode: Some(Mode::AcceptEdits), ..setup }, "Mend the pump.").await;
+    assert_eq!(watch.outcome(), Outcome::Success);
+    let folds = watch.folds();
+    assert_eq!((folds.len(), folds[0].restored.len()), (1, 0), "{folds:?}");
+    assert_eq!(fs_err::read_to_string(&file).unwrap(), "fn drain() {}\n");
+}
+
 // RECALL-04
 #[tokio::test]
 async fn a_window_that_fills_while_the_model_answers_is_emptied() {

@@ -67,11 +67,13 @@ fn size(request: &Request) -> usize {
 }
 
 fn max_tokens(request: &Request, info: &ModelInfo, purpose: Purpose) -> u32 {
-    let wish = request.max_tokens.unwrap_or_else(|| info.agent_output());
+    let window = u32::try_from(info.context_window).unwrap_or(u32::MAX);
+    // A conversation may fill nearly two thirds of a small window.
+    let wish = request.max_tokens.unwrap_or_else(|| info.agent_output().min(window / 3));
     let limit = if purpose == Purpose::Whole { WHOLE_ANSWER_OUTPUT } else { u32::MAX };
     // What an unknown model can do is only guessed, so an explicit wish is passed on.
     let model_limit = if info.known { info.max_output } else { u32::MAX };
-    wish.min(limit).min(model_limit)
+    wish.min(limit).min(model_limit).min(window).max(1)
 }
 
 fn output_config(request: &Request, info: &ModelInfo) -> Option<Value> {
@@ -250,5 +252,11 @@ mod tests {
         assert_eq!(limit("claude-opus-5-5", Some(1_000_000), Purpose::Stream), 128_000);
         assert_eq!(limit("claude-opus-5-5", None, Purpose::Whole), 21_333);
         assert_eq!(limit("house-model", Some(100_000), Purpose::Stream), 100_000);
+        let small = ModelInfo {
+            context_window: 24_000,
+            ..ModelInfo::clone(&Catalog::shipped().unwrap().info("claude-opus-5-5"))
+        };
+        let request = Request::default();
+        assert_eq!(max_tokens(&request, &small, Purpose::Stream), 8_000);
     }
 }

@@ -19,14 +19,16 @@ pub struct Files {
     out_of_sight: BTreeSet<PathBuf>,
     /// Those that only the agent has seen that this one works for.
     taken_over: BTreeSet<PathBuf>,
-    /// What was known before entries of an answer that may still become void.
+    /// What was known before entries since the last answer began, which may still become void.
     unsettled: Vec<Before>,
 }
 
-/// What was known of a file before an entry.
+/// What was known of a file before an entry, and what the entry says of it.
 #[derive(Clone, Debug, PartialEq)]
 struct Before {
     entry: EntryId,
+    seq: u64,
+    shown: Option<FileSeen>,
     path: PathBuf,
     seen: Option<FileSeen>,
     out_of_sight: bool,
@@ -81,15 +83,30 @@ impl Files {
         }
     }
 
+    /// What entries from this number on show by themselves, of those since the last answer began.
+    #[must_use]
+    pub fn shown_since(&self, seq: u64) -> Self {
+        let mut files = Self::default();
+        for Before { path, shown, .. } in self.unsettled.iter().filter(|before| before.seq >= seq) {
+            match shown {
+                Some(seen) => files.see(seen.clone()),
+                None => files.forget(path),
+            }
+        }
+        files
+    }
+
     /// Takes an effect of an entry, which goes if the answer that this belongs to becomes void.
-    pub(super) fn take_of(&mut self, entry: EntryId, effect: &Effect) {
-        let path = match effect {
-            Effect::FileSeen(seen) => &seen.path,
-            Effect::FileForgotten { path } => path,
+    pub(super) fn take_of(&mut self, (entry, seq): (EntryId, u64), effect: &Effect) {
+        let (path, shown) = match effect {
+            Effect::FileSeen(seen) => (&seen.path, Some(seen.clone())),
+            Effect::FileForgotten { path } => (path, None),
             _ => return,
         };
         self.unsettled.push(Before {
             entry,
+            seq,
+            shown,
             path: path.clone(),
             seen: self.seen.get(path).cloned(),
             out_of_sight: self.out_of_sight.contains(path),
@@ -201,23 +218,24 @@ mod tests {
     // LOOP-46: results that are never sent have shown nothing.
     #[test]
     fn what_void_results_have_shown_was_never_seen() {
-        let id = |n: u128| EntryId(uuid::Uuid::from_u128(n));
+        let id = |n: u64| EntryId(uuid::Uuid::from_u128(n.into()));
         let (path, other) = (Path::new("/f"), Path::new("/g"));
         let mut files = Files::default();
         files.see(seen("a", Some((1, 10))));
         files.lose_sight([&path.to_owned()]);
         let known = files.clone();
-        files.take_of(id(1), &Effect::FileSeen(seen("b", None)));
-        files.take_of(id(2), &Effect::FileForgotten { path: path.to_owned() });
+        files.take_of((id(1), 1), &Effect::FileSeen(seen("b", None)));
+        files.take_of((id(2), 2), &Effect::FileForgotten { path: path.to_owned() });
         let elsewhere = FileSeen { path: other.to_owned(), ..seen("c", None) };
-        files.take_of(id(3), &Effect::FileSeen(elsewhere));
+        files.take_of((id(3), 3), &Effect::FileSeen(elsewhere));
         assert!(files.get(path).is_none() && files.get(other).is_some());
+        assert_eq!(files.shown_since(2).iter().count(), 1, "what was folded is out of sight");
         files.undo(&[id(1), id(2)]);
         assert_eq!(files.get(path), known.get(path));
         assert!(files.in_sight(path).is_none() && files.in_sight(other).is_some());
         files.undo(&[id(3)]);
         assert_eq!(files, known);
-        files.take_of(id(4), &Effect::FileSeen(seen("d", None)));
+        files.take_of((id(4), 4), &Effect::FileSeen(seen("d", None)));
         files.settle();
         files.undo(&[id(4)]);
         assert_eq!(files.get(path), Some(&seen("d", None)), "what was settled stays");

@@ -2,6 +2,8 @@
 
 /// Tokens that are kept free for an answer, at most; the summary is one.
 const RESERVED: u64 = 20_000;
+/// The part of a small window that is kept free for it.
+const RESERVED_SHARE: u64 = 4;
 /// From here old results are cleared.
 const LIGHT: u64 = 60;
 /// From here the user is warned.
@@ -22,7 +24,7 @@ impl Window {
     /// What of it a conversation may fill.
     #[must_use]
     pub fn effective(self) -> u64 {
-        self.tokens.saturating_sub(self.max_output.min(RESERVED))
+        self.tokens.saturating_sub(self.max_output.min(RESERVED).min(self.tokens / RESERVED_SHARE))
     }
 
     /// How full it is, if a conversation is folded at this share.
@@ -126,8 +128,8 @@ mod tests {
     #[test]
     fn thresholds_are_shares_of_what_is_left_beside_the_answer() {
         assert_eq!(USUAL.effective(), 180_000);
-        assert_eq!(Window { tokens: 8_000, max_output: 4_000 }.effective(), 4_000);
-        assert_eq!(Window { tokens: 1_000, max_output: 4_000 }.effective(), 0);
+        assert_eq!(Window { tokens: 20_000, max_output: 64_000 }.effective(), 15_000);
+        assert_eq!(Window { tokens: 8_000, max_output: 1_000 }.effective(), 7_000);
         let fullness = |tokens| USUAL.fullness(tokens, Percent::default());
         assert_eq!(fullness(107_999), Fullness::Ample);
         assert_eq!(fullness(108_000), Fullness::Light);
@@ -155,7 +157,7 @@ mod tests {
         ) {
             let window = Window { tokens, max_output };
             let room = window.room_for_folding(instructions);
-            prop_assert!(room == 0 || room + instructions + max_output.min(RESERVED) <= tokens);
+            prop_assert!(room == 0 || room + instructions + max_output.min(RESERVED).min(tokens / 4) <= tokens);
         }
 
         #[test]

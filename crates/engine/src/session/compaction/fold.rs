@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use tiller_protocol::compaction::{Compacted, FoldIngredients, Kept, Trigger};
-use tiller_protocol::entry::{Attachment, Body, Epoch};
+use tiller_protocol::entry::{Attachment, Body, Entry, Epoch, Level};
+use tiller_protocol::state::Files;
 use tiller_steering::attachment::TaskStatus;
 use tiller_steering::compaction::{
-    Candidate, Ending, Restored, ending, entry_tokens, files_to_restore, head_tokens, restore, skills_in_use,
-    text_tokens, transcript,
+    Candidate, Ending, Fullness, Restored, ending, entry_tokens, files_to_restore, head_tokens, restore,
+    skills_in_use, text_tokens, transcript,
 };
 use tiller_steering::source::{Facts, Sight, plan_after_compaction};
 use tiller_tools::{plan_file, todo_file};
@@ -24,8 +25,17 @@ use crate::session::epoch::Told;
 use crate::store::StoreError;
 use crate::telemetry::Telemetry;
 
-/// The part of the window that what waits for an answer may take.
+/// The part of the window that what waits for an answer may take in any case.
 const ENDING_SHARE: u64 = 4;
+
+/// How much of what waits for an answer is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// A prompt as long as it fits.
+    WhatFits,
+    /// Not more than a share of the window: together with what takes the place of the rest it did not fit.
+    AShare,
+}
 
 /// What takes the place of a conversation.
 struct Fold {
@@ -53,7 +63,46 @@ impl Task {
             return Ok(Err(Unfolded::Stopped));
         }
         let survey = self.survey().await?;
-        let (end, kept) = self.ending(&survey);
+        let folding =
+            Box::pin(self.fold_before(Waiting::WhatFits, trigger, instructions.clone(), &survey)).await?;
+        let fold = match folding {
+            Ok(fold) if fold.marker.kept.is_some() && self.fills_window(&fold) => {
+                match Box::pin(self.fold_before(Waiting::AShare, trigger, instructions, &survey)).await? {
+                    Ok(fold) => fold,
+                    Err(unfolded) => return Ok(Err(unfolded)),
+                }
+            }
+            Ok(fold) => fold,
+            Err(unfolded) => return Ok(Err(unfolded)),
+        };
+        if self.turn.token.is_cancelled() {
+            return Ok(Err(Unfolded::Stopped));
+        }
+        // Where the provider has refused the conversation, the estimate has proven wrong.
+        let is_due = trigger == Trigger::Manual || self.turn.forced_room;
+        if !is_due && fold.marker.post_tokens >= fold.marker.pre_tokens {
+            let why = "what would take its place is as long as the conversation itself".to_owned();
+            return Ok(Err(Unfolded::Failed(why)));
+        }
+        let cuts_prompt = self.cuts_prompt(&survey, &fold.marker);
+        self.put_in_place(fold).await?;
+        if cuts_prompt {
+            let text = "Your last message is too long to be sent as it is beside what is left of the conversation: the \
+                        model gets a shortened one. Put it into a file, or start a new session with it.";
+            self.notice("prompt_shortened", Level::Warning, text.to_owned())?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Collects what takes the place of the conversation before what is kept.
+    async fn fold_before(
+        &mut self,
+        waiting: Waiting,
+        trigger: Trigger,
+        instructions: Option<String>,
+        survey: &Survey,
+    ) -> Result<Result<Fold, Unfolded>, StoreError> {
+        let (end, kept) = self.ending(survey, waiting);
         let parts = transcript(&survey.messages[..end]);
         if parts.is_empty() {
             return Ok(Err(Unfolded::Failed("there is nothing to fold yet".to_owned())));
@@ -68,18 +117,24 @@ impl Task {
             Err(unfolded) => return Ok(Err(unfolded)),
         };
         let order = Compacted { trigger, instructions, kept, ..Compacted::default() };
-        let fold = self.gather(order, summary, &survey, end).await?;
-        if self.turn.token.is_cancelled() {
-            return Ok(Err(Unfolded::Stopped));
-        }
-        // Where the provider has refused the conversation, the estimate has proven wrong.
-        let is_due = trigger == Trigger::Manual || self.turn.forced_room;
-        if !is_due && fold.marker.post_tokens >= fold.marker.pre_tokens {
-            let why = "what would take its place is as long as the conversation itself".to_owned();
-            return Ok(Err(Unfolded::Failed(why)));
-        }
-        self.put_in_place(fold).await?;
-        Ok(Ok(()))
+        self.gather(order, summary, survey, end).await.map(Ok)
+    }
+
+    /// Whether more is kept than a share of the window, and it leaves no room.
+    fn fills_window(&self, fold: &Fold) -> bool {
+        let kept = fold.marker.kept.as_ref().map_or(0, |kept| kept.tokens);
+        let is_full =
+            self.window().fullness(fold.marker.post_tokens, self.making_room.threshold) == Fullness::Full;
+        is_full && kept > self.window().effective() / ENDING_SHARE
+    }
+
+    /// Whether the prompt that waits for an answer is folded with the rest, and too long to be carried over as it is.
+    fn cuts_prompt(&self, survey: &Survey, marker: &Compacted) -> bool {
+        let waits = match ending(&survey.messages, &survey.answers) {
+            Ending::Kept(at) => is_prompt(&survey.messages[at]),
+            _ => false,
+        };
+        waits && self.timing() == Timing::InTurn && marker.kept.is_none() && marker.shortened > 0
     }
 
     /// Lets hooks add to what the user wants of the summary, or keep the conversation from being folded.
@@ -106,7 +161,7 @@ impl Task {
     }
 
     /// Where the folded part ends, and what is kept behind it. While no turn is running nothing waits for an answer.
-    fn ending(&self, survey: &Survey) -> (usize, Option<Kept>) {
+    fn ending(&self, survey: &Survey, waiting: Waiting) -> (usize, Option<Kept>) {
         let messages = &survey.messages;
         let whole = (messages.len(), None);
         if self.timing() == Timing::BetweenTurns {
@@ -114,7 +169,10 @@ impl Task {
         }
         let Ending::Kept(at) = ending(messages, &survey.answers) else { return whole };
         let tokens: u64 = messages[at..].iter().map(entry_tokens).sum();
-        if at == 0 || tokens > self.window().effective() / ENDING_SHARE {
+        let is_short = tokens <= self.window().effective() / ENDING_SHARE;
+        let with_head = self.window().fullness(self.head_size() + tokens, self.making_room.threshold);
+        let fits = waiting == Waiting::WhatFits && is_prompt(&messages[at]) && with_head < Fullness::Full;
+        if at == 0 || !(is_short || fits) {
             return whole;
         }
         let first = &messages[at];
@@ -139,7 +197,8 @@ impl Task {
         let order = Compacted { summary: summary.text, usage: summary.usage, ..order };
         let carried = survey.carried(order.kept.as_ref(), window);
         let (epoch, told) = self.epoch_after_folding().await;
-        let attachments = self.brought_back(&told).await;
+        let kept = order.kept.as_ref().map(|kept| self.journal.state.files.shown_since(kept.from));
+        let attachments = self.brought_back(&told, &kept.unwrap_or_default()).await;
         let hook_results = self.hear_hooks_after().await?;
         let text = survey.replacement(end, self.timing(), &order, &ingredients);
         let added: u64 = attachments.iter().chain(&hook_results).map(|attachment| attachment.tokens).sum();
@@ -179,9 +238,11 @@ impl Task {
     }
 
     /// What the model still needs of what it knew: files, todos, the plan, skills, running tasks.
-    async fn brought_back(&mut self, told: &Told) -> Vec<Attachment> {
+    async fn brought_back(&mut self, told: &Told, kept: &Files) -> Vec<Attachment> {
         let plan_file = self.services.policy.now().plan_file.clone();
         let mut elsewhere: BTreeSet<PathBuf> = told.files.iter().cloned().chain(plan_file.clone()).collect();
+        // What stands in the end that is kept is still there.
+        elsewhere.extend(kept.iter().map(|seen| seen.path.clone()));
         let seen = self.journal.state.files.iter().map(|seen| seen.path.clone());
         elsewhere.extend(seen.filter(|path| self.journal.past.has_told_instructions(path)));
         let sight = self.sight();
@@ -260,6 +321,10 @@ impl Task {
         self.start_epoch(epoch, told).await?;
         self.journal.sync().await
     }
+}
+
+fn is_prompt(entry: &Entry) -> bool {
+    matches!(&entry.body, Body::User(message) if !message.is_hidden())
 }
 
 /// What came back, for people.

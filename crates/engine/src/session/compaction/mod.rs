@@ -13,7 +13,7 @@ use tiller_protocol::compaction::{Cleared, Trigger};
 use tiller_protocol::entry::{
     Body, EndMarker, EndReason, Epoch, Level, Origin, Outcome, TurnEnd, UserMessage,
 };
-use tiller_steering::compaction::{Automatic, Clearing, Fullness, Percent, Window};
+use tiller_steering::compaction::{Automatic, Clearing, Fullness, Percent, Window, head_tokens};
 use uuid::Uuid;
 
 pub(super) use self::wording::{Timing, compare_folds};
@@ -43,6 +43,8 @@ pub(super) struct MakingRoom {
     threshold: Percent,
     /// The user was told that the window is filling up.
     warned: bool,
+    /// The user was told that prompt and tools alone fill it.
+    told_of_head: bool,
     /// A model, and what its provider says that its window holds.
     limit: Option<(String, u64)>,
     /// The user wants the conversation to be folded, perhaps with certain instructions.
@@ -58,6 +60,7 @@ impl MakingRoom {
             automatic: Automatic::new(choice.automatic),
             threshold: choice.threshold,
             warned: false,
+            told_of_head: false,
             limit: None,
             wanted: None,
             recall,
@@ -110,7 +113,11 @@ impl Task {
             return Ok(true);
         }
         let fullness = self.fullness();
-        if fullness == Fullness::Full && self.making_room.automatic.is_on() {
+        if fullness == Fullness::Full && self.head_is_at_least(Fullness::Full) {
+            self.tell_of_head()?;
+            return Ok(false);
+        }
+        if fullness == Fullness::Full && self.making_room.automatic.is_on() && self.has_something_to_fold() {
             self.turn.reservation = None;
             self.compact_automatically().await?;
             return Ok(true);
@@ -128,6 +135,38 @@ impl Task {
         let told = self.making_room.limit.as_ref().filter(|(limited, _)| *limited == model);
         let tokens = told.map_or(info.context_window, |(_, limit)| info.context_window.min(*limit));
         Window { tokens, max_output: u64::from(info.max_output) }
+    }
+
+    /// How much of an answer fits into a window of which the provider has said what it holds.
+    pub(super) fn most_output(&self) -> Option<u32> {
+        let told = self.making_room.limit.as_ref().filter(|(limited, _)| *limited == self.model_for_step());
+        told.map(|(_, limit)| u32::try_from(limit / 3).unwrap_or(u32::MAX).max(1))
+    }
+
+    /// What the head of requests takes, which no folding makes shorter.
+    fn head_size(&self) -> u64 {
+        self.epoch.as_ref().map_or(0, |epoch| head_tokens(epoch))
+    }
+
+    fn head_is_at_least(&self, fullness: Fullness) -> bool {
+        self.window().fullness(self.head_size(), self.making_room.threshold) >= fullness
+    }
+
+    /// Whether the model has said something: a first prompt is sent as it is.
+    fn has_something_to_fold(&self) -> bool {
+        self.journal.state.answer.is_some() || self.journal.state.folded.is_some()
+    }
+
+    fn tell_of_head(&mut self) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.making_room.told_of_head, true) {
+            return Ok(());
+        }
+        let (head, window) = (self.head_size(), self.window().tokens);
+        let text = format!(
+            "System prompt and tools take about {head} tokens, and the model's window has {window}: compacting the \
+             conversation cannot make room. Offer fewer tools, or use a model with a larger window."
+        );
+        self.notice("window_too_small", Level::Warning, text)
     }
 
     fn fullness(&self) -> Fullness {
@@ -205,6 +244,10 @@ impl Task {
             self.making_room.limit = Some((self.model_for_step(), *limit));
         }
         if !self.making_room.automatic.is_wanted() || std::mem::replace(&mut self.turn.forced_room, true) {
+            return Ok(false);
+        }
+        if self.head_size() >= self.window().effective() {
+            self.tell_of_head()?;
             return Ok(false);
         }
         self.turn.reservation = None;
