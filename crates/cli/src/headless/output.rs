@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::Job;
 use super::delegated::AgentEnd;
 use super::frames::Frames;
-use super::tally::{Tally, text_of};
+use super::tally::{Tally, text_of, told_of_fold};
 use crate::args::OutputFormat;
 
 /// Where the output goes.
@@ -331,6 +331,7 @@ impl Output {
             {
                 self.complain(&notice.content);
             }
+            Body::Compacted(compacted) if self.verbose => self.complain(&told_of_fold(compacted)),
             Body::Assistant(block) if self.verbose => {
                 if let Some(call) = block.block.as_tool_use() {
                     self.complain(&format!("{} {}", call.name, shortened(&call.input.to_string())));

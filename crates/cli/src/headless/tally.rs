@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::command::{AgentInfo, BackgroundTask, Event, TaskKind, TaskState};
+use tiller_protocol::compaction::Compacted;
 use tiller_protocol::entry::{Body, DecisionRecord, Entry, Level, Outcome, TurnEnd};
 use tiller_protocol::id::{AgentId, EntryId, MessageId};
 use tiller_protocol::mcp::{McpServer, McpState};
@@ -97,6 +98,14 @@ impl TurnTally {
         self.denials.push(denial(decision));
         self.denial_reasons.push(decision.message.clone());
     }
+}
+
+/// What is told of a compaction that was undone.
+const UNFOLDED: &str = "compaction_undone";
+
+/// A compaction in words.
+pub(super) fn told_of_fold(Compacted { pre_tokens, post_tokens, .. }: &Compacted) -> String {
+    format!("The conversation was compacted: about {pre_tokens} tokens became {post_tokens}.")
 }
 
 impl Tally {
@@ -221,9 +230,10 @@ impl Tally {
                 self.turn.deny(decision);
             }
             Body::Compacted(compacted) if self.turn.requests == 0 => {
-                let (before, after) = (compacted.pre_tokens, compacted.post_tokens);
-                self.turn.answer.1 =
-                    format!("The conversation was compacted: about {before} tokens became {after}.");
+                self.turn.answer.1 = told_of_fold(compacted);
+            }
+            Body::Notice(notice) if notice.subtype == UNFOLDED && self.turn.requests == 0 => {
+                self.turn.answer.1.clone_from(&notice.content);
             }
             Body::Result(result) if result.tool == StructuredOutput::NAME && !result.is_error => {
                 self.turn.structured = Some(result.detail.clone());

@@ -65,17 +65,21 @@ fn section(entry: &Entry, abandoned: &[Stretch]) -> String {
     }
     match &entry.body {
         Body::User(message) if !message.is_hidden() => {
-            let texts: Vec<String> = message.content.iter().filter_map(RawBlock::as_text).collect();
-            format!("\n## {}\n\n{}\n", moment(entry.at), texts.join("\n\n"))
+            format!("\n## {}\n\n{}\n", moment(entry.at), readable(&message.content).join("\n\n"))
         }
         Body::Assistant(block) => match (block.block.as_text(), block.block.as_tool_use()) {
             (Some(text), _) => format!("\n{text}\n"),
             (None, Some(call)) => format!("\n**{}**\n\n{}\n", call.name, fenced(&call.input.to_string())),
             (None, None) => String::new(),
         },
-        Body::Result(result) => format!("\n{}\n", fenced(&result.text())),
+        Body::Result(result) => format!("\n{}\n", fenced(&readable(&result.content).join("\n"))),
         _ => String::new(),
     }
+}
+
+/// What blocks say; of one that says nothing in words, what it is.
+fn readable(blocks: &[RawBlock]) -> Vec<String> {
+    blocks.iter().map(|block| block.as_text().unwrap_or_else(|| format!("({})", block.kind()))).collect()
 }
 
 /// A text that is shown as it is, whatever is in it.

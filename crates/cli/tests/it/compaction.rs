@@ -31,8 +31,8 @@ fn inspected(world: &World) -> Value {
 #[test]
 fn a_prompt_folds_a_resumed_session_and_another_takes_it_back() {
     let world = remembered();
-    let run = world.run(&["-p", "/compact mind the number", "--resume", ID]).ok();
-    assert!(run.stdout.contains("was compacted"), "{run:#?}");
+    let run = world.run(&["-p", "/compact mind the number", "--resume", ID, "--verbose"]).ok();
+    assert!(run.stdout.contains("was compacted") && run.stderr.contains("was compacted"), "{run:#?}");
     let shown = inspected(&world);
     let compaction = &shown["compactions"][0];
     assert_eq!(compaction["trigger"], "manual");
@@ -44,6 +44,7 @@ fn a_prompt_folds_a_resumed_session_and_another_takes_it_back() {
     assert!(world.read("page.html").contains("<pre>A number.</pre>"));
     let undone = world.run(&["-p", "/compact undo", "--resume", ID]);
     assert_eq!(undone.code(), 0, "{undone:#?}");
+    assert!(undone.stdout.contains("The compaction was undone"), "{undone:#?}");
     assert_eq!(inspected(&world)["compactions"][0]["undone"], true);
     world.server.reply(Reply::text("7"));
     world.run(&["-p", "which number?", "--resume", ID]).ok();

@@ -392,6 +392,20 @@ fn calls_that_are_run_again_change_nothing_outside_of_the_copy() {
     assert!(!target.exists());
 }
 
+// REPL-01: what a session that was killed would have told the model next is not on record.
+#[test]
+fn a_session_that_was_killed_before_a_reminder_is_no_difference() {
+    let world = long_session();
+    let dir = exported(&world);
+    let log = dir.join("session.jsonl");
+    let text = fs_err::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = text.lines().take_while(|line| !line.contains("\"todo_reminder\"")).collect();
+    assert!(lines.len() < text.lines().count());
+    fs_err::write(&log, lines.join("\n") + "\n").unwrap();
+    let run = replay(&world, &dir, &[]).ok();
+    assert!(run.stdout.contains("no difference"), "{}", run.stdout);
+}
+
 // REPL-01: what a recording of somebody else's does to temporary files, it does to its own.
 #[test]
 fn commands_that_are_run_again_have_their_own_temporary_directories() {

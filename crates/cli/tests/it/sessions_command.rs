@@ -83,6 +83,16 @@ fn a_session_that_begins_with_a_picture_is_found() {
     is_found(&World::new(), &args, &format!("{frame}\n"), "(image)");
 }
 
+#[test]
+fn a_picture_is_named_in_an_exported_session() {
+    let world = World::new();
+    fs_err::write(world.path("dot.png"), crate::steering::PIXEL).unwrap();
+    let read = Reply::new().tool("Read", json!({"file_path": world.path("dot.png")}));
+    world.server.replies([read, Reply::text("A dot.")]);
+    world.run(&["-p", "look", "--session-id", ID]).ok();
+    says(&world, &["sessions", "export", ID], &["```\n(image)\n```", "A dot."]);
+}
+
 // LOG-07: a name stays, however much is said after it was given, and also if it is given anew.
 #[test]
 fn a_name_that_was_given_stays() {

@@ -110,7 +110,9 @@ impl Reading {
             }
             attached.extend(again);
         }
-        for attachment in made.into_iter().filter(|one| REMADE.contains(&one.kind())) {
+        // Where the process was ended by force, nobody knows what it would have told next.
+        let is_cut_off = self.next_answer().is_none() && self.outcome().is_none();
+        for attachment in made.into_iter().filter(|one| !is_cut_off && REMADE.contains(&one.kind())) {
             self.differs_next(format!("reminder {}", attachment.kind()), "", &shown(&attachment));
             attached.push(attachment);
         }
