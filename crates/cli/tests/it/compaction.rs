@@ -1,7 +1,7 @@
 //! Folding a conversation from outside: as a prompt, over the JSON stream, by itself; and what inspection shows of it.
 
 use serde_json::{Value, json};
-use tiller_testkit::{Matcher, Reply};
+use tiller_testkit::{Gate, Matcher, Reply};
 
 use crate::harness::{World, stream_args};
 
@@ -150,6 +150,26 @@ fn a_host_folds_a_session_and_is_told() {
     );
     assert_eq!(live.finish().code, 0);
     world.server.assert_clean();
+}
+
+// REPL-01: what is kept behind a fold may be older than the turn. That no replay differs is asserted at the end.
+#[test]
+fn a_prompt_that_a_killed_run_has_left_is_kept_with_the_next_one() {
+    let world = World::new();
+    let gate = Gate::new();
+    let summaries = world.server.conversation(Matcher::last_user_contains("Write a summary of the session"));
+    summaries.replies([Reply::text("never heard").gate_headers(&gate), Reply::text("Short.")]);
+    world.server.replies([Reply::text("one").usage(json!({"input_tokens": 900_000})), Reply::text("three")]);
+    world.run(&["-p", "go", "--session-id", ID]).ok();
+    let live = world.start(&["-p", "second", "--resume", ID]);
+    gate.wait_reached();
+    live.signal("KILL");
+    live.finish();
+    gate.open();
+    world.run(&["-p", "third", "--resume", ID]).ok();
+    let sent = last_request(&world);
+    assert!(sent.contains("Short.") && sent.contains("second") && sent.contains("third"), "{sent}");
+    assert_eq!(inspected(&world)["compactions"][0]["keptMessages"], 2);
 }
 
 // SESS-10: settings and variables decide.

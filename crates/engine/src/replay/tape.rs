@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use tiller_protocol::command::Command;
 use tiller_protocol::effect::Effect;
 use tiller_protocol::entry::{Attachment, Body, Entry, Notice, Origin, Outcome, Response};
-use tiller_protocol::id::CallId;
+use tiller_protocol::id::{CallId, EntryId};
 use tiller_protocol::usage::StopReason;
 use tiller_steering::Conversation;
 use tiller_steering::pipeline::Sampled;
@@ -220,6 +220,11 @@ impl Tape {
     /// The log that is read.
     pub(crate) fn log(&self) -> &Path {
         &self.log
+    }
+
+    /// Whether an entry stands behind the prompt of the turn that is being run.
+    pub(crate) fn is_of_this_turn(&self, id: EntryId) -> bool {
+        self.reading().entries.iter().any(|entry| entry.id == id)
     }
 
     /// What was put in the place of the conversation, or of results in it, before the next request.

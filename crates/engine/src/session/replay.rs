@@ -260,7 +260,11 @@ impl Task {
         compare_folds(&tape, tape.log(), abandoned, &folded, Timing::InTurn)?;
         for Entry { mut body, .. } in folded {
             if let Body::Compacted(compacted) = &mut body {
-                self.keep_recorded_end(compacted)?;
+                // What was said before this turn has its recorded name.
+                let is_new = compacted.kept.as_ref().is_some_and(|kept| tape.is_of_this_turn(kept.first));
+                if is_new {
+                    self.keep_recorded_end(compacted)?;
+                }
             }
             let epoch = match &body {
                 Body::Epoch(epoch) => Some(epoch.clone()),
