@@ -1,6 +1,8 @@
 //! A workspace: writes inside work, what rules or runs outside of it stays as it is.
 
-use tiller_sandbox::{Level, Network, Profile, Status, tidy_up};
+use std::path::PathBuf;
+
+use tiller_sandbox::{Confinement, Level, Network, Profile, Status, tidy_up};
 
 use crate::means::{has, levels};
 use crate::victim::{Victim, finish, stop_when_shown};
@@ -138,6 +140,39 @@ async fn changes_inside_are_real_and_named_caches_are_writable() {
         assert_eq!(exit.status, Status::Code(0), "{shown}");
         assert_eq!(fs_err::read_to_string(victim.path("project/dir/made")).unwrap(), "x\n");
         assert_eq!(fs_err::read_to_string(victim.path("home/.cache/made")).unwrap(), "y\n");
+    }
+}
+
+// REPL-01: whatever variables, links and recordings name.
+#[tokio::test]
+async fn within_its_roots_a_command_writes_nowhere_else() {
+    for level in levels() {
+        let mut victim = Victim::new();
+        victim.vars.insert("TMPDIR".to_owned(), victim.path("tmp").display().to_string());
+        let around = tempfile::tempdir_in("/tmp").unwrap();
+        let around = fs_err::canonicalize(around.path()).map(|path| (path, around)).unwrap();
+        let [copy, kept, planted] = ["copy", "kept", "planted"].map(|name| around.0.join(name));
+        fs_err::create_dir(&copy).unwrap();
+        fs_err::write(&kept, "mine").unwrap();
+        let repository = victim.path("project/.git");
+        fs_err::write(copy.join(".git"), format!("gitdir: {}\n", repository.display())).unwrap();
+        fs_err::create_dir(copy.join("dir")).unwrap();
+        let confinement = Confinement {
+            roots: vec![copy.clone()],
+            network: Network::Deny,
+            ..victim.confinement(Profile::Workspace, level).within_roots()
+        };
+        let (inside, beside) = (copy.display(), around.0.display());
+        let command = format!(
+            "echo x > {inside}/dir/made; mkdir -p {beside}; rm -f {beside}/kept; echo x > {beside}/planted; \
+             echo x > /var/tmp/$TAG; echo x > $TMPDIR/planted; echo x > $P/.git/planted; echo x > $O/new; true"
+        );
+        let (_, shown) = victim.run(&command, &confinement).await;
+        assert!(copy.join("dir/made").exists(), "{level:?}: {shown}");
+        assert!(kept.exists() && !planted.exists(), "{level:?}: {shown}");
+        let temporary = [PathBuf::from("/var/tmp").join(&victim.vars["TAG"]), victim.path("tmp/planted")];
+        assert!(temporary.iter().all(|path| !path.exists()), "{level:?}: {shown}");
+        assert_eq!(victim.harm(&shown), Vec::<String>::new(), "{level:?}");
     }
 }
 
