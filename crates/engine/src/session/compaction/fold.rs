@@ -28,6 +28,9 @@ use crate::telemetry::Telemetry;
 /// The part of the window that what waits for an answer may take in any case.
 const ENDING_SHARE: u64 = 4;
 
+/// The part of the window that a summary takes at least, as a guess: a prompt that leaves no room for it is not tried.
+const SUMMARY_SHARE: u64 = 16;
+
 /// How much of what waits for an answer is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
@@ -170,7 +173,8 @@ impl Task {
         let Ending::Kept(at) = ending(messages, &survey.answers) else { return whole };
         let tokens: u64 = messages[at..].iter().map(entry_tokens).sum();
         let is_short = tokens <= self.window().effective() / ENDING_SHARE;
-        let with_head = self.window().fullness(self.head_size() + tokens, self.making_room.threshold);
+        let others = self.head_size() + self.window().effective() / SUMMARY_SHARE;
+        let with_head = self.window().fullness(others + tokens, self.making_room.threshold);
         let fits = waiting == Waiting::WhatFits && is_prompt(&messages[at]) && with_head < Fullness::Full;
         if at == 0 || !(is_short || fits) {
             return whole;
