@@ -75,12 +75,12 @@ const OWNED: &[(&str, &[&str], &[&str])] = &[
             "xtask",
             "xtask-drive",
         ],
-        &[],
+        &["policy"],
     ),
     (
         "tempfile",
         &["config", "tools", "engine", "cli", "xtask-drive"],
-        &["sandbox", "language", "mcp", "snapshot", "model", "steering", "testkit", "xtask"],
+        &["policy", "sandbox", "language", "mcp", "snapshot", "model", "steering", "testkit", "xtask"],
     ),
     // Waiting.
     (
