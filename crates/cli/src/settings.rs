@@ -103,13 +103,14 @@ pub(crate) fn fallback_model(
     main_model: &str,
 ) -> anyhow::Result<Option<String>> {
     let Sourced { value, origin } = &settings.fallback_model;
-    if value.as_deref().is_some_and(|fallback| wire_id(&names.resolve(fallback)) == wire_id(main_model)) {
+    let value = value.as_deref().and_then(chosen);
+    if value.is_some_and(|fallback| wire_id(&names.resolve(fallback)) == wire_id(main_model)) {
         match is_option(origin) {
             true => bail!("--fallback-model must differ from the main model ({main_model})"),
             false => bail!("{origin}: fallbackModel must differ from the main model ({main_model})"),
         }
     }
-    Ok(value.clone())
+    Ok(value.map(str::to_owned))
 }
 
 /// The hooks of all layers. One whose matcher is not understood is an error: it may be a guard.

@@ -26,7 +26,7 @@ impl Wish {
     pub fn of(content: &[RawBlock]) -> Option<Self> {
         let [only] = content else { return None };
         let text = only.as_text()?;
-        let wish = text.trim().strip_prefix("/compact")?;
+        let wish = text.trim_end().strip_prefix("/compact")?;
         if wish.starts_with(|letter: char| !letter.is_whitespace()) {
             return None;
         }
@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn only_the_command_itself_counts() {
         let read = |text: &str| Wish::of(&[RawBlock::text(text)]);
-        assert_eq!(read(" /compact\n"), Some(Wish::Fold { instructions: None }));
+        assert_eq!(read("/compact\n"), Some(Wish::Fold { instructions: None }));
+        assert_eq!(read(" /compact"), None, "a blank makes it plain text");
         let ports = Some("keep the ports".to_owned());
         assert_eq!(read("/compact keep the ports"), Some(Wish::Fold { instructions: ports }));
         assert_eq!(read("/compact undo"), Some(Wish::Undo));

@@ -22,6 +22,9 @@ use crate::usage::Usage;
 pub use files::Files;
 pub use unsettled::Unsettled;
 
+/// Tools whose results show only a part of the files that they have changed.
+const EXCERPTING: [&str; 2] = ["Edit", "NotebookEdit"];
+
 /// Skills remembered at most; the least recently used is forgotten first.
 const SKILLS_REMEMBERED: usize = 20;
 
@@ -161,6 +164,9 @@ impl State {
             Body::Result(result) => {
                 self.open_calls.shift_remove(&result.call);
                 result.effects.iter().for_each(|effect| self.effect_of((entry.id, entry.seq), effect));
+                if EXCERPTING.contains(&result.tool.as_str()) && self.files.is_unsettled() {
+                    Arc::make_mut(&mut self.files).shows_only_a_part(entry.id);
+                }
             }
             Body::Effect(effect) => self.effect_of((entry.id, entry.seq), effect),
             Body::Queued(queued) => self.queue.push_back(queued.clone()),

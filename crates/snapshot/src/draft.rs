@@ -303,7 +303,9 @@ impl Walk<'_> {
         };
         let is_needed = self.needed.contains(path);
         if can_be_left_out && !is_needed && !self.earlier.holds_file(path, size, limit) {
-            return Draft::Unkept(Unkept::Ignored, Some(Trace::of(&stat)));
+            // Whole directories of build output would be written anew whenever one file in them changes.
+            let trace = (place.kept != Kept::Held).then(|| Trace::of(&stat));
+            return Draft::Unkept(Unkept::Ignored, trace);
         }
         let known = self.cache.get(&stat).filter(|digest| self.earlier.has(digest));
         Draft::File { stat, known }

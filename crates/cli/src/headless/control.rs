@@ -342,6 +342,9 @@ impl Control {
         match &entry.body {
             Body::User(_) => self.undelivered.retain(|id| *id != entry.id),
             Body::Dequeued(gone) => self.undelivered.retain(|id| !gone.ids.contains(id)),
+            Body::Attachment(attachment) => {
+                self.undelivered.retain(|id| attachment.queued_id() != Some(*id));
+            }
             _ => {}
         }
     }

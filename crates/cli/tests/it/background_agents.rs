@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tiller_testkit::{Gate, Matcher, Reply};
 
-use crate::harness::World;
+use crate::harness::{World, eventually};
 use crate::live::Live;
 
 /// A session whose agent waits at the gate, after the turn that started it.
@@ -55,6 +55,7 @@ fn a_run_of_one_prompt_waits_for_agents() {
     world.server.reply(Reply::text("gold it is"));
     let live = world.start(&["-p", "go", "--output-format", "json"]);
     gate.wait_reached();
+    eventually("the agent that delegates was answered twice", || world.server.messages().len() >= 3);
     gate.open();
     let end = live.wait();
     let (result, code) = end.result();

@@ -75,7 +75,6 @@ fn words_written_at_a_question_go_to_the_agent() {
     say(&program, "make it");
     until_asked(&program, "Yes, this once");
     program.type_in("no");
-    program.until_shown("you are writing; pause to answer · no");
     program.until_shown("Enter sends what you wrote");
     program.type_in(ENTER);
     program.until_shown("no  sent after the running step");
@@ -84,6 +83,7 @@ fn words_written_at_a_question_go_to_the_agent() {
     program.type_in(ESC);
     program.until_shown("You refused");
     assert!(!world.path("made").exists());
+    until_done(&program, "● As you wish.");
     leave(program);
 }
 

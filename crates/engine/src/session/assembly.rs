@@ -90,6 +90,7 @@ impl Task {
             drop_thinking: beginning.drop_thinking,
             queue_held: Held::UntilFirstWord,
             woken_by: HashSet::new(),
+            has_succeeded: true,
             woken: 0,
             outwaits_until: None,
             asked_about: HashSet::new(),

@@ -25,7 +25,9 @@ impl Task {
             Some(Command::Submit(input)) => self.queue(input)?,
             Some(Command::Answer(id, answer)) => self.answer(id, answer)?,
             Some(Command::Interrupt) => {
-                self.queue_held = Held::UntilNextWord;
+                if self.queue_held != Held::UntilFirstWord {
+                    self.queue_held = Held::UntilNextWord;
+                }
                 self.making_room.wanted = None;
                 self.turn.stop(Abort::Interrupted);
             }

@@ -61,10 +61,11 @@ impl Task {
         let limit = granted.or(self.turn.raised).unwrap_or_else(|| info.agent_output());
         let used = self.journal.state.last_usage.map_or(0, |usage| usage.total());
         let room = u32::try_from(info.context_window.saturating_sub(used)).unwrap_or(u32::MAX);
-        let most = info.max_output.min(room);
+        let most = info.max_output.min(room).min(self.most_output().unwrap_or(u32::MAX));
+        let usual = self.turn.raised.unwrap_or_else(|| info.agent_output());
         let cause = format!("the output limit of {limit} tokens was reached");
         // What the budget does not pay for, no other limit makes possible.
-        if granted.is_some() || most <= limit {
+        if granted.is_some_and(|granted| granted < usual) || most <= limit {
             return (cause, IN_PARTS.to_owned());
         }
         self.turn.raised = Some(most);

@@ -338,6 +338,8 @@ struct Task {
     queue_held: Held,
     /// Background tasks whose end has started a turn.
     woken_by: HashSet<String>,
+    /// Whether the last turn has ended as it should.
+    has_succeeded: bool,
     /// Turns that nobody asked for since the user has last said something.
     woken: u32,
     /// Until when the end waits for agents, once it does; they may take as long as they need if there is no such time.

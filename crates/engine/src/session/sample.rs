@@ -195,7 +195,7 @@ impl Task {
             system,
             tools,
             messages: self.journal.conversation.messages(),
-            max_tokens: [granted.or(self.turn.raised), self.most_output()].into_iter().flatten().min(),
+            max_tokens: self.output_limit(granted.or(self.turn.raised), model),
             thinking: self.fixed.thinking,
             effort: self.fixed.effort,
             betas: self.fixed.betas.clone(),
@@ -203,6 +203,17 @@ impl Task {
             fallback_allowed: self.fallback_for(model).is_some(),
             drop_mismatched_thinking: self.drop_thinking,
             cache: true,
+        }
+    }
+
+    /// How long the answer may be, where that is not for the model's table to say.
+    fn output_limit(&self, wish: Option<u32>, model: &str) -> Option<u32> {
+        match self.most_output() {
+            Some(most) => {
+                let wish = wish.unwrap_or_else(|| self.services.model.info(model).agent_output());
+                Some(wish.min(most))
+            }
+            None => wish,
         }
     }
 

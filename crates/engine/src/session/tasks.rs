@@ -75,7 +75,9 @@ impl Task {
     pub(super) fn wake(&mut self) -> Option<(EntryId, Vec<RawBlock>, Origin)> {
         let tells = self.pipeline.is_enabled() && !self.pipeline.mutes(STATUS);
         let is_held = self.queue_held != Held::No;
-        if self.woken >= MOST_WOKEN || is_held || !self.inbox_open || !tells {
+        // When nobody is there any more, what became of the last turn is what became of the run.
+        let is_over = self.closing && !self.has_succeeded;
+        if self.woken >= MOST_WOKEN || is_held || is_over || !self.inbox_open || !tells {
             return None;
         }
         let past = Arc::clone(&self.journal.past);
@@ -114,7 +116,7 @@ impl Task {
             command = self.inbox.recv() => self.on_command(command)?,
             Some(aside) = self.asides.recv() => self.on_aside(aside)?,
             () = moment(until) => {
-                let text = format!("Stopped at the end of the run, before its end: {}.", at_work.join("; "));
+                let text = format!("The run ended before these agents were done; they were stopped: {}.", at_work.join("; "));
                 self.notice("agents_stopped", Level::Warning, text)?;
                 return Ok(false);
             }

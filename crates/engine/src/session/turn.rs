@@ -169,6 +169,7 @@ impl Task {
         if let Some(Err(error)) = name.map(|name| name.carry(self.journal.session)) {
             tracing::warn!("the name of the session could not be repeated: {error}");
         }
+        self.has_succeeded = outcome == Outcome::Success;
         let end = TurnEnd { outcome: outcome.clone(), marker, steps };
         self.journal.append_durably(Body::TurnEnded(end)).await?;
         Ok(outcome)

@@ -96,6 +96,14 @@ impl Files {
         files
     }
 
+    /// What an entry says of files is not to be read in it.
+    pub(super) fn shows_only_a_part(&mut self, entry: EntryId) {
+        self.unsettled
+            .iter_mut()
+            .filter(|before| before.entry == entry)
+            .for_each(|before| before.shown = None);
+    }
+
     /// Takes an effect of an entry, which goes if the answer that this belongs to becomes void.
     pub(super) fn take_of(&mut self, (entry, seq): (EntryId, u64), effect: &Effect) {
         let (path, shown) = match effect {

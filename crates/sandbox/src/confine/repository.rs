@@ -15,8 +15,17 @@ const OBEYED: [(&str, Kind); 4] = [
 ];
 /// Where the directory is named that several working trees share.
 const COMMON: &str = "commondir";
-/// What is in every git directory, or in that of a linked working tree.
-const PARTS: [&str; 8] = ["HEAD", "objects", "refs", "config", "hooks", COMMON, "index", "packed-refs"];
+/// What is in every git directory, or in that of a linked working tree, and whether it is a directory.
+const PARTS: [(&str, bool); 8] = [
+    ("HEAD", false),
+    ("objects", true),
+    ("refs", true),
+    ("config", false),
+    ("hooks", true),
+    (COMMON, false),
+    ("index", false),
+    ("packed-refs", false),
+];
 /// How deep git directories of submodules are looked for; their names may contain slashes.
 const MODULE_DEPTH: usize = 4;
 /// How many are protected at most.
@@ -87,7 +96,10 @@ fn followed(mark: &Path) -> Option<Vec<PathBuf>> {
 
 /// Whether a directory is one of git's, or may become one again: whoever moves a part of it away can move it back.
 fn was_git_dir(dir: &Path) -> bool {
-    PARTS.iter().any(|part| fs_err::symlink_metadata(dir.join(part)).is_ok())
+    PARTS.iter().any(|(part, is_dir)| {
+        let meta = fs_err::symlink_metadata(dir.join(part));
+        meta.is_ok_and(|meta| meta.is_dir() == *is_dir)
+    })
 }
 
 /// What must stay as it is in a git directory and in those of its submodules, and what it is where it is missing.
@@ -123,10 +135,13 @@ fn modules(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             continue;
         }
         let path = entry.path();
-        if was_git_dir(&path) {
+        let is_whole = is_git_dir(&path);
+        if is_whole || was_git_dir(&path) {
             modules(&path.join("modules"), depth, found);
-            found.push(path);
-        } else if depth > 1 {
+            found.push(path.clone());
+        }
+        // A part of the name of others may be called like a part of a repository.
+        if !is_whole && depth > 1 {
             modules(&path, depth - 1, found);
         }
     }
@@ -241,6 +256,24 @@ mod tests {
         assert!(git_dirs(&path.join("forged")).is_empty());
         std::os::unix::fs::symlink(path.join("main/.git"), path.join("linker/.git")).unwrap();
         assert!(git_dirs(&path.join("linker")).is_empty());
+    }
+
+    // KERN-01
+    #[test]
+    fn submodules_may_be_called_like_parts_of_a_repository() {
+        let (_dir, path) = scratch();
+        bash(
+            &path,
+            "cd main; for name in deploy/config deploy/lib; do git submodule --quiet add ../main $name; done; \
+             mv .git/modules/deploy/lib/HEAD .git/modules/deploy/lib/away",
+        );
+        let places: Vec<PathBuf> =
+            protected(&path.join("main/.git")).into_iter().map(|place| place.path).collect();
+        for module in ["config", "lib"] {
+            let config = path.join("main/.git/modules/deploy").join(module).join("config");
+            assert!(places.contains(&config), "{module}");
+        }
+        assert!(!places.contains(&path.join("main/.git/modules/deploy/config")));
     }
 
     // KERN-01: git follows it wherever it leads.

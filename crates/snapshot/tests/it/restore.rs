@@ -165,7 +165,7 @@ fn files_that_are_not_kept_are_named_if_they_changed() {
         world.write("same", &"x".repeat(30));
         world.write("app.log", "longer than ten");
         let before = world.take();
-        world.run("tr x y < huge > other; cat other > huge; rm other; echo more >> app.log");
+        world.run("tr x y < huge > other; cat other > huge; rm other; touch -d 2001-01-01 huge; echo more >> app.log");
         let after = world.take();
         let unknown = world.store.diff(&before, &after).unwrap().unknown;
         let unknown: Vec<_> = unknown.into_iter().map(|one| one.path).collect();

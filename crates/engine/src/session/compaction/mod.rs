@@ -163,7 +163,7 @@ impl Task {
         }
         let (head, window) = (self.head_size(), self.window().tokens);
         let text = format!(
-            "System prompt and tools take about {head} tokens, and the model's window has {window}: compacting the \
+            "System prompt and tools take about {head} tokens, and the model's window holds {window} tokens: compacting the \
              conversation cannot make room. Offer fewer tools, or use a model with a larger window."
         );
         self.notice("window_too_small", Level::Warning, text)
@@ -201,7 +201,7 @@ impl Task {
 
     /// Tells the user once that the window is filling up.
     fn warn(&mut self) -> Result<(), StoreError> {
-        if std::mem::replace(&mut self.making_room.warned, true) {
+        if !self.has_something_to_fold() || std::mem::replace(&mut self.making_room.warned, true) {
             return Ok(());
         }
         let used = self.journal.room.gauge.tokens() * 100 / self.window().effective().max(1);
