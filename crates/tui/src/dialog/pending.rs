@@ -188,7 +188,7 @@ impl Pending {
             self.guard = Guard::Off;
         }
         let sends = self.keys.action(Context::Dialog, &key) == Some(Action::Accept);
-        if self.draft.is_some() && (sends || is_letter(&key)) {
+        if sends && self.draft.is_some() {
             self.guard = Guard::Typing;
             return PendingOutcome::Elsewhere;
         }
@@ -277,7 +277,7 @@ impl Pending {
     /// How to answer although something is written.
     fn way_out(&self) -> String {
         let [send, next] = [Action::Accept, Action::Next].map(|action| self.keys.name(action));
-        format!("{send} sends what you wrote; {next} answers")
+        format!("{send} sends what you wrote; {next} or a number answers")
     }
 }
 
