@@ -113,6 +113,7 @@ impl Places {
     /// Takes in what exists now that mount points were made: protected paths that do not exist, or that a link leads
     /// away from, cannot be mounted on.
     pub(crate) fn look_again(&mut self, confinement: &Confinement) {
+        self.resolver.forget_missing();
         self.protected.retain(|path| self.resolver.resolve(path).is_some_and(|real| real == *path));
         self.caches = resolved(&self.resolver, &confinement.caches);
         let (writable, protected) = (&self.writable, &self.protected);
@@ -126,8 +127,7 @@ fn place_of(resolver: &Resolver, path: &Path, roots: &[PathBuf]) -> Option<PathB
     if let Some(real) = resolver.resolve(path) {
         return Some(real);
     }
-    let exists = |at: &&Path| resolver.resolve(at).is_some() || at.symlink_metadata().is_ok();
-    let above = path.ancestors().skip(1).find(exists)?;
+    let above = path.ancestors().skip(1).find(|at| resolver.exists(at))?;
     let place = resolver.resolve(above)?.join(path.strip_prefix(above).ok()?);
     roots.iter().any(|root| place.starts_with(root)).then_some(place)
 }

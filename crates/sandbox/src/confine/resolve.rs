@@ -8,30 +8,61 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::readlink;
 use rustix::io::Errno;
 
-/// Resolves paths for one command. What exists is remembered, what does not may be made meanwhile.
+/// Resolves paths for one command. What was found is remembered, and so is what was not, until that may have changed.
 #[derive(Debug, Default)]
-pub(crate) struct Resolver(RefCell<HashMap<PathBuf, PathBuf>>);
+pub(crate) struct Resolver(RefCell<HashMap<PathBuf, Lead>>);
+
+/// Where a path leads.
+#[derive(Clone, Debug)]
+enum Lead {
+    To(PathBuf),
+    /// To a link that leads nowhere.
+    DeadEnd,
+    Nowhere,
+}
 
 impl Resolver {
     /// Where a path leads, as [`Path::canonicalize`] would say it. Nothing if it leads nowhere.
     pub(crate) fn resolve(&self, path: &Path) -> Option<PathBuf> {
-        if let Some(real) = self.0.borrow().get(path) {
-            return Some(real.clone());
+        match self.lead(path) {
+            Lead::To(real) => Some(real),
+            Lead::DeadEnd | Lead::Nowhere => None,
         }
-        let real = match (path.parent(), path.components().next_back()) {
-            (Some(parent), Some(Component::Normal(name))) if path.is_absolute() => {
-                let real = self.resolve(parent)?.join(name);
-                match readlink(&real, Vec::new()) {
-                    // It exists and is no link.
-                    Err(Errno::INVAL) => real,
-                    Ok(_) => real.canonicalize().ok()?,
-                    Err(_) => return None,
-                }
-            }
-            _ => path.canonicalize().ok()?,
+    }
+
+    /// Whether something has this name, if only a link that leads nowhere.
+    pub(crate) fn exists(&self, path: &Path) -> bool {
+        !matches!(self.lead(path), Lead::Nowhere)
+    }
+
+    /// Looks again for what was not there.
+    pub(crate) fn forget_missing(&mut self) {
+        self.0.get_mut().retain(|_, lead| matches!(lead, Lead::To(_)));
+    }
+
+    fn lead(&self, path: &Path) -> Lead {
+        if let Some(lead) = self.0.borrow().get(path) {
+            return lead.clone();
+        }
+        let lead = match (path.parent(), path.components().next_back()) {
+            (Some(parent), Some(Component::Normal(name))) if path.is_absolute() => match self.lead(parent) {
+                Lead::To(parent) => lead_of(parent.join(name)),
+                Lead::DeadEnd | Lead::Nowhere => Lead::Nowhere,
+            },
+            _ => path.canonicalize().map_or(Lead::Nowhere, Lead::To),
         };
-        self.0.borrow_mut().insert(path.to_owned(), real.clone());
-        Some(real)
+        self.0.borrow_mut().insert(path.to_owned(), lead.clone());
+        lead
+    }
+}
+
+/// Where a name in a directory that is no link leads.
+fn lead_of(name: PathBuf) -> Lead {
+    match readlink(&name, Vec::new()) {
+        // It exists and is no link.
+        Err(Errno::INVAL) => Lead::To(name),
+        Ok(_) => name.canonicalize().map_or(Lead::DeadEnd, Lead::To),
+        Err(_) => Lead::Nowhere,
     }
 }
 
@@ -75,16 +106,19 @@ mod tests {
             // Once as it is, and once as it is remembered.
             for _ in 0..2 {
                 assert_eq!(resolver.resolve(path), path.canonicalize().ok(), "{}", path.display());
+                let exists = path.symlink_metadata().is_ok();
+                assert_eq!(resolver.exists(path), exists, "{}", path.display());
             }
         }
     }
 
     #[test]
-    fn what_is_made_later_is_found() {
+    fn what_is_made_later_is_found_when_looked_for_again() {
         let dir = tempfile::tempdir().unwrap();
-        let (resolver, later) = (Resolver::default(), dir.path().canonicalize().unwrap().join("later"));
+        let (mut resolver, later) = (Resolver::default(), dir.path().canonicalize().unwrap().join("later"));
         assert_eq!(resolver.resolve(&later), None);
         fs_err::create_dir(&later).unwrap();
+        resolver.forget_missing();
         assert_eq!(resolver.resolve(&later), Some(later));
     }
 }

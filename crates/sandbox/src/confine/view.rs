@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::apply::{FIRST_FD, LAST_FD, LAYERS_FD};
 use super::layer::Lease;
@@ -259,7 +260,10 @@ impl View<'_> {
         if !rustix::process::geteuid().is_root() {
             return Ok(());
         }
-        for path in MACHINE.iter().filter(|path| Path::new(path).exists()) {
+        static PRESENT: OnceLock<Vec<&str>> = OnceLock::new();
+        // Which of them there are is a matter of the kernel.
+        let present = || MACHINE.iter().copied().filter(|path| Path::new(path).exists()).collect();
+        for path in PRESENT.get_or_init(present) {
             self.mount(path, path, "", libc::MS_BIND, "")?;
             self.attributes(path, READ_ONLY, 0, Reach::Mount)?;
         }

@@ -25,10 +25,12 @@ const LOADS: &str = "/proc/loadavg";
 
 static KNOWN: Mutex<Networks> = Mutex::new(Networks::NONE);
 
-/// The networks that processes were seen in, and since when. None of a process that is another user's; some of them may be
-/// gone.
+/// The number of a network; none where a process is another user's.
+type Network = Option<u64>;
+
+/// The networks that processes were seen in, and since when. Some of the processes may be gone.
 struct Networks {
-    of: BTreeMap<u32, Option<PathBuf>>,
+    of: BTreeMap<u32, Network>,
     /// Numbers that had been given out when last looked, but whose process was gone, or not there yet.
     missing: Vec<u32>,
     /// The number of the process that was the youngest then.
@@ -87,16 +89,23 @@ pub(super) fn paths() -> Vec<PathBuf> {
     let mut known = known();
     // Asked before anything is listed: who comes in between is looked at next time.
     known.look(youngest());
-    static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let mut networks = BTreeSet::from([OWN.get_or_init(|| network_of("self")).clone()]);
-    let mut paths = paths_in("/proc/net/unix").unwrap_or_default();
-    for (process, network) in &known.of {
+    static OWN: OnceLock<Network> = OnceLock::new();
+    let own = *OWN.get_or_init(|| network_of("self"));
+    let own_table = proc::read("/proc/net/unix").unwrap_or_default();
+    let mut paths = paths_in(&own_table);
+    let mut networks = BTreeSet::from([own]);
+    for (process, network) in &mut known.of {
         // Another one may still be there to be asked.
         if !networks.contains(network)
-            && let Some(found) = paths_in(&format!("/proc/{process}/net/unix"))
+            && let Ok(table) = proc::read(&format!("/proc/{process}/net/unix"))
         {
-            networks.insert(network.clone());
-            paths.extend(found);
+            networks.insert(*network);
+            if is_same_network(&table, &own_table) {
+                // From now on the turn of the next one whose network is not told.
+                *network = own;
+            } else {
+                paths.extend(paths_in(&table));
+            }
         }
     }
     drop(known);
@@ -112,7 +121,7 @@ pub(super) fn paths() -> Vec<PathBuf> {
 }
 
 /// A process with the network that it is in, unless it is gone.
-fn seen(process: u32) -> Option<(u32, Option<PathBuf>)> {
+fn seen(process: u32) -> Option<(u32, Network)> {
     let network = network_of(&process.to_string());
     let is_there = network.is_some() || Path::new(&format!("/proc/{process}")).exists();
     is_there.then_some((process, network))
@@ -147,20 +156,29 @@ fn processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-fn network_of(process: &str) -> Option<PathBuf> {
-    link(process, "ns/net")
+fn network_of(process: &str) -> Network {
+    let named = link(process, "ns/net")?;
+    named.to_str()?.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
 }
 
 fn link(process: &str, name: &str) -> Option<PathBuf> {
     fs_err::read_link(format!("/proc/{process}/{name}")).ok()
 }
 
+/// Whether two tables are of one network: each socket has a number that no other has, in no network.
+fn is_same_network(table: &[u8], other: &[u8]) -> bool {
+    let has_rows = rows(table).any(|row| !row.is_empty());
+    has_rows && table == other
+}
+
 /// The last column of the table: paths as they were bound. Names that are none begin with `@`.
-fn paths_in(table: &str) -> Option<Vec<PathBuf>> {
-    let table = proc::read(table).ok()?;
-    let rows = table.split(|byte| *byte == b'\n').skip(1);
-    let paths = rows.filter_map(|row| path_of(row).map(<[u8]>::to_vec));
-    Some(paths.map(|path| PathBuf::from(OsString::from_vec(path))).collect())
+fn paths_in(table: &[u8]) -> Vec<PathBuf> {
+    let paths = rows(table).filter_map(|row| path_of(row).map(<[u8]>::to_vec));
+    paths.map(|path| PathBuf::from(OsString::from_vec(path))).collect()
+}
+
+fn rows(table: &[u8]) -> impl Iterator<Item = &[u8]> {
+    table.split(|byte| *byte == b'\n').skip(1)
 }
 
 /// Reads `address: references protocol flags type state inode path`.
@@ -189,12 +207,21 @@ mod tests {
     }
 
     #[test]
+    fn networks_are_told_apart_by_their_sockets() {
+        let (head, row) = ("Num RefCount\n", "0: 2 0 10000 1 1 29393 /run/a\n");
+        let (here, elsewhere) = (format!("{head}{row}"), format!("{head}{}", row.replace("29393", "29394")));
+        assert!(is_same_network(here.as_bytes(), here.as_bytes()));
+        assert!(!is_same_network(here.as_bytes(), elsewhere.as_bytes()));
+        assert!(!is_same_network(head.as_bytes(), head.as_bytes()), "any network may be empty");
+    }
+
+    #[test]
     fn processes_are_looked_at_when_they_are_new() {
         let own = std::process::id();
         let here = network_of("self");
-        let elsewhere = Some(PathBuf::from("net:[1]"));
+        let elsewhere = Some(1);
         let seen = |youngest, since| Networks {
-            of: BTreeMap::from([(own, elsewhere.clone())]),
+            of: BTreeMap::from([(own, elsewhere)]),
             youngest,
             since,
             ..Networks::NONE
