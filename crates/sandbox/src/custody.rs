@@ -40,21 +40,30 @@ pub(crate) struct Custody<'a> {
     signals: BorrowedFd<'static>,
     /// Whether the shell may read its script.
     going: bool,
-    /// Whether the shell has ended.
-    ended: bool,
+    /// How the shell has ended.
+    end: Option<Report>,
+    /// Whether that was reported.
+    told: bool,
+}
+
+/// What is left of a command.
+pub(crate) struct Remains {
+    /// How the shell has ended, unless that was reported.
+    pub(crate) end: Option<Report>,
+    /// Processes that could not be ended.
+    pub(crate) left: i32,
 }
 
 impl<'a> Custody<'a> {
     /// Of a shell that waits for its script, as long as the footing holds.
     pub(crate) fn new(image: &'a Image, shell: Pid, footing: Footing, signals: BorrowedFd<'static>) -> Self {
-        Self { image, shell, footing, signals, going: false, ended: false }
+        Self { image, shell, footing, signals, going: false, end: None, told: false }
     }
 
-    /// Waits for the shell or the order to end, then ends everything. Gives the number of processes that could not be
-    /// ended.
-    pub(crate) fn keep(mut self) -> i32 {
+    /// Waits for the shell or the order to end, then ends everything.
+    pub(crate) fn keep(mut self) -> Remains {
         let control = control();
-        while !self.settle(Duration::ZERO) && !self.ended {
+        while !self.settle(Duration::ZERO) && self.end.is_none() {
             let mut waits = [PollFd::new(&control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
             let limit = (!self.going).then_some(&WAIT_LIMIT);
             match poll(&mut waits, limit) {
@@ -63,7 +72,8 @@ impl<'a> Custody<'a> {
                 _ => {}
             }
         }
-        self.end_all()
+        let left = self.end_all();
+        Remains { end: self.end.filter(|_| !self.told), left }
     }
 
     /// Does what Tiller says; false if that is to end. Only who gets to read the order carries it out: Tiller takes it
@@ -127,7 +137,7 @@ impl<'a> Custody<'a> {
 
     /// Kills all direct children. Their children become ours and are next.
     fn kill(&self) {
-        if !self.ended {
+        if self.end.is_none() {
             _ = kill_process_group(self.shell, Signal::KILL);
         }
         each_child(getpid(), |child| _ = kill_process(child, Signal::KILL));
@@ -141,6 +151,7 @@ impl<'a> Custody<'a> {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => self.collect(pid, status),
                 Ok(None) => {
+                    self.tell_end();
                     let left = limit.saturating_sub(started.elapsed());
                     if left.is_zero() {
                         return false;
@@ -157,11 +168,18 @@ impl<'a> Custody<'a> {
         if pid != self.shell {
             return;
         }
-        self.ended = true;
-        match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => report(Report::Exited(code)),
-            (_, Some(signal)) => report(Report::Signalled(signal)),
-            _ => {}
+        self.end = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Some(Report::Exited(code)),
+            (_, signal) => signal.map(Report::Signalled),
+        };
+    }
+
+    /// Reports the end of the shell while others of the command are still there. Where none are, it goes with the last
+    /// report, so that Tiller is woken once.
+    fn tell_end(&mut self) {
+        if let Some(end) = self.end.filter(|_| !self.told) {
+            report(end);
+            self.told = true;
         }
     }
 

@@ -24,6 +24,9 @@ pub(crate) const GATE_FD: i32 = 198;
 /// Where its script is then.
 pub(crate) const SCRIPT_FD: i32 = 197;
 
+/// What the shell's second argument is when it has left its note.
+const NOTED: &str = ":noted:";
+
 /// The variable that marks all processes of a call.
 pub(crate) const MARK_VAR: &str = "TILLER_CALL";
 
@@ -135,8 +138,14 @@ impl Kind {
     /// note, and the directory stays what it was. `eval` keeps a syntax error in the command from swallowing the rest,
     /// and all is one line, because bash loses its way in the line after such an error. Switching tracing off keeps
     /// these additions out of `set -x` output. The clock starts when the script does, which has no arguments.
+    ///
+    /// Whoever waits has time: what can be done before the gate is done there, and what comes behind it is rehearsed, so
+    /// that the memory it needs is there.
     fn waiting(self) -> String {
-        let note = format!(r#"set +x; command printf "%s\0" "$PWD" >/dev/fd/{DIR_FD}; }} 2>/dev/null"#);
+        let print = r#"command printf "%s\0" "$PWD""#;
+        let note = format!("{print} >/dev/fd/{DIR_FD}; }} 2>/dev/null");
+        let at_exit = format!("{{ set +x; [ \"${{2-}}\" = {NOTED} ] || {note}");
+        let rehearsal = format!("{{ set +x; eval \"$REPLY\"; {print} >/dev/null; }} 2>/dev/null");
         let (read, script) = match self {
             Self::Bash => (
                 format!(
@@ -150,7 +159,10 @@ impl Kind {
                 format!("\"$(command -p cat /dev/fd/{SCRIPT_FD})\""),
             ),
         };
-        format!("set --; {read}; trap '{{ {note}' EXIT; eval {script}; {{ set -- \"$?\"; {note}; exit \"$1\"")
+        format!(
+            "set --; trap '{at_exit}' EXIT; {rehearsal}; {read}; eval {script}; \
+             {{ set -- \"$?\" {NOTED}; set +x; {note}; exit \"$1\""
+        )
     }
 }
 

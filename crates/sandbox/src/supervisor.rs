@@ -14,7 +14,7 @@ use rustix::process::{Pid, getpid, set_child_subreaper, setsid, umask};
 use crate::confine::apply::{Failure, RULESET_FD};
 use crate::confine::footing::Footing;
 use crate::confine::{namespace, unreached};
-use crate::custody::{Custody, GRACE, KILL_LIMIT};
+use crate::custody::{Custody, GRACE, KILL_LIMIT, Remains};
 use crate::image::{Image, Start};
 use crate::priority;
 use crate::program::{DIR_FD, GATE_FD, OPEN, SCRIPT_FD};
@@ -42,16 +42,15 @@ pub(crate) fn supervise(fds: [RawFd; FDS]) -> ! {
         Ok((image, signals)) => attend(&image, signals, None),
         Err(errno) => fail(errno),
     };
-    if let Some(left) = settled {
-        report(Report::Settled(left));
+    if let Some(remains) = settled {
+        conclude(remains);
     }
     // SAFETY: _exit does nothing but end this process.
     unsafe { libc::_exit(0) }
 }
 
-/// Runs the command in this process's namespaces. Gives the number of processes that could not be ended, or nothing if
-/// the command could not be started.
-fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) -> Option<i32> {
+/// Runs the command in this process's namespaces. Gives what is left of it, or nothing if it could not be started.
+fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) -> Option<Remains> {
     let users = umask(Mode::empty());
     let prepared = image.before.run(None);
     umask(users);
@@ -61,41 +60,42 @@ fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) ->
     let footing = Footing::of(image);
     match start(image, known_as) {
         Ok(shell) => {
-            let left = Custody::new(image, shell, footing, signals).keep();
+            let remains = Custody::new(image, shell, footing, signals).keep();
             if image.has_own_network() {
                 report(Report::Unreached(unreached::times()));
             }
-            Some(left)
+            Some(remains)
         }
         Err(errno) => fail(errno),
     }
 }
 
 /// Runs the command in namespaces of its own. When their first process is gone, so is everything in them.
-fn supervise_namespaces(image: &Image, signals: BorrowedFd<'static>) -> Option<i32> {
-    let first = namespace::enter(image, |known_as| {
+fn supervise_namespaces(image: &Image, signals: BorrowedFd<'static>) -> Option<Remains> {
+    let first = namespace::enter(image, |known_as| match attend(image, signals, Some(known_as)) {
         // When it has no children left, nobody is left in there, and nobody need wait until the namespaces are gone.
-        if attend(image, signals, Some(known_as)) == Some(0) {
-            report(Report::Settled(0));
-        }
+        Some(remains) if remains.left == 0 => conclude(remains),
+        // Those that are left end with the namespaces.
+        Some(Remains { end: Some(end), .. }) => report(end),
+        _ => {}
     });
     match first {
         Ok(first) => {
             let_go();
             close(GATE_END);
             namespace::outlive(first, control(), signals, GRACE + KILL_LIMIT);
-            Some(0)
+            Some(Remains { end: None, left: 0 })
         }
         Err(failure) => fail_at(failure),
     }
 }
 
-fn fail_at(failure: Failure) -> Option<i32> {
+fn fail_at(failure: Failure) -> Option<Remains> {
     report(Report::AtStep(failure.step));
     fail(failure.errno)
 }
 
-fn fail(errno: Errno) -> Option<i32> {
+fn fail(errno: Errno) -> Option<Remains> {
     report(Report::Failed(errno.raw_os_error()));
     None
 }
@@ -254,11 +254,24 @@ pub(crate) fn control() -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(CONTROL) }
 }
 
-#[expect(unsafe_code, reason = "the descriptor is known by number")]
 pub(crate) fn report(report: Report) {
+    say(&report.to_bytes());
+}
+
+/// The last report, and before it how the shell has ended if nobody was told.
+fn conclude(remains: Remains) {
+    let settled = Report::Settled(remains.left).to_bytes();
+    match remains.end {
+        Some(end) => say([end.to_bytes(), settled].as_flattened()),
+        None => say(&settled),
+    }
+}
+
+#[expect(unsafe_code, reason = "the descriptor is known by number")]
+fn say(bytes: &[u8]) {
     // SAFETY: `arrange` opened it, and it is never closed.
     let status = unsafe { BorrowedFd::borrow_raw(STATUS) };
-    _ = rustix::io::write(status.as_fd(), &report.to_bytes());
+    _ = rustix::io::write(status.as_fd(), bytes);
 }
 
 fn checked(result: c_int) -> Result<c_int, Errno> {
