@@ -3,6 +3,7 @@
 mod fence;
 mod files;
 mod listed;
+mod moved;
 mod own_work;
 mod part;
 mod place;

@@ -1,11 +1,13 @@
 //! What is thought of a shell command: every part of it has to be fine.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
 use super::files::{Files, part};
+use super::moved::Moved;
 use super::part::Part;
 use super::place::{ANY_DEPTH, Places, Where};
 use super::{listed, own_work};
@@ -28,6 +30,7 @@ pub(crate) struct Judge<'a> {
     analysis: &'a Analysis,
     pub(super) files: Files<'a>,
     pub(super) places: Places<'a>,
+    moved: OnceCell<Moved>,
 }
 
 /// Programs that are those of a toolchain, and the files in which a project chooses one, by any path.
@@ -56,7 +59,7 @@ impl<'a> Judge<'a> {
     pub(super) fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
         let files = Files { cx, tool: None };
         let places = Places { cx, variables: &analysis.variables };
-        Self { cx, tool, script, analysis, files, places }
+        Self { cx, tool, script, analysis, files, places, moved: OnceCell::new() }
     }
 
     fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
@@ -167,9 +170,20 @@ impl<'a> Judge<'a> {
         let removals = touches.iter().filter(|touch| removes(command, touch));
         let removals = removals.filter_map(|touch| self.removal_objection(what, touch));
         let moved = touches.iter().filter(|touch| touch.deed == Deed::Read && is_mv(command));
-        strictest(
-            objections.chain(removals).chain(moved.filter_map(|touch| self.move_objection(what, touch))),
-        )
+        let moved = moved.filter_map(|touch| self.move_objection(what, touch));
+        let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
+        let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
+        strictest(objections.chain(removals).chain(moved).chain(unsettled))
+    }
+
+    /// A rule against reading anything at all, where something is read that may lead anywhere by then.
+    fn unsettled_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+        let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
+        else {
+            return None;
+        };
+        let unsettled = places.iter().any(|place| self.moved().unsettles(place));
+        if unsettled { self.files.may_read(what, |_| true) } else { None }
     }
 
     /// A rule against reading something that would go to another name with its directory.
@@ -188,7 +202,7 @@ impl<'a> Judge<'a> {
     }
 
     fn touch_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
-        let reads = !matches!(touch.deed, Deed::Write | Deed::Look);
+        let reads = reads(touch);
         let writes = matches!(touch.deed, Deed::Write | Deed::Mention);
         match self.places.of(&touch.word, &touch.dirs) {
             Where::Known(places) => {
@@ -198,8 +212,7 @@ impl<'a> Judge<'a> {
                     .iter()
                     .filter(|_| writes)
                     .find_map(|place| self.files.write_objection(what, place));
-                let below =
-                    places.iter().filter(|_| touch.deed == Deed::ReadBelow || is_variable(&touch.word));
+                let below = places.iter().filter(|_| reads_below(touch) || is_variable(&touch.word));
                 let below = below.filter(|_| reads).find_map(|place| {
                     self.files.may_read(what, |pattern| pattern.could_fit_below(&place.written))
                 });
@@ -215,9 +228,9 @@ impl<'a> Judge<'a> {
                     || links().filter(|_| writes).find_map(|place| self.files.write_objection(what, place));
                 let among = || {
                     places.iter().filter(|_| reads).find_map(|place| {
-                        self.files.may_read(what, |pattern| match touch.deed {
-                            Deed::ReadBelow => pattern.could_fit_below(&place.written),
-                            _ => pattern.could_fit_names(&place.written, &names),
+                        self.files.may_read(what, |pattern| match reads_below(touch) {
+                            true => pattern.could_fit_below(&place.written),
+                            false => pattern.could_fit_names(&place.written, &names),
                         })
                     })
                 };
@@ -305,7 +318,10 @@ impl<'a> Judge<'a> {
                 Where::Elsewhere => self.listed_may_be_looked_at()?,
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
-                        self.files.may_be_looked_at(place)?;
+                        self.may_be_looked_at(place)?;
+                        if touch.deed == Deed::ReadInside {
+                            self.inside_may_be_looked_at(command, place)?;
+                        }
                     }
                 }
                 Where::Unknown => {
@@ -317,9 +333,18 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
+    /// If a place is a directory, there may be links in it that lead elsewhere.
+    fn inside_may_be_looked_at(&self, command: &Command, place: &Place) -> Result<(), Reason> {
+        let links = self.cx.resolver.links(&place.real, "*").ok_or_else(|| listed::unclear(&command.text))?;
+        links.iter().try_for_each(|link| self.may_be_looked_at(&self.cx.place(link)).map(drop))
+    }
+
     /// Among what the commands of the script list there may be links that lead elsewhere.
     fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
+            if self.moved().has_links() {
+                return Err(listed::unclear(&lister.text));
+            }
             for place in listed::places(lister, &self.places)? {
                 let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
                 let links = links.ok_or_else(|| listed::unclear(&lister.text))?;
@@ -356,20 +381,25 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Whether a place lies below something that an earlier command of the script copied or moved there: it could be a
-    /// link that leads elsewhere.
+    fn moved(&self) -> &Moved {
+        self.moved.get_or_init(|| Moved::by(self.analysis, &self.places))
+    }
+
+    /// Whether a place lies below something that an earlier command of the script puts there: it could be a link that leads
+    /// elsewhere.
     fn leads_through_a_move(&self, command: &Command, place: &Place) -> bool {
-        let earlier = self.analysis.commands.iter().take_while(|earlier| !std::ptr::eq(*earlier, command));
-        let movers = earlier.filter(|earlier| {
-            earlier.words().first().and_then(program_name).is_some_and(|name| matches!(name, "cp" | "mv"))
-        });
-        let mut targets = movers.filter_map(|earlier| shell::touches(earlier).pop());
-        targets.any(|target| match self.places.of(&target.word, &target.dirs) {
-            Where::Known(targets) => targets
-                .iter()
-                .any(|target| place.written != target.written && place.written.starts_with(&target.written)),
-            _ => true,
-        })
+        let at = self.analysis.commands.iter().position(|one| std::ptr::eq(one, command));
+        at.is_some_and(|at| self.moved().was_put_above(place, at))
+    }
+
+    /// A place may be looked at, and is where it seems to be.
+    fn may_be_looked_at(&self, place: &Place) -> Result<Reason, Reason> {
+        if self.moved().unsettles(place) {
+            let what =
+                format!("reading {}, which the command may make lead elsewhere", place.written.display());
+            return Err(Reason::Uncovered { what });
+        }
+        self.files.may_be_looked_at(place)
     }
 
     pub(super) fn redirect(&self, redirect: &Redirect) -> Part {
@@ -403,7 +433,7 @@ impl<'a> Judge<'a> {
         for place in places {
             because = match writes {
                 true => self.files.may_be_written(place)?,
-                false => self.files.may_be_looked_at(place)?,
+                false => self.may_be_looked_at(place)?,
             };
         }
         Ok(because)
@@ -458,6 +488,15 @@ fn soften(part: Part, deed: Deed) -> Part {
         Deed::Mention if part.verdict == Behavior::Deny => Part::ask(&part.what, part.reason),
         _ => part,
     }
+}
+
+/// Whether the content of what is touched may be read.
+fn reads(touch: &Touch) -> bool {
+    !matches!(touch.deed, Deed::Write | Deed::Look)
+}
+
+fn reads_below(touch: &Touch) -> bool {
+    matches!(touch.deed, Deed::ReadBelow | Deed::ReadInside)
 }
 
 fn is_variable(word: &Word) -> bool {

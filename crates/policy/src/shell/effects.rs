@@ -3,8 +3,8 @@
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
 use super::{
-    Command, Dirs, Form, Kind, Redirect, Word, alternatives, awk, date, expansion, find, git, jq, search,
-    writers,
+    Command, Dirs, Form, Kind, Redirect, Word, alternatives, awk, date, expansion, find, git, jq, revision,
+    search, writers,
 };
 
 /// What is done to a file.
@@ -14,6 +14,8 @@ pub(crate) enum Deed {
     Read,
     /// Everything below is read.
     ReadBelow,
+    /// If it is a directory, the files in it are read, those behind links too.
+    ReadInside,
     /// Its name and properties are looked at.
     Look,
     /// It is created, changed, moved or removed.
@@ -101,6 +103,7 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             Some(Operands::None) => Vec::new(),
             Some(Operands::Places) => all(Deed::Look),
             Some(Operands::Paths | Operands::One) => all(Deed::Read),
+            Some(Operands::Inside) => all(Deed::ReadInside),
             Some(Operands::PatternThenPaths) => {
                 operands(rest).skip(1).map(|word| touch(Deed::Read, &word)).collect()
             }
@@ -266,10 +269,16 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
         _ => return found,
     };
-    // `diff` reads whatever files it is given, of a repository or not; a name without a slash is more likely a revision.
+    // `diff` reads whatever files it is given, of a repository or not, if there are two; a name without a slash is more
+    // likely a revision.
     let any_files = rest.iter().any(|word| word.text != "--" && is_option(&word.text, "--no-index"));
-    let is_path = |word: &Word| any_files || !word.text.starts_with('$') || word.text.contains('/');
-    let is_named = |word: &&Word| word.form != Form::Dynamic || subcommand == "diff" && is_path(word);
+    let first = rest.iter().position(|word| word.text == "--" || !word.text.starts_with('-'));
+    let given = first.map_or(0, |at| rest.len() - at - usize::from(rest[at].text == "--"));
+    let is_pair = given <= 2 && rest.iter().any(|word| word.splits) || given == 2;
+    let is_path =
+        |word: &Word| any_files || is_pair || !word.text.starts_with('$') || word.text.contains('/');
+    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !revision::is_told(word);
+    let is_named = |word: &&Word| word.form != Form::Dynamic || may_be_path(word);
     // The first word that `grep` gets is its pattern, unless an option holds that.
     let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));
     let patterns = usize::from(subcommand == "grep" && !has_pattern);

@@ -3,7 +3,7 @@
 use super::lookers::is_option;
 use super::runners::Runs;
 use super::writers::values;
-use super::{Dirs, Word, effects};
+use super::{Dirs, Word, effects, revision};
 
 /// Subcommands that only look, whatever their operands.
 const LOOKERS: &[&str] = &[
@@ -331,7 +331,7 @@ pub(crate) fn runs(rest: &[Word]) -> Runs {
 
 fn is_harmful(word: &Word) -> bool {
     // What the shell puts in could be an option; after a plain beginning it cannot.
-    let sneaks = !word.lead || word.splits;
+    let sneaks = (!word.lead || word.splits) && !revision::is_told(word);
     // A format that shows signatures runs the program that checks them.
     sneaks
         || ["%G", "%+G", "%-G", "% G", "(signature", "(*signature"]

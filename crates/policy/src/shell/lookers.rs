@@ -26,6 +26,8 @@ pub(crate) enum Operands {
     Text,
     /// Files or directories to read.
     Paths,
+    /// Files, or directories whose files are read.
+    Inside,
     /// Files or directories of which names and sizes are shown.
     Places,
     /// A pattern or program, then files.
@@ -48,7 +50,7 @@ const fn only(name: &'static str, good: &'static [&'static str], operands: Opera
     Looker { name, options: Options::Only(good), operands }
 }
 
-use Operands::{None as NoOperands, One, Paths, PatternThenPaths, Places, Text};
+use Operands::{Inside, None as NoOperands, One, Paths, PatternThenPaths, Places, Text};
 
 const LOOKERS: &[Looker] = &[
     any(":", Text),
@@ -68,7 +70,7 @@ const LOOKERS: &[Looker] = &[
     any("cut", Paths),
     any("date", Text),
     any("df", Places),
-    except("diff", &["-r", "--output", "--recursive"], Paths),
+    except("diff", &["-r", "--output", "--recursive"], Inside),
     any("dirname", Text),
     any("du", Places),
     any("echo", Text),

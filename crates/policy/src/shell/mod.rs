@@ -21,6 +21,7 @@ mod options;
 mod printf;
 mod ps;
 mod read_only;
+mod revision;
 mod runners;
 mod search;
 mod second_file;

@@ -123,3 +123,70 @@ fn going_up_is_judged_both_ways() {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
     }
 }
+
+/// A project in which `sub` holds a link that leads out, and `docs` none.
+fn with_a_link_in_sub(mode: Mode) -> Context {
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/sub/link") => "/home/u/.netrc".into(),
+        Some("/w/in") => "/w/docs/in".into(),
+        _ => crate::path::lexical(path),
+    });
+    let links = |dir: &Path, _: &str| {
+        let link = PathBuf::from("/w/sub/link");
+        Some(if link.starts_with(dir) { vec![link] } else { Vec::new() })
+    };
+    Context { resolver: resolver.with_links(links), ..cx(mode) }
+}
+
+// RULE-05: a link leads on when its directory is moved.
+#[test]
+fn what_a_script_moves_leads_nobody_knows_where() {
+    let cx = with_a_link_in_sub(Mode::AcceptEdits);
+    for command in [
+        "mv sub s2 && cat s2/link",
+        "mv sub s2 && cat s2/*",
+        "mv sub s2; wc -l < s2/link",
+        "cp -r sub s2 && head s2/link",
+        "mv sub a && mv a b && cat b/link",
+        "mv sub d/s2 && mv d e && cat e/s2/link",
+        "for i in 1 2; do cat s2/link; mv sub s2; done",
+        "mv sub s2 && cd s2 && cat link",
+        "mv sub s2 && find . | xargs cat",
+        "mv sub s2 && cat $(git ls-files)",
+        "mv in deep/er/in && cat deep/er/in",
+        "mv sub s2 && cat in",
+        "mv sub \"$D\" && cat s2/link",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in
+        ["mv docs d2 && cat d2/x", "mv sub s2 && cat docs/x", "cp a docs/ && cat docs/a", "mv a b && cat b"]
+    {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+    let linking = with(cx.clone(), Behavior::Allow, &["Bash(ln:*)"]);
+    for command in ["ln -s ../.. up && cat up/x", "ln -s /etc && cat etc/x"] {
+        assert_eq!(verdict(&bash(command), &linking), "ask", "{command}");
+    }
+    let denied = with(Context { mode: Mode::BypassPermissions, ..cx }, Behavior::Deny, &["Read(.env)"]);
+    assert_eq!(
+        verdict(&bash("mv sub s2 && cat s2/link"), &denied),
+        "deny",
+        "nothing hides it from the command"
+    );
+    assert_eq!(verdict(&bash("mv docs d2 && cat d2/x"), &denied), "allow");
+}
+
+// RULE-05, RULE-06: `diff` follows links in the directories that it compares.
+#[test]
+fn directories_that_are_compared_are_looked_into() {
+    let cx = with_a_link_in_sub(Mode::Default);
+    for command in ["diff sub docs", "diff docs sub", "diff -q s* docs", "cd sub && diff . ../docs"] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in ["diff docs old", "diff docs/a docs/b"] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+    let denied = with(Context { mode: Mode::BypassPermissions, ..cx }, Behavior::Deny, &["Read(.env)"]);
+    assert_eq!(verdict(&bash("diff docs old"), &denied), "deny", "it may be in there");
+}
