@@ -68,8 +68,7 @@ impl Beside {
 
 /// Tokens that a request will have at the most, as far as that can be told without counting them.
 fn likely_input(request: &Request) -> u64 {
-    let messages: usize = request.messages.iter().map(Bytes::len).sum();
-    let bytes = request.system.len() + request.tools.len() + messages;
+    let bytes = request.system.len() + request.tools.len() + request.messages.bytes();
     u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
 }
 
@@ -84,7 +83,7 @@ pub(crate) fn unfenced(text: &str) -> &str {
 pub(crate) fn small_question(small_model: &str, prompt: &str) -> Request {
     Request {
         model: small_model.to_owned(),
-        messages: vec![user_message(prompt)],
+        messages: vec![user_message(prompt)].into(),
         max_tokens: Some(SIDE_MAX_TOKENS),
         thinking: Thinking::Off,
         ..Request::default()

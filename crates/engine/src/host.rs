@@ -210,7 +210,7 @@ impl Side {
             let request = Request {
                 model: self.services.lead.borrow().main_model.clone(),
                 tools: Bytes::from(json!([tool]).to_string()),
-                messages: messages.clone(),
+                messages: messages.clone().into(),
                 max_tokens: Some(SIDE_MAX_TOKENS),
                 ..Request::default()
             };

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tiller_protocol::messages::Messages;
 
 /// What to ask. The byte fields are copied into the body as they are, so that equal parts of two requests
 /// are equal on the wire.
@@ -14,8 +15,8 @@ pub struct Request {
     pub system: Bytes,
     /// A JSON array of tool definitions; empty to leave it out.
     pub tools: Bytes,
-    /// The messages, each a JSON object.
-    pub messages: Vec<Bytes>,
+    /// What was said so far.
+    pub messages: Messages,
     /// The output limit; absent, the catalogue's for agents.
     pub max_tokens: Option<u32>,
     /// How the model should think.

@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod line;
 pub mod mask;
 pub mod mcp;
+pub mod messages;
 pub mod mode;
 pub mod pdf;
 pub mod permission;

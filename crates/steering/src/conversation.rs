@@ -19,6 +19,7 @@ use tiller_protocol::entry::{
 };
 use tiller_protocol::id::{EntryId, MessageId};
 use tiller_protocol::ingredients::Asked;
+use tiller_protocol::messages::Messages;
 
 use crate::asked::Chain;
 use crate::attachment::catalog;
@@ -43,7 +44,7 @@ pub struct Conversation {
     lead: Option<String>,
     closed: Vec<Message>,
     /// The closed messages as they are sent.
-    wire: Vec<Bytes>,
+    wire: Messages,
     /// Of all that is in `wire`.
     chain: Chain,
     before: Open,
@@ -138,7 +139,7 @@ impl Conversation {
     }
 
     /// The messages of the next request. Costs what is new, apart from handing out what is ready.
-    pub fn messages(&mut self) -> Vec<Bytes> {
+    pub fn messages(&mut self) -> Messages {
         let open = self.sent_open();
         let closed = self.closed.len();
         let fresh_closed: usize = self.closed.iter().skip(self.sent).map(|message| message.blocks).sum();
@@ -147,8 +148,8 @@ impl Conversation {
         let mut messages = self.wire.clone();
         messages.extend(open.iter().map(|message| message.json.clone()));
         let anchor = self.sent.checked_sub(1).filter(|_| fresh_closed + fresh_open > CACHE_LOOKBACK);
-        if let Some(json) = anchor.and_then(|at| messages.get_mut(at)) {
-            *json = message::with_breakpoint(json);
+        if let Some((at, json)) = anchor.and_then(|at| Some((at, messages.iter().nth(at)?))) {
+            messages.replace(at, message::with_breakpoint(&json));
         }
         self.sent = messages.len();
         messages
@@ -166,14 +167,14 @@ impl Conversation {
     #[must_use]
     pub fn said(&self) -> Vec<Bytes> {
         let open = self.sent_open().into_iter().map(|message| message.json);
-        self.wire.iter().cloned().chain(open).collect()
+        self.wire.iter().chain(open).collect()
     }
 
     /// Bytes of the messages of the next request.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let open: usize = self.sent_open().iter().map(|message| message.json.len()).sum();
-        open + self.wire.iter().map(Bytes::len).sum::<usize>()
+        open + self.wire.bytes()
     }
 
     /// Whether there is reasoning at all.
@@ -248,19 +249,13 @@ impl Conversation {
         }
     }
 
-    /// Puts the newest closed messages together in memory. Each request goes through all of them, and what is scattered
-    /// takes longer to go through than to send.
+    /// Puts the newest closed messages together in memory.
     fn pack(&mut self) {
-        let from = self.wire.len() - PACK;
-        let together = Bytes::from(self.wire[from..].concat());
-        let mut at = 0;
-        for (json, message) in self.wire[from..].iter_mut().zip(&mut self.closed[from..]) {
-            let packed = together.slice(at..at + json.len());
-            at += json.len();
-            if message.json == *json {
-                message.json = packed.clone();
+        let from = self.closed.len() - PACK;
+        for (packed, message) in self.wire.join_last(PACK).into_iter().zip(&mut self.closed[from..]) {
+            if message.json == packed {
+                message.json = packed;
             }
-            *json = packed;
         }
     }
 

@@ -104,7 +104,7 @@ impl Script {
 
     fn messages(&mut self) -> Vec<Value> {
         let bytes = self.conversation.messages();
-        bytes.iter().map(|json| serde_json::from_slice(json).unwrap()).collect()
+        bytes.iter().map(|json| serde_json::from_slice(&json).unwrap()).collect()
     }
 }
 
@@ -346,7 +346,7 @@ proptest! {
         let mut previous: Vec<bytes::Bytes> = Vec::new();
         let mut calls = 0;
         for (step, (count, attach, prompt)) in steps.into_iter().enumerate() {
-            let request = script.conversation.messages();
+            let request = script.conversation.messages().iter().collect::<Vec<_>>();
             prop_assert!(request.len() >= previous.len());
             let settled = previous.len().saturating_sub(1);
             prop_assert_eq!(&request[..settled], &previous[..settled]);
@@ -410,7 +410,7 @@ fn a_request_costs_what_is_new() {
         script.call(&message, &call);
         script.complete();
         script.result(&call, "found");
-        let now = script.conversation.messages();
+        let now = script.conversation.messages().iter().collect::<Vec<_>>();
         let kept = now.iter().zip(&before).filter(|(now, before)| now.as_ptr() == before.as_ptr()).count();
         made += now.len() - kept;
         before = now;

@@ -12,6 +12,7 @@ use tiller_model::{Completion, Model, ModelError, ModelEvent, ModelInfo, Request
 use tiller_protocol::block::RawBlock;
 use tiller_protocol::entry::{Body, Outcome};
 use tiller_protocol::id::MessageId;
+use tiller_protocol::messages::Messages;
 use tiller_protocol::mode::Mode;
 use tiller_protocol::usage::{StopReason, Usage};
 use tiller_tools::TodoWrite;
@@ -42,12 +43,12 @@ impl Scripted {
         let mut progress = self.0.lock().unwrap();
         let step = progress.steps;
         progress.steps += 1;
-        let sizes: usize = request.messages.iter().map(bytes::Bytes::len).sum();
+        let sizes = request.messages.bytes();
         let tokens = (sizes + request.system.len() + request.tools.len()) as u64 / 4;
         if tokens > WINDOW {
             progress.wrong.push(format!("step {step} has {tokens} tokens"));
         }
-        if !contains(&request.messages[0], RULE) {
+        if !contains(&request.messages.iter().next().unwrap(), RULE) {
             progress.wrong.push(format!("step {step} knows no rule"));
         }
         if step.is_multiple_of(25) {
@@ -77,8 +78,8 @@ fn answer(step: usize) -> Value {
 }
 
 /// Calls without a result in the message behind them, and results without a call.
-fn unpaired(messages: &[bytes::Bytes]) -> impl Iterator<Item = String> {
-    let messages: Vec<Value> = messages.iter().map(|json| serde_json::from_slice(json).unwrap()).collect();
+fn unpaired(messages: &Messages) -> impl Iterator<Item = String> {
+    let messages: Vec<Value> = messages.iter().map(|json| serde_json::from_slice(&json).unwrap()).collect();
     let ids = |message: Option<&Value>, kind: &str, field: &str| -> Vec<String> {
         let blocks = message.and_then(|message| message["content"].as_array()).into_iter().flatten();
         blocks

@@ -51,18 +51,18 @@ pub(crate) fn build(request: &Request, info: &ModelInfo, purpose: Purpose) -> By
         }
     }
     body.put_slice(b",\"messages\":[");
-    for (place, message) in request.messages.iter().enumerate() {
+    for (place, run) in request.messages.runs().enumerate() {
         if place > 0 {
             body.put_u8(b',');
         }
-        body.put_slice(message);
+        body.put_slice(run);
     }
     body.put_slice(b"]}");
     body.freeze()
 }
 
 fn size(request: &Request) -> usize {
-    let messages: usize = request.messages.iter().map(|message| message.len() + 1).sum();
+    let messages = request.messages.bytes() + request.messages.len();
     request.system.len() + request.tools.len() + messages + 1024
 }
 
@@ -165,7 +165,7 @@ mod tests {
             model: "claude-opus-5-5[1m]".to_owned(),
             system: Bytes::from_static(b"[ {\"type\":\"text\",\"text\":\"s\"} ]"),
             tools: Bytes::from_static(b"[]"),
-            messages: vec![Bytes::from_static(b"{\"m\":1}"), Bytes::from_static(b"{\"m\":2}")],
+            messages: vec![Bytes::from_static(b"{\"m\":1}"), Bytes::from_static(b"{\"m\":2}")].into(),
             effort: Some(Effort::High),
             output_format: Some(json!({"type": "json_schema"})),
             cache: true,
@@ -182,7 +182,7 @@ mod tests {
             model: "claude-fable-5-2".to_owned(),
             system: Bytes::from_static(b"[1]"),
             tools: Bytes::from_static(b"[2]"),
-            messages: vec![Bytes::from_static(b"{\"role\":\"user\"}")],
+            messages: vec![Bytes::from_static(b"{\"role\":\"user\"}")].into(),
             ..Request::default()
         };
         let first = body(&request, Purpose::Stream);

@@ -21,7 +21,7 @@ impl Fingerprint {
             model: name::wire_id(&request.model),
             system: hash(&request.system),
             tools: hash(&request.tools),
-            messages: request.messages.iter().map(|message| hash(message)).collect(),
+            messages: request.messages.iter().map(|message| hash(&message)).collect(),
         }
     }
 

@@ -211,8 +211,7 @@ impl Model for Player {
     }
 
     fn count_tokens(&self, request: Request) -> BoxFuture<'static, Result<u64, ModelError>> {
-        let messages: usize = request.messages.iter().map(bytes::Bytes::len).sum();
-        let bytes = request.system.len() + request.tools.len() + messages;
+        let bytes = request.system.len() + request.tools.len() + request.messages.bytes();
         Box::pin(async move { Ok(bytes as u64 / BYTES_PER_TOKEN) })
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn ask(text: &str) -> Request {
     Request {
         model: "claude-opus-5-5".to_owned(),
         system: bytes(&json!([{"type": "text", "text": "You are a test."}])),
-        messages: vec![bytes(&json!({"role": "user", "content": text}))],
+        messages: vec![bytes(&json!({"role": "user", "content": text}))].into(),
         ..Request::default()
     }
 }

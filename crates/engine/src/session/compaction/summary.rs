@@ -147,7 +147,7 @@ impl Task {
     ) -> Result<Result<Given, Missing>, StoreError> {
         let request = Request {
             model: self.model_for_step(),
-            messages: vec![user_message(question)],
+            messages: vec![user_message(question)].into(),
             max_tokens: Some(u32::try_from(longest).unwrap_or(u32::MAX)),
             thinking: Thinking::Off,
             betas: self.fixed.betas.clone(),
