@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::future::Future;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ use crate::{Spawn, ready, stray};
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
+/// The same as long as there is no more.
+const SMALL_CHUNK: usize = 4 * 1024;
 
 /// A command in custody. Dropping it ends everything the command started.
 #[derive(Debug)]
@@ -366,10 +369,16 @@ impl Output {
     }
 
     async fn pump(&self, from: &mut pipe::Receiver, to: &Mutex<Capture>) {
-        let mut chunk = vec![0; CHUNK];
-        while let Ok(length @ 1..) = from.read(&mut chunk).await {
-            lock(to).append(&chunk[..length]);
-            self.0.grown.notify_one();
+        let mut chunk = Chunk::default();
+        while from.readable().await.is_ok() {
+            match from.try_read(chunk.room()) {
+                Ok(length @ 1..) => {
+                    lock(to).append(chunk.filled(length));
+                    self.0.grown.notify_one();
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                _ => break,
+            }
         }
     }
 
@@ -387,12 +396,33 @@ impl Output {
 
     /// Reads what is in the pipes after the command has ended, without waiting for more.
     fn drain_rest(&self, stdout: &pipe::Receiver, stderr: &pipe::Receiver) {
-        let mut chunk = vec![0; CHUNK];
         for (from, to) in [(stdout.as_fd(), &self.0.stdout), (stderr.as_fd(), &self.0.stderr)] {
-            while let Ok(length @ 1..) = rustix::io::read(from, &mut chunk) {
-                lock(to).append(&chunk[..length]);
+            let mut chunk = Chunk::default();
+            while let Ok(length @ 1..) = rustix::io::read(from, &mut *chunk.room()) {
+                lock(to).append(chunk.filled(length));
             }
         }
+    }
+}
+
+/// Where output is read to. Most commands print little, and what is large takes time to make.
+#[derive(Default)]
+struct Chunk(Vec<u8>);
+
+impl Chunk {
+    fn room(&mut self) -> &mut [u8] {
+        if self.0.is_empty() {
+            self.0.resize(SMALL_CHUNK, 0);
+        }
+        &mut self.0
+    }
+
+    /// What was read. Where it took all of the room, there is more of that from now on.
+    fn filled(&mut self, length: usize) -> &[u8] {
+        if length == self.0.len() {
+            self.0.resize(CHUNK.max(length), 0);
+        }
+        &self.0[..length]
     }
 }
 

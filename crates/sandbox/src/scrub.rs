@@ -9,6 +9,7 @@ use crate::confinement::{Confinement, Profile};
 /// A name, or the part of it that gives it away.
 enum Name {
     Is(&'static str),
+    /// The name ends like this, with the underscore or without anything before that.
     Ends(&'static str),
     /// Of what is no credential itself, but leads to one.
     LeadsTo(&'static str),
@@ -103,10 +104,13 @@ fn is_in(table: &[Name], name: &str) -> bool {
 
 impl Name {
     fn fits(&self, name: &str) -> bool {
-        let name = name.to_ascii_uppercase();
         match self {
-            Is(whole) | LeadsTo(whole) => name == *whole,
-            Ends(end) => name.ends_with(end) || end.strip_prefix('_') == Some(&name),
+            Is(whole) | LeadsTo(whole) => name.eq_ignore_ascii_case(whole),
+            Ends(end) => {
+                let last = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
+                last.is_some_and(|last| last.eq_ignore_ascii_case(end))
+                    || name.eq_ignore_ascii_case(&end[1..])
+            }
         }
     }
 }

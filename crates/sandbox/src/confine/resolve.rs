@@ -3,14 +3,17 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::readlink;
 use rustix::io::Errno;
 
 /// Resolves paths for one command. What was found is remembered, and so is what was not, until that may have changed.
+/// By their letters: taking paths apart again and again costs more than looking.
 #[derive(Debug, Default)]
-pub(crate) struct Resolver(RefCell<HashMap<PathBuf, Lead>>);
+pub(crate) struct Resolver(RefCell<HashMap<OsString, Lead>>);
 
 /// Where a path leads.
 #[derive(Clone, Debug)]
@@ -24,7 +27,7 @@ enum Lead {
 impl Resolver {
     /// Where a path leads, as [`Path::canonicalize`] would say it. Nothing if it leads nowhere.
     pub(crate) fn resolve(&self, path: &Path) -> Option<PathBuf> {
-        match self.lead(path) {
+        match self.lead(path.as_os_str()) {
             Lead::To(real) => Some(real),
             Lead::DeadEnd | Lead::Nowhere => None,
         }
@@ -32,7 +35,7 @@ impl Resolver {
 
     /// Whether something has this name, if only a link that leads nowhere.
     pub(crate) fn exists(&self, path: &Path) -> bool {
-        !matches!(self.lead(path), Lead::Nowhere)
+        !matches!(self.lead(path.as_os_str()), Lead::Nowhere)
     }
 
     /// Looks again for what was not there.
@@ -40,20 +43,29 @@ impl Resolver {
         self.0.get_mut().retain(|_, lead| matches!(lead, Lead::To(_)));
     }
 
-    fn lead(&self, path: &Path) -> Lead {
+    fn lead(&self, path: &OsStr) -> Lead {
         if let Some(lead) = self.0.borrow().get(path) {
             return lead.clone();
         }
-        let lead = match (path.parent(), path.components().next_back()) {
-            (Some(parent), Some(Component::Normal(name))) if path.is_absolute() => match self.lead(parent) {
+        let lead = match apart(path) {
+            Some((parent, name)) => match self.lead(parent) {
                 Lead::To(parent) => lead_of(parent.join(name)),
                 Lead::DeadEnd | Lead::Nowhere => Lead::Nowhere,
             },
-            _ => path.canonicalize().map_or(Lead::Nowhere, Lead::To),
+            None => Path::new(path).canonicalize().map_or(Lead::Nowhere, Lead::To),
         };
         self.0.borrow_mut().insert(path.to_owned(), lead.clone());
         lead
     }
+}
+
+/// The directory that a path names, and the name in it; nothing if it does not end in a plain name.
+fn apart(path: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    let bytes = path.as_bytes();
+    let slash = bytes.iter().rposition(|byte| *byte == b'/').filter(|_| bytes.starts_with(b"/"))?;
+    let (parent, name) = (&bytes[..slash.max(1)], &bytes[slash + 1..]);
+    let is_plain = !matches!(name, b"" | b"." | b"..");
+    is_plain.then(|| (OsStr::from_bytes(parent), OsStr::from_bytes(name)))
 }
 
 /// Where a name in a directory that is no link leads.

@@ -1,9 +1,10 @@
 //! Sockets that lie in directories. A directory tells when its entries changed last, so most are read once.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -17,9 +18,11 @@ const MOST_ENTRIES: usize = 20_000;
 const SETTLED: i64 = 2;
 
 /// What the last look has found.
-static KNOWN: Mutex<Listings> = Mutex::new(Listings(BTreeMap::new()));
+static KNOWN: LazyLock<Mutex<Listings>> = LazyLock::new(Mutex::default);
 
-struct Listings(BTreeMap<PathBuf, Arc<Listing>>);
+/// By the letters of their paths.
+#[derive(Default)]
+struct Listings(HashMap<OsString, Arc<Listing>>);
 
 /// What of a directory's entries matters.
 struct Listing {
@@ -57,8 +60,8 @@ impl Listings {
 struct Search<'a> {
     mounts: &'a [Mount],
     now: i64,
-    before: BTreeMap<PathBuf, Arc<Listing>>,
-    known: &'a mut BTreeMap<PathBuf, Arc<Listing>>,
+    before: HashMap<OsString, Arc<Listing>>,
+    known: &'a mut HashMap<OsString, Arc<Listing>>,
     left: usize,
     found: Vec<PathBuf>,
 }
@@ -77,19 +80,19 @@ impl Search<'_> {
 
     fn list(&mut self, dir: &Path) -> Option<Arc<Listing>> {
         let stamp = Stamp::of(dir)?;
-        let listing = match self.before.remove(dir).filter(|listing| listing.stamp == stamp) {
+        let listing = match self.before.remove(dir.as_os_str()).filter(|listing| listing.stamp == stamp) {
             Some(listing) => listing,
             None => Arc::new(Listing::read(dir, stamp, self.left)),
         };
         if listing.stamp.is_settled(self.now) {
-            self.known.insert(dir.to_owned(), Arc::clone(&listing));
+            self.known.insert(dir.as_os_str().to_owned(), Arc::clone(&listing));
         }
         Some(listing)
     }
 
     /// Whether something is mounted there that is no place for sockets: a container's files, or another machine's.
     fn is_elsewhere(&self, dir: &Path) -> bool {
-        self.mounts.iter().any(|mount| mount.at == dir && mount.kind != b"tmpfs")
+        self.mounts.iter().any(|mount| mount.at.as_os_str() == dir.as_os_str() && mount.kind != b"tmpfs")
     }
 }
 
@@ -135,11 +138,11 @@ mod tests {
         let inner = dir.path().join("inner");
         fs_err::create_dir(&inner).unwrap();
         let (dirs, later) = ([dir.path().to_owned()], i64::MAX);
-        let mut listings = Listings(BTreeMap::new());
+        let mut listings = Listings::default();
         assert!(listings.look(&dirs, &[], later).is_empty());
-        let first = Arc::clone(&listings.0[&inner]);
+        let first = Arc::clone(&listings.0[inner.as_os_str()]);
         assert!(listings.look(&dirs, &[], later).is_empty());
-        assert!(Arc::ptr_eq(&first, &listings.0[&inner]), "nothing has changed");
+        assert!(Arc::ptr_eq(&first, &listings.0[inner.as_os_str()]), "nothing has changed");
         let _listener = UnixListener::bind(inner.join("a")).unwrap();
         assert_eq!(listings.look(&dirs, &[], later), [inner.join("a")]);
         fs_err::remove_file(inner.join("a")).unwrap();
@@ -150,10 +153,10 @@ mod tests {
     fn what_has_just_changed_is_read_each_time() {
         let dir = tempfile::tempdir().unwrap();
         let changed = Stamp::of(dir.path()).unwrap().entries.0;
-        let mut listings = Listings(BTreeMap::new());
+        let mut listings = Listings::default();
         for (now, is_known) in [(changed, false), (changed + SETTLED, false), (changed + SETTLED + 1, true)] {
             listings.look(&[dir.path().to_owned()], &[], now);
-            assert_eq!(listings.0.contains_key(dir.path()), is_known);
+            assert_eq!(listings.0.contains_key(dir.path().as_os_str()), is_known);
         }
     }
 }
