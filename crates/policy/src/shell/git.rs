@@ -180,7 +180,7 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
             "-C" if at > 0 && words[..at].iter().any(|before| before.text == "-C") => return None,
             "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs" => at += 1,
             "-C" => {
-                words.get(at + 1).filter(|dir| dir.lead && !dir.splits)?;
+                words.get(at + 1).filter(|dir| dir.lead && dir.is_single())?;
                 at += 2;
             }
             "-c" => {
@@ -331,13 +331,21 @@ pub(crate) fn runs(rest: &[Word]) -> Runs {
 
 fn is_harmful(word: &Word) -> bool {
     // What the shell puts in could be an option; after a plain beginning it cannot.
-    let sneaks = (!word.lead || word.splits) && !revision::is_told(word);
+    let sneaks = (!word.lead || word.splits) && !revision::is_told(word)
+        || is_unclear_option(word)
+        || !word.is_literal()
+            && ["--format", "--pretty"].iter().any(|option| is_option(word.certain(), option));
     // A format that shows signatures runs the program that checks them.
     sneaks
         || ["%G", "%+G", "%-G", "% G", "(signature", "(*signature"]
             .iter()
             .any(|shows| word.text.contains(shows))
         || HARMFUL.iter().any(|bad| word.text != "--" && is_option(&word.text, bad))
+}
+
+/// Whether nobody can tell which option a word is. Of some the rest is a text whatever it is.
+fn is_unclear_option(word: &Word) -> bool {
+    word.is_unclear_option() && !["-S", "-G", "-n"].iter().any(|option| word.certain().starts_with(option))
 }
 
 fn known(words: &[Word]) -> Option<Vec<&str>> {

@@ -109,7 +109,7 @@ const LOOKERS: &[Looker] = &[
     any("groups", Text),
     any("head", Paths),
     any("help", Text),
-    any("hexdump", Paths),
+    except("hexdump", &["-f"], Paths),
     only("hostname", &["-f", "-i", "-I", "-s", "-d"], NoOperands),
     any("id", Text),
     any("join", Paths),
@@ -127,7 +127,7 @@ const LOOKERS: &[Looker] = &[
     except("objdump", &["-S", "--plugin", "--source", "--source-comment"], Paths),
     any("od", Paths),
     any("paste", Paths),
-    any("pgrep", Text),
+    except("pgrep", &["-F", "--pidfile"], Text),
     any("pidof", Text),
     any("printf", Text),
     any("ps", Text),
@@ -172,7 +172,7 @@ const LOOKERS: &[Looker] = &[
     any("who", NoOperands),
     any("whoami", NoOperands),
     any("xxd", One),
-    any("zcat", Paths),
+    except("zcat", &["-r", "--recursive"], Paths),
 ];
 
 /// Programs that tell their version or how they are used when that is all they are asked. Those that take other programs

@@ -126,7 +126,9 @@ fn long_option<'a>(
         Some(value) if grammar.long_valued.contains(&name) || grammar.long_optional.contains(&name) => {
             one(Some(value))
         }
-        None if grammar.long_valued.contains(&name) => Some((vec![Given { name, value: next.cloned() }], 2)),
+        None if grammar.long_valued.contains(&name) => {
+            Some((vec![Given { name, value: following(next)? }], 2))
+        }
         None if grammar.long.contains(&name) || grammar.long_optional.contains(&name) => one(None),
         _ => None,
     }
@@ -144,7 +146,8 @@ fn cluster<'a>(
         let value = (!behind.is_empty()).then(|| attached(word, behind));
         if grammar.valued.contains(letter) {
             let taken = if value.is_some() { 1 } else { 2 };
-            given.push(Given { name, value: value.or_else(|| next.cloned()) });
+            let value = if value.is_some() { value } else { following(next)? };
+            given.push(Given { name, value });
             return Some((given, taken));
         }
         if grammar.optional.contains(letter) {
@@ -157,6 +160,14 @@ fn cluster<'a>(
         given.push(Given { name, value: None });
     }
     Some((given, 1))
+}
+
+/// The value in the next word, which may be missing. `None` if more than one word may come of it.
+fn following(next: Option<&Word>) -> Option<Option<Word>> {
+    match next {
+        Some(word) if !word.is_single() => None,
+        word => Some(word.cloned()),
+    }
 }
 
 fn attached(word: &Word, value: &str) -> Word {

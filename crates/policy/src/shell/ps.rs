@@ -15,7 +15,7 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     rest.iter().enumerate().all(|(at, word)| {
         let before = at.checked_sub(1).and_then(|before| rest.get(before)).map(|before| before.text.as_str());
         if !word.is_literal() {
-            return before == Some("-p") && !word.splits && !selects_all;
+            return before == Some("-p") && word.is_single() && !selects_all;
         }
         if word.text.contains("env") {
             return false;

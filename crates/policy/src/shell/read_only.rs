@@ -42,7 +42,12 @@ fn looks(words: &[Word]) -> bool {
         "ps" => ps::looks(rest),
         "grep" | "egrep" | "fgrep" | "rg" | "fd" => search::looks(name, rest),
         // What is no name in a list of names is shown in a complaint.
-        "du" => !has_any(rest, &["-X", "--exclude-from", "--files0-from"]),
+        "du" => {
+            let follows = &["-D", "-H", "-L", "-X", "--dereference", "--exclude-from", "--files0-from"];
+            !has_any(rest, follows) && !rest.iter().any(Word::is_unclear_option)
+        }
+        // Names behind links may be those of anything.
+        "ls" if has_any(rest, &["-L", "--dereference"]) && has_any(rest, &["-R", "--recursive"]) => false,
         // A name after @ is that of a file with further words.
         "nm" | "objdump" | "readelf" | "size" | "strings" if !rest.iter().all(is_no_word_list) => false,
         "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
@@ -67,11 +72,13 @@ fn looks(words: &[Word]) -> bool {
 
 fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> bool {
     if matches!(options, Options::Any) {
-        return match operands {
-            Operands::One => second_file::is_spared(name, rest),
-            Operands::None => rest.iter().all(is_option),
-            _ => true,
-        };
+        let is_unclear = operands != Operands::Text && rest.iter().any(Word::is_unclear_option);
+        return !is_unclear
+            && match operands {
+                Operands::One => second_file::is_spared(name, rest),
+                Operands::None => rest.iter().all(is_option),
+                _ => true,
+            };
     }
     let mut words = rest.iter();
     let mut operand_seen = false;
@@ -89,7 +96,7 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
             operand_seen = true;
             continue;
         }
-        if !word.is_literal() && !word.text.contains('=') || !options.permit(&word.text) {
+        if word.is_unclear_option() || !options.permit(&word.text) {
             return false;
         }
     }

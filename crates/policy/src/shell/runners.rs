@@ -65,6 +65,8 @@ const CARGO: &[&str] = &[
 /// What a program makes of its words. `name`: without its directory.
 pub(crate) fn runs(name: &str, rest: &[Word]) -> Runs {
     let runs_words = match name {
+        // Whatever the shell makes of such a word, an option that runs something may come of it.
+        "git" | "fd" | "rg" | "sort" if rest.iter().any(Word::is_unclear_option) => return Runs::Unseen,
         "git" => return git::runs(rest),
         "awk" | "gawk" | "mawk" if awk::may_run(rest) => return Runs::Unseen,
         "awk" | "gawk" | "mawk" => false,

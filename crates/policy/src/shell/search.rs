@@ -201,11 +201,10 @@ pub(crate) fn looks(name: &str, rest: &[Word]) -> bool {
     if name.ends_with("grep") {
         // What links below a directory lead to may lie anywhere.
         let follows = ["-R", "--dereference-recursive"];
-        return !found.has(&["R", "dereference-recursive"])
-            && !found
-                .unclear
-                .iter()
-                .any(|word| follows.iter().any(|option| super::is_option(&word.text, option)));
+        let could = |word: &&Word| {
+            word.is_unclear_option() || follows.iter().any(|option| super::is_option(&word.text, option))
+        };
+        return !found.has(&["R", "dereference-recursive"]) && !found.unclear.iter().any(could);
     }
     let Some(Looker { options, .. }) = looker(name) else { return false };
     // What the shell puts in could be one of the options that do harm.

@@ -2,6 +2,8 @@
 
 use tree_sitter::Node;
 
+use super::alternatives;
+
 /// One word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
@@ -55,6 +57,24 @@ impl Word {
         self.is_literal().then_some(self.text.as_str())
     }
 
+    /// What it certainly begins with: what stands before anything that the shell puts in.
+    pub(crate) fn certain(&self) -> &str {
+        let put_in: &[char] = match self.form {
+            Form::Literal => &[],
+            Form::Pattern => &['*', '?', '[', '(', '{'],
+            Form::Found | Form::Dynamic => &['$', '`', '*', '?', '[', '(', '{', '<', '>'],
+        };
+        let end = if self.lead { self.text.find(put_in).unwrap_or(self.text.len()) } else { 0 };
+        &self.text[..end]
+    }
+
+    /// Whether it is an option of which nobody can tell which one it is, or begins a cluster that goes on in an unknown way.
+    pub(crate) fn is_unclear_option(&self) -> bool {
+        let certain = self.certain();
+        let is_named = certain.starts_with("--") && certain.contains('=');
+        !self.is_literal() && certain.starts_with('-') && !is_named
+    }
+
     /// Whether it certainly stays one word.
     pub(crate) fn is_single(&self) -> bool {
         !self.splits && self.form != Form::Pattern
@@ -82,6 +102,17 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads a node as a word. `None` if it holds something that is not understood.
     pub(crate) fn read(source: &'a str, node: Node<'_>) -> Option<Word> {
+        Some(Self::of(source, node)?.into_word())
+    }
+
+    /// Reads a node as the words that its braces make of it. `None` if it holds something that is not understood.
+    pub(crate) fn read_all(source: &'a str, node: Node<'_>) -> Option<Vec<Word>> {
+        let reader = Self::of(source, node)?;
+        let spread = reader.spread();
+        Some(spread.unwrap_or_else(|| vec![reader.into_word()]))
+    }
+
+    fn of(source: &'a str, node: Node<'_>) -> Option<Self> {
         let mut reader = Self {
             source,
             word: Word::literal(""),
@@ -92,6 +123,28 @@ impl<'a> Reader<'a> {
         };
         reader.add(node)?;
         reader.finish_unquoted();
+        Some(reader)
+    }
+
+    /// The words that braces make, if they are few, and nothing else in the word is put in by the shell.
+    fn spread(&self) -> Option<Vec<Word>> {
+        let Word { text, form, .. } = &self.word;
+        if self.brace != Some(true) || self.plain_brace || *form == Form::Dynamic || text.contains("..") {
+            return None;
+        }
+        let globs = |text: &str| self.globs && text.contains(['*', '?', '[', '(']);
+        let word = |text: String| Word {
+            form: if globs(&text) { Form::Pattern } else { Form::Literal },
+            splits: false,
+            lead: !text.starts_with(['*', '?', '[']) || !globs(&text),
+            tilde: text.starts_with('~') && (self.word.tilde || self.word.text.starts_with('{')),
+            text,
+        };
+        Some(alternatives(text)?.into_iter().filter(|text| !text.is_empty()).map(word).collect())
+    }
+
+    fn into_word(self) -> Word {
+        let mut reader = self;
         if reader.brace == Some(true) {
             reader.word.form = reader.word.form.max(Form::Pattern);
             reader.word.lead &= !reader.word.text.starts_with('{');
@@ -103,7 +156,7 @@ impl<'a> Reader<'a> {
         // What is put in can make a pattern fit several names.
         let multiplies = reader.globs || reader.brace == Some(true);
         reader.word.splits |= multiplies && reader.word.form == Form::Dynamic;
-        Some(reader.word)
+        reader.word
     }
 
     fn text(&self, node: Node<'_>) -> Option<&'a str> {

@@ -173,9 +173,16 @@ fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
     while let Some((name, value)) =
         words.get(at).filter(|_| takes_assignments).and_then(|word| word.text.split_once('='))
     {
+        if words[at].splits {
+            return unclear;
+        }
         let value = Word { text: value.to_owned(), ..words[at].clone() };
         assignments.push(Assignment { name: name.to_owned(), value });
         at += 1;
+    }
+    let own = words.iter().skip(at).take(wrapper.operands);
+    if !own.into_iter().all(|word| word.lead && word.is_single()) {
+        return unclear;
     }
     at += wrapper.operands;
     let mut inner: Vec<Word> = words.get(at..).unwrap_or_default().to_vec();
@@ -186,7 +193,20 @@ fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
     if inner.is_empty() {
         return Inner::Nothing;
     }
-    Inner::Commands { commands: vec![inner], own: at.min(words.len()), assignments, plain: wrapper.plain }
+    let plain = wrapper.plain && !clears_variables(wrapper, &options.given);
+    Inner::Commands { commands: vec![inner], own: at.min(words.len()), assignments, plain }
+}
+
+/// Whether variables are taken away that keep programs from running what a project names, as `git` does.
+fn clears_variables(wrapper: &Wrapper, options: &[Given<'_>]) -> bool {
+    let takes_away = |option: &Given<'_>| match (wrapper.name, option.name) {
+        ("env", "i" | "ignore-environment") | ("exec", "c") => true,
+        ("env", "u" | "unset") => {
+            option.value.as_ref().and_then(Word::known).is_none_or(|name| name.starts_with("GIT_"))
+        }
+        _ => false,
+    };
+    options.iter().any(takes_away)
 }
 
 /// A command with what `xargs` puts in: at its end, or wherever a mark stands. `None` if that is not clear.

@@ -1,6 +1,9 @@
 //! What another parser sees: every command with the number of its words, those inside substitutions included.
 
-use brush_parser::word::{ParameterExpr, WordPiece, WordPieceWithSource, parse, parse_heredoc};
+use brush_parser::word::{
+    BraceExpressionMember, BraceExpressionOrText, ParameterExpr, WordPiece, WordPieceWithSource, parse,
+    parse_brace_expansions, parse_heredoc,
+};
 use brush_parser::{ParserOptions, ast, parse_tokens, tokenize_str};
 
 /// A program and how many words it is given, itself included.
@@ -12,6 +15,25 @@ pub(super) fn second_opinion(script: &str) -> Option<Vec<Seen>> {
     opinion.script(script)?;
     opinion.seen.sort();
     Some(opinion.seen)
+}
+
+/// How many words become of one.
+fn words(item: &ast::CommandPrefixOrSuffixItem) -> usize {
+    let ast::CommandPrefixOrSuffixItem::Word(word) = item else { return 1 };
+    let pieces = parse_brace_expansions(&word.value, &ParserOptions::default()).ok().flatten();
+    pieces.map_or(1, |pieces| multiplied(&pieces))
+}
+
+fn multiplied(pieces: &[BraceExpressionOrText]) -> usize {
+    let of_member = |member: &BraceExpressionMember| match member {
+        BraceExpressionMember::Child(pieces) => multiplied(pieces),
+        _ => 1,
+    };
+    let of_piece = |piece: &BraceExpressionOrText| match piece {
+        BraceExpressionOrText::Expr(members) => members.iter().map(of_member).sum(),
+        BraceExpressionOrText::Text(_) => 1,
+    };
+    pieces.iter().map(of_piece).product()
 }
 
 /// A word without its quotes, which the two parsers take away at different times.
@@ -63,7 +85,7 @@ impl Opinion {
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
         prefix.chain(suffix.clone()).try_for_each(|item| self.item(item))?;
         let given = suffix.filter(|item| !matches!(item, ast::CommandPrefixOrSuffixItem::IoRedirect(_)));
-        let given = given.count();
+        let given: usize = given.map(words).sum();
         let Some(name) = &simple.word_or_name else { return Some(()) };
         self.word(name)?;
         self.seen.push((bare(&name.value), given + 1));

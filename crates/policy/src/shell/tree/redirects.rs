@@ -63,9 +63,14 @@ impl Walker<'_> {
                 "<" | ">" | ">>" | "&>" | "&>>" | "<&" | ">&" | ">|" | "<&-" | ">&-" => {
                     sign = Some(child.kind());
                 }
-                _ => match Reader::read(self.source, child) {
+                // The first word names the file; more than one is a mistake.
+                _ if targets.is_empty() => match Reader::read(self.source, child) {
                     Some(word) => targets.push(word),
                     None => return self.opaque("a redirect is not understood"),
+                },
+                _ => match Reader::read_all(self.source, child) {
+                    Some(words) => targets.extend(words),
+                    None => return self.opaque("a word is not understood"),
                 },
             }
         }
@@ -116,8 +121,8 @@ impl Walker<'_> {
                 "word" | "string" | "raw_string" | "concatenation" | "number" | "simple_expansion"
                 | "expansion" => {
                     self.substitutions(child);
-                    match Reader::read(self.source, child) {
-                        Some(word) => extra.push(word),
+                    match Reader::read_all(self.source, child) {
+                        Some(words) => extra.extend(words),
                         None => self.opaque("a word is not understood"),
                     }
                 }

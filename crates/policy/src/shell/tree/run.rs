@@ -35,8 +35,8 @@ impl Walker<'_> {
                 "heredoc_redirect" => self.heredoc(child, &mut late),
                 _ => {
                     self.substitutions(child);
-                    match Reader::read(self.source, child) {
-                        Some(word) => words.push(word),
+                    match Reader::read_all(self.source, child) {
+                        Some(read) => words.extend(read),
                         None => return self.opaque("a word is not understood"),
                     }
                 }
