@@ -8,6 +8,7 @@ mod own_work;
 mod part;
 mod place;
 mod plan;
+mod put_in;
 mod reason;
 mod script;
 mod steering;

@@ -10,7 +10,7 @@ use super::files::{Files, part};
 use super::moved::Moved;
 use super::part::Part;
 use super::place::{ANY_DEPTH, Places, Where};
-use super::{listed, own_work};
+use super::{listed, own_work, put_in};
 use crate::access::Script;
 use crate::context::Context;
 use crate::path::Place;
@@ -283,7 +283,8 @@ impl<'a> Judge<'a> {
 
     /// What is thought of a command that no rule speaks of.
     fn unruled(&self, command: &Command) -> Result<Reason, Reason> {
-        if only_looks(command) && !self.is_chosen_by_project(command) {
+        let has_options = || put_in::has_options(command, &self.analysis.variables);
+        if only_looks(command) && !self.is_chosen_by_project(command) && !has_options() {
             self.looks_where_it_may(command)?;
             return Ok(Reason::ReadOnly);
         }

@@ -253,6 +253,15 @@ fn has_script_option(rest: &[Word]) -> bool {
     })
 }
 
+/// Whether the word after an option of `git grep` says how many.
+fn takes_a_count(option: &Word) -> bool {
+    let letters = option.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    let long =
+        ["--context", "--after-context", "--before-context", "--max-count", "--max-depth", "--threads"];
+    letters.is_some_and(|letters| letters.ends_with(['A', 'B', 'C', 'm']))
+        || long.contains(&option.text.as_str())
+}
+
 /// `git` names files as operands and after `:`.
 fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let mut found = Vec::new();
@@ -283,8 +292,18 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));
     let patterns = usize::from(subcommand == "grep" && !has_pattern);
     let is_number = |word: &&Word| word.text.bytes().all(|byte| byte.is_ascii_digit());
-    let operands = rest.iter().filter(|word| !word.text.starts_with('-') && !is_number(word));
-    for word in operands.skip(patterns).filter(is_named) {
+    let operands = rest.iter().enumerate().filter(|(at, word)| {
+        let is_count =
+            is_number(word) && at.checked_sub(1).is_some_and(|before| takes_a_count(&rest[before]));
+        !word.text.starts_with('-') && !is_count
+    });
+    let operands = operands.map(|(_, word)| word).skip(patterns);
+    for word in operands.filter(|word| !is_number(word)).filter(is_named) {
+        // From the top of the repository, which may lie above.
+        if subcommand == "grep" && (word.text.starts_with(":/") || word.text.starts_with(":(")) {
+            found.push((deed, Word::unknown(&word.text)));
+            continue;
+        }
         // A path, or what a commit's message says, from the top of the repository.
         let text = word.text.strip_prefix(":/").unwrap_or(&word.text);
         let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
