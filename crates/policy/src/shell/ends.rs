@@ -2,6 +2,17 @@
 
 use tree_sitter::Node;
 
+/// Where a node begins: the tree takes blanks in front of an expansion in quotes for a part of it.
+pub(super) fn start(node: Node<'_>, source: &str) -> usize {
+    let is_expansion = matches!(
+        node.kind(),
+        "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion"
+    );
+    let is_quoted = node.parent().is_some_and(|parent| parent.kind() == "string");
+    let text = source.get(node.byte_range()).filter(|_| is_expansion && is_quoted).unwrap_or_default();
+    node.start_byte() + text.len() - text.trim_start_matches([' ', '\t', '\n']).len()
+}
+
 /// What speaks against the end that the tree gives a piece of text. `text`: the piece, `before`: all that precedes it.
 pub(super) fn objection(node: Node<'_>, text: &str, before: &str) -> Option<&'static str> {
     let is_fine = match node.kind() {
@@ -37,7 +48,7 @@ fn ansi_end(rest: &str) -> Option<usize> {
 
 /// What of `${…}` is neither quoted, nor escaped, nor an expansion of its own, without its own braces.
 fn own_text(node: Node<'_>, text: &str) -> Option<String> {
-    let start = node.start_byte();
+    let start = node.end_byte().checked_sub(text.len())?;
     let mut own = String::new();
     let mut end = 2;
     let mut add = |part: &str| {

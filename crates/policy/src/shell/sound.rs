@@ -52,7 +52,7 @@ impl Survey<'_> {
         if node.is_missing() || node.is_error() {
             self.problem = Some("it is not plain shell syntax");
         }
-        let range = node.byte_range();
+        let range = ends::start(node, self.source)..node.end_byte();
         let text = self.source.get(range.clone()).unwrap_or_default();
         let before = self.source.get(..range.start).unwrap_or_default();
         if let Some(objection) = ends::objection(node, text, before) {

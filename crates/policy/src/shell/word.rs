@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::alternatives;
+use super::{alternatives, ends};
 
 /// One word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,11 +221,12 @@ impl<'a> Reader<'a> {
             if child.kind() == "string_content" {
                 continue;
             }
-            self.quoted(&unescape_double(self.source.get(at..child.start_byte())?));
+            let start = ends::start(child, self.source);
+            self.quoted(&unescape_double(self.source.get(at..start)?));
+            let text = self.source.get(start..child.end_byte())?;
             match child.kind() {
-                "simple_expansion" if is_number(self.text(child)?) => self.number(self.text(child)?),
+                "simple_expansion" if is_number(text) => self.number(text),
                 "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
-                    let text = self.text(child)?;
                     self.expansion(text, text == "$@" || text.starts_with("${") && text.contains('@'));
                 }
                 _ => return None,

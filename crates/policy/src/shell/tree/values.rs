@@ -109,7 +109,7 @@ impl Walker<'_> {
     /// Arithmetic follows variables into subscripts, and subscripts can hold commands. So it must be known of every
     /// variable that it holds a number.
     pub(super) fn arithmetic(&mut self, node: Node<'_>) {
-        let text = self.text(node);
+        let text = self.text(node).trim_start();
         let text = text.strip_prefix('$').unwrap_or(text);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " _$+-*/%()<>=!&|^~?:,\t\n".contains(c);
         let begins_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -149,7 +149,7 @@ impl Walker<'_> {
                     self.opaque("subscripts can run commands");
                 }
             }
-            "expansion" if !expansion::is_plain(self.text(node)) => {
+            "expansion" if !expansion::is_plain(self.text(node).trim_start()) => {
                 self.opaque("an expansion is not understood");
             }
             // A subscript in front of an element is computed.
