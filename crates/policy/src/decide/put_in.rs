@@ -1,14 +1,74 @@
-//! Words that turn out to be options only when the shell has put something in.
+//! What words become when the shell has put in the values of variables: that may be an option, or nothing special.
 
 use std::collections::BTreeMap;
 
 use crate::shell::{Command, Form, Word, program_name};
 
+/// So many ways to put values in are looked at.
+const MOST: usize = 16;
+
+type Variables = BTreeMap<String, Option<Vec<Word>>>;
+
+/// A command in every way that values are put into its words, where all of them are known and plain; nothing otherwise. The
+/// program itself is not put in.
+pub(super) fn filled(command: &Command, variables: &Variables) -> Vec<Command> {
+    let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
+    let mut ways = vec![vec![program.clone()]];
+    for word in rest {
+        let values = match plain_values(word, variables) {
+            Some(values) => values,
+            None if is_whole_variable(word) => return Vec::new(),
+            None => vec![word.clone()],
+        };
+        ways = ways
+            .iter()
+            .flat_map(|way| values.iter().map(|value| [way.clone(), vec![value.clone()]].concat()))
+            .collect();
+        if ways.len() > MOST {
+            return Vec::new();
+        }
+    }
+    let mut commands = Vec::new();
+    for words in ways {
+        let mut filled = command.clone();
+        let Some(last) = filled.layers.last_mut() else { return Vec::new() };
+        last.words = words;
+        commands.push(filled);
+    }
+    commands
+}
+
+fn is_whole_variable(word: &Word) -> bool {
+    word.form == Form::Dynamic && variable(&word.text).is_some_and(|name| is_all(&word.text, name))
+}
+
+/// Whether a text is a variable and nothing else.
+fn is_all(text: &str, name: &str) -> bool {
+    text.strip_prefix('$') == Some(name) || text == format!("${{{name}}}")
+}
+
+/// The values of a word that is a variable, if each is one plain word and no option. Behind a certain beginning, the rest of a
+/// pattern makes none of it.
+fn plain_values(word: &Word, variables: &Variables) -> Option<Vec<Word>> {
+    let name = variable(&word.text).filter(|name| word.form == Form::Dynamic && is_all(&word.text, name))?;
+    let values = variables.get(name)?.as_ref()?;
+    let is_plain = |value: &Word| {
+        let is_known = value.is_literal() && !value.text.contains(['*', '?', '[', '{', '\\']);
+        let begins = value.certain();
+        !begins.is_empty()
+            && !begins.starts_with('-')
+            && !value.text.contains(char::is_whitespace)
+            && (is_known || value.form == Form::Pattern)
+    };
+    let put_in = |value: &Word| Word { splits: false, lead: true, ..value.clone() };
+    (!values.is_empty() && values.iter().all(is_plain)).then(|| values.iter().map(put_in).collect())
+}
+
 /// Programs that only look, some of whose options read what no word names.
 const PROGRAMS: &[&str] = &["ag", "du", "egrep", "fgrep", "grep", "ls", "wc"];
 
 /// Whether a command that only looks may be given options that its words do not show.
-pub(super) fn has_options(command: &Command, variables: &BTreeMap<String, Option<Vec<Word>>>) -> bool {
+pub(super) fn has_options(command: &Command, variables: &Variables) -> bool {
     let Some((program, rest)) = command.words().split_first() else { return false };
     let Some(name) = program_name(program).filter(|name| PROGRAMS.contains(name)) else { return false };
     let before_end = || rest.iter().take_while(|word| word.known() != Some("--"));

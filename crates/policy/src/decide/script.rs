@@ -283,8 +283,7 @@ impl<'a> Judge<'a> {
 
     /// What is thought of a command that no rule speaks of.
     fn unruled(&self, command: &Command) -> Result<Reason, Reason> {
-        let has_options = || put_in::has_options(command, &self.analysis.variables);
-        if only_looks(command) && !self.is_chosen_by_project(command) && !has_options() {
+        if self.only_looks(command) && !self.is_chosen_by_project(command) {
             self.looks_where_it_may(command)?;
             return Ok(Reason::ReadOnly);
         }
@@ -293,6 +292,16 @@ impl<'a> Judge<'a> {
             return Ok(Reason::Mode { mode: self.cx.mode });
         }
         Err(Reason::Uncovered { what: format!("the command `{}`", command.text) })
+    }
+
+    /// Whether a command only looks, with whatever values the script itself gives to the variables among its words.
+    fn only_looks(&self, command: &Command) -> bool {
+        let variables = &self.analysis.variables;
+        if only_looks(command) {
+            return !put_in::has_options(command, variables);
+        }
+        let filled = put_in::filled(command, variables);
+        !filled.is_empty() && filled.iter().all(only_looks)
     }
 
     /// Whether a file of the project may say which program is run by that name.
