@@ -1,5 +1,6 @@
 //! Where commands list names that others read.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::GlobBuilder;
@@ -36,6 +37,16 @@ pub(crate) fn could_list(lister: &Command, link: &Path) -> bool {
         let glob = GlobBuilder::new(wanted).literal_separator(true).build();
         glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
     })
+}
+
+/// Whether a name can be among what a part of a shell pattern stands for.
+pub(crate) fn fits_name(part: &str, name: &OsStr) -> bool {
+    let is_hidden = name.as_encoded_bytes().starts_with(b".");
+    if is_hidden && part.starts_with(|c: char| c.is_alphanumeric() || "*?_-".contains(c)) {
+        return false;
+    }
+    let glob = GlobBuilder::new(part).literal_separator(true).build();
+    !is_plain(part) || glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
 
 /// Whether a pattern means the same to everybody.

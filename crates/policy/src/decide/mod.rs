@@ -2,6 +2,7 @@
 
 mod fence;
 mod files;
+mod landing;
 mod listed;
 mod moved;
 mod own_work;

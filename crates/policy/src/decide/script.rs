@@ -7,6 +7,7 @@ use tiller_protocol::mode::Mode;
 
 use super::Reason;
 use super::files::{Files, part};
+use super::landing::Landed;
 use super::moved::Moved;
 use super::part::Part;
 use super::place::{ANY_DEPTH, Places, Where};
@@ -24,13 +25,15 @@ use crate::shell::{
 
 /// Judges one script.
 pub(crate) struct Judge<'a> {
-    cx: &'a Context,
+    pub(super) cx: &'a Context,
     tool: &'a str,
     script: &'a Script,
-    analysis: &'a Analysis,
+    pub(super) analysis: &'a Analysis,
     pub(super) files: Files<'a>,
     pub(super) places: Places<'a>,
     moved: OnceCell<Moved>,
+    pub(super) landed: OnceCell<Vec<Landed>>,
+    pub(super) nothing_landed: Landed,
 }
 
 /// Programs that are those of a toolchain, and the files in which a project chooses one, by any path.
@@ -59,7 +62,17 @@ impl<'a> Judge<'a> {
     pub(super) fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
         let files = Files { cx, tool: None };
         let places = Places { cx, variables: &analysis.variables };
-        Self { cx, tool, script, analysis, files, places, moved: OnceCell::new() }
+        Self {
+            cx,
+            tool,
+            script,
+            analysis,
+            files,
+            places,
+            moved: OnceCell::new(),
+            landed: OnceCell::new(),
+            nothing_landed: Landed::default(),
+        }
     }
 
     fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
@@ -173,7 +186,8 @@ impl<'a> Judge<'a> {
         let moved = moved.filter_map(|touch| self.move_objection(what, touch));
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
         let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
-        strictest(objections.chain(removals).chain(moved).chain(unsettled))
+        let landing = self.landing_objection(command, what);
+        strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing))
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.
@@ -278,7 +292,7 @@ impl<'a> Judge<'a> {
                 return Err(Reason::Guarded { path });
             }
         }
-        Ok(())
+        self.lands_at_guarded(command).map_or(Ok(()), |path| Err(Reason::Guarded { path }))
     }
 
     /// What is thought of a command that no rule speaks of.
@@ -378,7 +392,7 @@ impl<'a> Judge<'a> {
                 }
             }
         }
-        Ok(())
+        self.lands_where_it_may(command)
     }
 
     fn moved(&self) -> &Moved {

@@ -72,6 +72,27 @@ fn links_below(dir: &Path) -> Option<Vec<PathBuf>> {
     Some(links)
 }
 
+/// Everything below a directory, named from there; links are named and not followed. `None` if there is too much of it.
+#[must_use]
+pub fn names_below(dir: &Path) -> Option<Vec<PathBuf>> {
+    let mut names = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(inner) = open.pop() {
+        let Ok(entries) = fs_err::read_dir(dir.join(&inner)) else { continue };
+        for entry in entries.flatten() {
+            if names.len() >= MOST_NAMES {
+                return None;
+            }
+            let name = inner.join(entry.file_name());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(name.clone());
+            }
+            names.push(name);
+        }
+    }
+    Some(names)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
