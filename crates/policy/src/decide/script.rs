@@ -427,8 +427,10 @@ impl<'a> Judge<'a> {
         }
         let literal = self.literal_rule().map(Reason::rule);
         let opinion = match self.places.of(&redirect.target, &redirect.dirs) {
-            Where::Known(places) => self.all_fine(&places, redirect.writes),
-            Where::Elsewhere | Where::Below(..) | Where::Unknown => Err(Reason::Uncovered {
+            Where::Known(places) if !(redirect.writes && self.places.holds_patterns(&redirect.target)) => {
+                self.all_fine(&places, redirect.writes)
+            }
+            _ => Err(Reason::Uncovered {
                 what: format!("the redirect `{what}`, whose file is not known beforehand"),
             }),
         };

@@ -23,9 +23,7 @@ pub fn links_among(dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
     let mut looked_at = 0;
     let mut reached = vec![(dir.to_owned(), false)];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        // What is no pattern to this library may still be one to the shell.
-        let glob = GlobBuilder::new(part).literal_separator(true).build().map(|glob| glob.compile_matcher());
-        let fits = |name: &str| glob.as_ref().map_or(true, |glob| glob.is_match(name));
+        let fits = fits(part);
         let mut next = Vec::new();
         for (dir, through_link) in reached {
             if !part.contains(['*', '?', '[']) {
@@ -48,6 +46,25 @@ pub fn links_among(dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
         reached = next;
     }
     Some(reached.into_iter().filter(|(_, through_link)| *through_link).map(|(path, _)| path).collect())
+}
+
+/// Whether a name may be one that a part of a shell pattern stands for. What means something else to this library than to
+/// the shell, or may have stood in quotes, fits too much rather than too little.
+fn fits(part: &str) -> impl Fn(&str) -> bool {
+    let glob = GlobBuilder::new(part).literal_separator(true).build().map(|glob| glob.compile_matcher());
+    let glob = glob.ok().filter(|_| !part.contains(['\\', '{']) && has_plain_sets(part));
+    move |name| {
+        let is_plain = name.is_ascii() && !name.contains('[');
+        !is_plain || glob.as_ref().is_none_or(|glob| glob.is_match(name))
+    }
+}
+
+/// Whether all sets in a pattern are of letters and digits that stand for themselves.
+fn has_plain_sets(part: &str) -> bool {
+    part.split('[').skip(1).all(|rest| {
+        let set = rest.split_once(']').map(|(set, _)| set);
+        set.is_some_and(|set| !set.is_empty() && set.chars().all(|c| c.is_ascii_alphanumeric()))
+    })
 }
 
 /// All links below a directory; none is followed.
@@ -98,6 +115,27 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    // RULE-05
+    #[test]
+    fn what_a_pattern_means_to_the_shell_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["[a]x", "zx", "{a}z", "\\z", "é"] {
+            symlink("/etc", at(name)).unwrap();
+        }
+        for (pattern, name) in [
+            ("[a]x*", "[a]x"),
+            ("[[:alnum:]]x", "zx"),
+            ("[!a]x", "zx"),
+            ("{a}*", "{a}z"),
+            ("\\*", "\\z"),
+            ("??", "é"),
+        ] {
+            assert!(links_among(dir.path(), pattern).unwrap().contains(&at(name)), "{pattern}");
+        }
+        assert!(!links_among(dir.path(), "y*").unwrap().contains(&at("zx")));
+    }
 
     // RULE-05
     #[test]

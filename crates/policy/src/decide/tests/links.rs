@@ -190,3 +190,41 @@ fn directories_that_are_compared_are_looked_into() {
     let denied = with(Context { mode: Mode::BypassPermissions, ..cx }, Behavior::Deny, &["Read(.env)"]);
     assert_eq!(verdict(&bash("diff docs old"), &denied), "deny", "it may be in there");
 }
+
+// RULE-05: a pattern that fits nothing is a name, and braces in a value are text.
+#[test]
+fn names_that_look_like_patterns_are_judged_as_names() {
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/[a]x" | "/w/{a,b}" | "/w/{a}z") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let links =
+        |_: &Path, names: &str| Some(if names == "{a}*" { vec!["/w/{a}z".into()] } else { Vec::new() });
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::AcceptEdits) };
+    for command in [
+        "cat [a]x",
+        "f=[a]x; cat \"$f\"",
+        "f='[a]x'; cat $f",
+        "cat \\[a]x",
+        "cat {a}*",
+        "f='{a}*'; cat $f",
+        "f={a,b}; cat \"$f\"",
+        "f={a,b}; cat $f",
+        "f={a,b}; echo x > \"$f\"",
+        "f=[a]x; echo x > \"$f\"",
+        "f='.gi*/config'; echo x > $f",
+        "f='\\../*'; cat $f",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "cat [b]x",
+        "f=[b]x; cat $f",
+        "f={b,c}; cat $f",
+        "for f in {b,c}; do cat $f; done",
+        "f={b,c}; echo x > \"$f\"",
+        "f='*.md'; wc -l $f",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
