@@ -48,6 +48,7 @@ pub struct Resolver {
     links: Option<Arc<Links>>,
     is_dir: Option<Arc<IsDir>>,
     below: Option<Arc<Below>>,
+    odd_names: Option<Arc<Below>>,
 }
 
 type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
@@ -81,6 +82,21 @@ impl Resolver {
         below: impl Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
     ) -> Self {
         Self { is_dir: Some(Arc::new(is_dir)), below: Some(Arc::new(below)), ..self }
+    }
+
+    /// Finds by `odd_names` what lies below a directory and, in a list of names, would not be read as what it is: names with
+    /// blanks, quotes or backslashes in them, and those right in it that begin as options do. `None` says that nobody can
+    /// tell.
+    #[must_use]
+    pub fn with_odd_names(
+        self,
+        odd_names: impl Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { odd_names: Some(Arc::new(odd_names)), ..self }
+    }
+
+    pub(crate) fn odd_names(&self, dir: &Path) -> Option<Vec<PathBuf>> {
+        self.odd_names.as_ref().map_or_else(|| Some(Vec::new()), |odd_names| odd_names(dir))
     }
 
     /// Whether a path is that of a directory, or may be.

@@ -99,6 +99,10 @@ impl Places<'_> {
     /// Everything below where the command runs, with what links among it lead to.
     fn listed_below(&self, dirs: &Dirs) -> Option<Where> {
         let here = self.absolute(".", false, dirs)?;
+        // Names that come apart are those of something else.
+        let is_plain =
+            |place: &Place| self.cx.resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        self.places(&here).iter().all(is_plain).then_some(())?;
         let links = here.iter().map(|dir| self.cx.resolver.links(dir, ANY_DEPTH));
         let links = links.collect::<Option<Vec<_>>>()?.concat();
         let places = self.places(&here).into_iter().chain(self.places(&links)).collect();

@@ -10,7 +10,7 @@ use super::files::{Files, part};
 use super::landing::Landed;
 use super::moved::Moved;
 use super::part::Part;
-use super::place::{ANY_DEPTH, Places, Where};
+use super::place::{Places, Where};
 use super::{listed, own_work};
 use crate::access::Script;
 use crate::context::Context;
@@ -329,7 +329,10 @@ impl<'a> Judge<'a> {
                 continue;
             }
             match self.places.of(&touch.word, &touch.dirs) {
-                Where::Elsewhere => self.listed_may_be_looked_at()?,
+                Where::Elsewhere => {
+                    self.listed_may_be_looked_at()?;
+                    self.listed_stays_whole(command)?;
+                }
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
                         self.may_be_looked_at(place)?;
@@ -351,23 +354,6 @@ impl<'a> Judge<'a> {
     fn inside_may_be_looked_at(&self, command: &Command, place: &Place) -> Result<(), Reason> {
         let links = self.cx.resolver.links(&place.real, "*").ok_or_else(|| listed::unclear(&command.text))?;
         links.iter().try_for_each(|link| self.may_be_looked_at(&self.cx.place(link)).map(drop))
-    }
-
-    /// Among what the commands of the script list there may be links that lead elsewhere.
-    fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
-        for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
-            if self.moved().has_links() {
-                return Err(listed::unclear(&lister.text));
-            }
-            for place in listed::places(lister, &self.places)? {
-                let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
-                let links = links.ok_or_else(|| listed::unclear(&lister.text))?;
-                for link in links.iter().filter(|link| listed::could_list(lister, link)) {
-                    self.files.may_be_looked_at(&self.cx.place(link))?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
@@ -395,7 +381,7 @@ impl<'a> Judge<'a> {
         self.lands_where_it_may(command)
     }
 
-    fn moved(&self) -> &Moved {
+    pub(super) fn moved(&self) -> &Moved {
         self.moved.get_or_init(|| Moved::by(self.analysis, &self.places))
     }
 

@@ -43,7 +43,9 @@ pub(crate) use changes::{changes, named_in_script};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use landing::{Landing, Name, landings};
-pub(crate) use listers::{found_names, lists_links, run_files};
+pub(crate) use listers::{
+    found_names, lists_bare_names, lists_links, lists_names, run_files, takes_names_apart,
+};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};

@@ -10,6 +10,9 @@ const MOST_NAMES: usize = 20_000;
 /// How many names are looked at below a directory.
 const MOST_NAMES_BELOW: usize = 100_000;
 
+/// How many names below a directory are looked at when nothing but their letters count.
+const MOST_PLAIN_NAMES: usize = 300_000;
+
 /// The pattern for everything below a directory.
 const ANY_DEPTH: &str = "**";
 
@@ -89,6 +92,36 @@ fn links_below(dir: &Path) -> Option<Vec<PathBuf>> {
     Some(links)
 }
 
+/// What lies below a directory and, in a list of names, would not be read as what it is: names with blanks, quotes or
+/// backslashes in them and all below those, and names right in the directory that begin as options do. `None` if there is
+/// too much to look at.
+#[must_use]
+pub fn odd_names_below(dir: &Path) -> Option<Vec<PathBuf>> {
+    let mut looked_at = 0;
+    let mut odd = Vec::new();
+    let mut open = vec![(dir.to_owned(), false)];
+    while let Some((inner, is_odd)) = open.pop() {
+        let Ok(entries) = fs_err::read_dir(&inner) else { continue };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            if looked_at > MOST_PLAIN_NAMES {
+                return None;
+            }
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let comes_apart = |c: char| c.is_whitespace() || c.is_control() || "'\"\\".contains(c);
+            let is_odd = is_odd || name.contains(comes_apart) || inner == dir && name.starts_with('-');
+            if is_odd {
+                odd.push(entry.path());
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push((entry.path(), is_odd));
+            }
+        }
+    }
+    Some(odd)
+}
+
 /// Everything below a directory, named from there; links are named and not followed. `None` if there is too much of it.
 #[must_use]
 pub fn names_below(dir: &Path) -> Option<Vec<PathBuf>> {
@@ -135,6 +168,35 @@ mod tests {
             assert!(links_among(dir.path(), pattern).unwrap().contains(&at(name)), "{pattern}");
         }
         assert!(!links_among(dir.path(), "y*").unwrap().contains(&at("zx")));
+    }
+
+    // RULE-05
+    #[test]
+    fn names_that_come_apart_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs_err::create_dir_all(at("x /tmp")).unwrap();
+        fs_err::create_dir_all(at("sub")).unwrap();
+        for name in ["x /tmp/a", "-f", "sub/-f", "sub/a\nb", "sub/it's", "sub/plain-name.md", "é"] {
+            fs_err::write(at(name), "").unwrap();
+        }
+        let mut odd = odd_names_below(dir.path()).unwrap();
+        odd.sort();
+        assert_eq!(odd, ["-f", "sub/a\nb", "sub/it's", "x ", "x /tmp", "x /tmp/a"].map(at));
+        assert_eq!(odd_names_below(&at("nothing")), Some(Vec::new()));
+    }
+
+    // PERM-03
+    #[test]
+    fn all_below_a_directory_is_named_from_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs_err::create_dir_all(at("a/.git/hooks")).unwrap();
+        symlink("/etc", at("a/out")).unwrap();
+        let mut names = names_below(&at("a")).unwrap();
+        names.sort();
+        assert_eq!(names, [".git", ".git/hooks", "out"].map(PathBuf::from));
+        assert_eq!(names_below(&at("nothing")), Some(Vec::new()));
     }
 
     // RULE-05

@@ -228,3 +228,73 @@ fn names_that_look_like_patterns_are_judged_as_names() {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
     }
 }
+
+// RULE-05: whoever takes names from a list takes those that come apart for others.
+#[test]
+fn names_that_come_apart_are_asked_about() {
+    let odd = |dir: &Path| match dir.to_str() {
+        Some("/w/huge") => None,
+        Some("/w/src") => Some(vec!["/w/src/-f/x".into()]),
+        Some("/w") => Some(vec!["/w/x /tmp/a.md".into()]),
+        _ => Some(Vec::new()),
+    };
+    let cx = Context { resolver: Resolver::default().with_odd_names(odd), ..cx(Mode::Default) };
+    for command in [
+        "find . -type f | xargs cat",
+        "find . -type f | xargs -I{} cat {}",
+        "find . -name '*.md' | xargs wc -l",
+        "find huge -type f | xargs wc -l",
+        "find 'a b' -type f | xargs cat",
+        "grep -rl hi . | xargs cat",
+        "rg -l 'a b' | xargs wc -l",
+        "git ls-files | xargs cat",
+        "git ls-files | sort | xargs cat",
+        "cat $(git ls-files)",
+        "grep -n x $(git ls-files)",
+        "cd src && git ls-files | xargs grep TODO",
+        "cd src && grep -n x $(git ls-files)",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "find . -type f -print0 | xargs -0 cat",
+        "find . -type f -print0 | xargs -0 -n 1 wc -l",
+        "find . -type f -exec cat {} +",
+        "find . -name '*.rs' -type f | xargs wc -l",
+        "find src -type f | xargs wc -l",
+        "rg -l 'a b' docs | xargs wc -l",
+        "cd docs && git ls-files | xargs grep TODO",
+        "cd docs && cat $(git ls-files)",
+        "find . -type f",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
+
+// RULE-05: conditions hold for what follows them, and only as words of the expression itself.
+#[test]
+fn conditions_behind_an_action_restrict_nothing() {
+    let links = |_: &Path, names: &str| Some(if names == "**" { vec!["/w/lnk".into()] } else { Vec::new() });
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/lnk") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::Default) };
+    for command in [
+        "find . -exec cat {} + -type f",
+        "find . -print -type f | xargs cat",
+        "find . -exec cat {} + -name nothing",
+        "find . -exec grep -e -type f {} +",
+        "find . -newer -type f -exec cat {} +",
+        "find . -type f -exec cat {} + -o -exec cat {} +",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "find . -maxdepth 2 -type f -name '*.rs' -exec cat {} +",
+        "find src/* -type f -exec grep -l x {} + -print",
+        "find . -name '*.md' -print | xargs cat",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
