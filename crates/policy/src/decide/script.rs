@@ -341,6 +341,7 @@ impl<'a> Judge<'a> {
                         }
                     }
                 }
+                Where::Unknown if self.places.lists_nothing(command, &touch) => {}
                 Where::Unknown => {
                     let what = format!("reading {}, which is not known beforehand", touch.word.text);
                     return Err(Reason::Uncovered { what });

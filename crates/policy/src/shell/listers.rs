@@ -1,7 +1,7 @@
 //! Programs whose output is names, and files whose content is run.
 
 use super::effects::{Deed, Touch};
-use super::lookers::program_name;
+use super::lookers::{Operands, looker, program_name};
 use super::wrapper::SHELLS;
 use super::{Command, Kind, Word, find};
 
@@ -67,6 +67,12 @@ pub(crate) fn lists_names(command: &Command) -> bool {
 /// Whether the names that a command prints may be taken for options: nothing stands in front of them.
 pub(crate) fn lists_bare_names(command: &Command) -> bool {
     !matches!(command.words().first().and_then(base_name), Some("find" | "gfind"))
+}
+
+/// Whether a command takes all its words for text.
+pub(crate) fn only_prints(command: &Command) -> bool {
+    let looker = command.words().first().and_then(base_name).and_then(looker);
+    looker.is_some_and(|looker| looker.operands == Operands::Text)
 }
 
 /// Whether names that are put into a command come apart at blanks and quotes: `xargs` takes them so, unless they have an
