@@ -140,11 +140,34 @@ impl Places<'_> {
             match found {
                 Where::Known(places) => known.extend(places),
                 // What a pattern stands for lies below its directory, which is all that counts here.
-                Where::Below(places, _) => known.extend(places),
+                Where::Below(places, names) => {
+                    if word.splits && value.form == Form::Pattern {
+                        let Some(others) = self.come_apart(&places, &names, dirs) else {
+                            return Where::Unknown;
+                        };
+                        known.extend(others);
+                    }
+                    known.extend(places);
+                }
                 Where::Elsewhere | Where::Unknown => return Where::Unknown,
             }
         }
         Where::Known(known)
+    }
+
+    /// What the names that a pattern stands for may lead to where they are put in without quotes: they come apart at blanks,
+    /// and what looks like a pattern stands for other names. `None` if nobody can tell.
+    fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
+        let resolver = &self.cx.resolver;
+        let is_whole = |place: &Place| resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        // Without a slash, the pieces of a name are names of what is here.
+        if names.contains('/') && !places.iter().all(is_whole) {
+            return None;
+        }
+        let here = self.absolute(".", false, dirs).map(|here| self.places(&here))?;
+        let links = here.iter().chain(places).map(|dir| resolver.links(&dir.real, "*"));
+        let links = links.collect::<Option<Vec<_>>>()?.concat();
+        Some(self.places(&links))
     }
 }
 

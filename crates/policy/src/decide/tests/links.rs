@@ -298,3 +298,33 @@ fn conditions_behind_an_action_restrict_nothing() {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
     }
 }
+
+// RULE-05: what a loop goes through comes apart where it is put in without quotes.
+#[test]
+fn names_that_a_loop_puts_in_without_quotes_may_be_others() {
+    let odd = |dir: &Path| Some(if dir == Path::new("/w") { vec!["/w/x /tmp".into()] } else { Vec::new() });
+    let links = |dir: &Path, names: &str| {
+        let has_link = dir == Path::new("/w/deep") && names == "*";
+        Some(if has_link { vec!["/w/deep/lnk".into()] } else { Vec::new() })
+    };
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/deep/lnk") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let cx = Context { resolver: resolver.with_links(links).with_odd_names(odd), ..cx(Mode::Default) };
+    for command in [
+        "for f in */*; do cat $f; done",
+        "cd deep && for f in a*; do cat $f; done",
+        "for f in deep/?; do cat $f; done",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "for f in */*; do cat \"$f\"; done",
+        "for f in *.md; do cat $f; done",
+        "for f in src/*/*; do cat $f; done",
+        "cd deep && for f in a*; do cat \"$f\"; done",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
