@@ -8,7 +8,7 @@ use tiller_policy::{Context, Resolver, Rule, RuleError, Rules, grant, refusals, 
 use tiller_protocol::env::Env;
 use tiller_protocol::id::AgentId;
 use tiller_protocol::mode::Mode;
-use tiller_tools::{links_among, resolve_links};
+use tiller_tools::{links_among, names_below, odd_names_below, resolve_links};
 use tokio::sync::watch;
 
 use crate::confinement::SandboxChoice;
@@ -25,7 +25,10 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         guarded: own(env),
         holding: SandboxChoice::default().holding(),
         bypass_available: mode == Mode::BypassPermissions,
-        resolver: Resolver::new(resolve_links).with_links(links_among),
+        resolver: Resolver::new(resolve_links)
+            .with_links(links_among)
+            .with_trees(Path::is_dir, names_below)
+            .with_odd_names(odd_names_below),
         ..Context::default()
     }
 }

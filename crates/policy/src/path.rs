@@ -46,16 +46,21 @@ impl From<&str> for Place {
 pub struct Resolver {
     resolve: Option<Arc<Resolve>>,
     links: Option<Arc<Links>>,
+    is_dir: Option<Arc<IsDir>>,
+    below: Option<Arc<Below>>,
+    odd_names: Option<Arc<Below>>,
 }
 
 type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
+type IsDir = dyn Fn(&Path) -> bool + Send + Sync;
+type Below = dyn Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync;
 type Links = dyn Fn(&Path, &str) -> Option<Vec<PathBuf>> + Send + Sync;
 
 impl Resolver {
     /// Resolves by `resolve`, which gets absolute paths that may contain `..` and must judge a path that does not
     /// exist yet by its nearest existing ancestor.
     pub fn new(resolve: impl Fn(&Path) -> PathBuf + Send + Sync + 'static) -> Self {
-        Self { resolve: Some(Arc::new(resolve)), links: None }
+        Self { resolve: Some(Arc::new(resolve)), ..Self::default() }
     }
 
     /// Finds by `links` what a shell pattern below a directory stands for and is only reached through a link; `None`
@@ -66,6 +71,41 @@ impl Resolver {
         links: impl Fn(&Path, &str) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
     ) -> Self {
         Self { links: Some(Arc::new(links)), ..self }
+    }
+
+    /// Tells directories by `is_dir`, and finds by `below` everything below one, named from there; `None` says that there
+    /// is too much of it.
+    #[must_use]
+    pub fn with_trees(
+        self,
+        is_dir: impl Fn(&Path) -> bool + Send + Sync + 'static,
+        below: impl Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { is_dir: Some(Arc::new(is_dir)), below: Some(Arc::new(below)), ..self }
+    }
+
+    /// Finds by `odd_names` what lies below a directory and, in a list of names, would not be read as what it is: names with
+    /// blanks, quotes or backslashes in them, and those right in it that begin as options do. `None` says that nobody can
+    /// tell.
+    #[must_use]
+    pub fn with_odd_names(
+        self,
+        odd_names: impl Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { odd_names: Some(Arc::new(odd_names)), ..self }
+    }
+
+    pub(crate) fn odd_names(&self, dir: &Path) -> Option<Vec<PathBuf>> {
+        self.odd_names.as_ref().map_or_else(|| Some(Vec::new()), |odd_names| odd_names(dir))
+    }
+
+    /// Whether a path is that of a directory, or may be.
+    pub(crate) fn is_dir(&self, path: &Path) -> bool {
+        self.is_dir.as_ref().is_none_or(|is_dir| is_dir(path))
+    }
+
+    pub(crate) fn below(&self, dir: &Path) -> Option<Vec<PathBuf>> {
+        self.below.as_ref().map_or_else(|| Some(Vec::new()), |below| below(dir))
     }
 
     pub(crate) fn links(&self, dir: &Path, pattern: &str) -> Option<Vec<PathBuf>> {

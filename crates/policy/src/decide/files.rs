@@ -66,6 +66,15 @@ impl<'a> Files<'a> {
         })
     }
 
+    /// A rule against changing one of many places.
+    pub(crate) fn write_objection_among(&self, what: &str, places: &[Place]) -> Option<Part> {
+        let fits = |pattern: &Pattern| places.iter().any(|place| pattern.fits_place(place));
+        let rule =
+            |behavior| self.find(behavior, |rule, reading| rule.judges_writes(self.tool, reading), fits);
+        let deny = rule(Behavior::Deny).map(|rule| Part::deny(what, Reason::rule(rule)));
+        deny.or_else(|| rule(Behavior::Ask).map(|rule| Part::ask_by_rule(what, Reason::rule(rule))))
+    }
+
     /// A rule against changing something below a place.
     pub(crate) fn objection_below(&self, what: &str, place: &Place) -> Option<Part> {
         let within = |pattern: &Pattern| pattern.is_within(&place.real) || pattern.is_within(&place.written);

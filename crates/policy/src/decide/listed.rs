@@ -1,13 +1,73 @@
 //! Where commands list names that others read.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
 use super::Reason;
-use super::place::{Places, Where};
+use super::place::{ANY_DEPTH, Places, Where};
+use super::script::Judge;
 use crate::path::Place;
 use crate::shell::{self, Command, Word, program_name};
+
+impl Judge<'_> {
+    /// Among what the commands of the script list there may be links that lead elsewhere.
+    pub(super) fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
+        for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
+            if self.moved().has_links() {
+                return Err(unclear(&lister.text));
+            }
+            for place in places(lister, &self.places)? {
+                let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
+                let links = links.ok_or_else(|| unclear(&lister.text))?;
+                for link in links.iter().filter(|link| could_list(lister, link)) {
+                    self.files.may_be_looked_at(&self.cx.place(link))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Among what the commands of the script list there may be names that are taken for others.
+    pub(super) fn listed_stays_whole(&self, reader: &Command) -> Result<(), Reason> {
+        if !shell::takes_names_apart(reader) {
+            return Ok(());
+        }
+        for lister in self.analysis.commands.iter().filter(|command| shell::lists_names(command)) {
+            let is_bare = shell::lists_bare_names(lister);
+            let unclear = || Reason::Uncovered {
+                what: format!(
+                    "reading all that `{}` lists, of which names may be taken for others",
+                    lister.text
+                ),
+            };
+            let named = shell::touches(lister);
+            let shows_all = lister.words().first().and_then(program_name) == Some("fd")
+                || named.iter().any(|touch| touch.word.tilde || touch.word.text.starts_with('/'));
+            for place in places(lister, &self.places)? {
+                let shown = shows_all && comes_apart(&place.written.to_string_lossy());
+                if shown || named.iter().any(|touch| comes_apart(&touch.word.text)) {
+                    return Err(unclear());
+                }
+                let odd = self.cx.resolver.odd_names(&place.real).ok_or_else(unclear)?;
+                let matters = |name: &PathBuf| {
+                    let below = name.strip_prefix(&place.real).unwrap_or(name);
+                    could_list(lister, name) && (is_bare || comes_apart(&below.to_string_lossy()))
+                };
+                if odd.iter().any(matters) {
+                    return Err(unclear());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name is not one word where words are told apart by blanks and quotes.
+fn comes_apart(name: &str) -> bool {
+    name.contains(|c: char| c.is_whitespace() || c.is_control() || "'\"\\".contains(c))
+}
 
 /// The directories that a command lists.
 pub(crate) fn places(lister: &Command, places: &Places<'_>) -> Result<Vec<Place>, Reason> {
@@ -36,6 +96,16 @@ pub(crate) fn could_list(lister: &Command, link: &Path) -> bool {
         let glob = GlobBuilder::new(wanted).literal_separator(true).build();
         glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
     })
+}
+
+/// Whether a name can be among what a part of a shell pattern stands for.
+pub(crate) fn fits_name(part: &str, name: &OsStr) -> bool {
+    let is_hidden = name.as_encoded_bytes().starts_with(b".");
+    if is_hidden && part.starts_with(|c: char| c.is_alphanumeric() || "*?_-".contains(c)) {
+        return false;
+    }
+    let glob = GlobBuilder::new(part).literal_separator(true).build();
+    !is_plain(part) || glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
 
 /// Whether a pattern means the same to everybody.

@@ -2,7 +2,9 @@
 
 mod fence;
 mod files;
+mod landing;
 mod listed;
+mod listing;
 mod moved;
 mod own_work;
 mod part;

@@ -58,18 +58,22 @@ impl Places<'_> {
         Some(dirs.as_ref()?.iter().map(|dir| dir.join(text)).collect())
     }
 
-    /// Every word that braces make, and for each the directory before its first special character with the names below.
+    /// Every word that braces make.
     fn pattern(&self, word: &Word, dirs: &Dirs) -> Where {
-        let Some(alternatives) = alternatives(&word.text) else { return Where::Unknown };
+        alternatives(&word.text).map_or(Where::Unknown, |texts| self.names(&texts, word.tilde, dirs))
+    }
+
+    /// For each text the directory before its first special character, with the names below.
+    fn names(&self, texts: &[String], tilde: bool, dirs: &Dirs) -> Where {
         let mut known = Vec::new();
         let mut below = Vec::new();
         let mut shape: Option<&str> = None;
-        for text in &alternatives {
+        for text in texts {
             let cut = text.find(['*', '?', '[', '(']).map(|special| &text[..special]);
             let cut = cut.map(|plain| plain.rfind('/').map_or(0, |slash| slash + 1));
             let (dir, names) = text.split_at(cut.unwrap_or(text.len()));
             let dir = if dir.is_empty() { "." } else { dir };
-            let paths = self.absolute(dir, word.tilde, dirs).filter(|_| text.starts_with('~') == word.tilde);
+            let paths = self.absolute(dir, tilde, dirs).filter(|_| text.starts_with('~') == tilde);
             let Some(paths) = paths.filter(|_| !leads_up(names)) else { return Where::Unknown };
             if cut.is_none() {
                 known.extend(self.places(&paths));
@@ -78,6 +82,9 @@ impl Places<'_> {
             let links = paths.iter().map(|path| self.cx.resolver.links(path, names));
             let Some(links) = links.collect::<Option<Vec<_>>>() else { return Where::Unknown };
             below.extend(self.places(&paths).into_iter().chain(self.places(&links.concat())));
+            // A pattern that fits nothing is the name of a file itself.
+            let itself = self.absolute(text, tilde, dirs).unwrap_or_default();
+            below.extend(self.places(&itself).into_iter().filter(|place| place.real != place.written));
             if shape.replace(names).is_some_and(|before| before != names) {
                 return Where::Unknown;
             }
@@ -92,10 +99,20 @@ impl Places<'_> {
     /// Everything below where the command runs, with what links among it lead to.
     fn listed_below(&self, dirs: &Dirs) -> Option<Where> {
         let here = self.absolute(".", false, dirs)?;
+        // Names that come apart are those of something else.
+        let is_plain =
+            |place: &Place| self.cx.resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        self.places(&here).iter().all(is_plain).then_some(())?;
         let links = here.iter().map(|dir| self.cx.resolver.links(dir, ANY_DEPTH));
         let links = links.collect::<Option<Vec<_>>>()?.concat();
         let places = self.places(&here).into_iter().chain(self.places(&links)).collect();
         Some(Where::Below(places, "*/*".to_owned()))
+    }
+
+    /// Whether the shell may take what a variable holds for a pattern, which stands for nobody knows which file.
+    pub(crate) fn holds_patterns(&self, word: &Word) -> bool {
+        let values = variable_name(word).and_then(|name| self.variables.get(name)).and_then(Option::as_ref);
+        word.splits && values.is_some_and(|values| values.iter().any(is_pattern))
     }
 
     /// A variable that got nothing but plain values in this very text.
@@ -103,10 +120,7 @@ impl Places<'_> {
         if lists_files_below(&word.text) {
             return self.listed_below(dirs).unwrap_or(Where::Unknown);
         }
-        let name = word.text.strip_prefix('$');
-        let name =
-            name.map(|name| name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name));
-        let Some(Some(values)) = name.and_then(|name| self.variables.get(name)) else {
+        let Some(Some(values)) = variable_name(word).and_then(|name| self.variables.get(name)) else {
             return Where::Unknown;
         };
         let mut known = Vec::new();
@@ -114,17 +128,46 @@ impl Places<'_> {
             if value.text.contains(char::is_whitespace) || value.form == Form::Dynamic {
                 return Where::Unknown;
             }
-            // Without quotes, the shell takes what it has put in for a pattern.
-            let globs = value.is_literal() && value.text.contains(['*', '?', '[']);
-            let value = if globs { &Word { form: Form::Pattern, ..value.clone() } } else { value };
-            match self.of(value, dirs) {
+            // Without quotes, the shell takes what it has put in for a pattern, in which nobody knows what a backslash
+            // means, and braces mean nothing.
+            if word.splits && value.text.contains('\\') {
+                return Where::Unknown;
+            }
+            let found = match is_pattern(value) && value.is_literal() {
+                true => self.names(std::slice::from_ref(&value.text), value.tilde, dirs),
+                false => self.of(value, dirs),
+            };
+            match found {
                 Where::Known(places) => known.extend(places),
                 // What a pattern stands for lies below its directory, which is all that counts here.
-                Where::Below(places, _) => known.extend(places),
+                Where::Below(places, names) => {
+                    if word.splits && value.form == Form::Pattern {
+                        let Some(others) = self.come_apart(&places, &names, dirs) else {
+                            return Where::Unknown;
+                        };
+                        known.extend(others);
+                    }
+                    known.extend(places);
+                }
                 Where::Elsewhere | Where::Unknown => return Where::Unknown,
             }
         }
         Where::Known(known)
+    }
+
+    /// What the names that a pattern stands for may lead to where they are put in without quotes: they come apart at blanks,
+    /// and what looks like a pattern stands for other names. `None` if nobody can tell.
+    fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
+        let resolver = &self.cx.resolver;
+        let is_whole = |place: &Place| resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        // Without a slash, the pieces of a name are names of what is here.
+        if names.contains('/') && !places.iter().all(is_whole) {
+            return None;
+        }
+        let here = self.absolute(".", false, dirs).map(|here| self.places(&here))?;
+        let links = here.iter().chain(places).map(|dir| resolver.links(&dir.real, "*"));
+        let links = links.collect::<Option<Vec<_>>>()?.concat();
+        Some(self.places(&links))
     }
 }
 
@@ -156,6 +199,17 @@ impl Places<'_> {
         });
         paths.flat_map(|paths| self.places(&paths)).collect()
     }
+}
+
+/// The name of the variable that a word is.
+fn variable_name(word: &Word) -> Option<&str> {
+    let name = word.text.strip_prefix('$')?;
+    Some(name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name))
+}
+
+/// Whether a value is a pattern where it is put in without quotes.
+fn is_pattern(value: &Word) -> bool {
+    value.form == Form::Pattern || value.text.contains(['*', '?', '['])
 }
 
 /// Whether a part of a pattern could stand for `..`, or for what only some shells understand.

@@ -7,9 +7,10 @@ use tiller_protocol::mode::Mode;
 
 use super::Reason;
 use super::files::{Files, part};
+use super::landing::Landed;
 use super::moved::Moved;
 use super::part::Part;
-use super::place::{ANY_DEPTH, Places, Where};
+use super::place::{Places, Where};
 use super::{listed, own_work, put_in};
 use crate::access::Script;
 use crate::context::Context;
@@ -24,13 +25,15 @@ use crate::shell::{
 
 /// Judges one script.
 pub(crate) struct Judge<'a> {
-    cx: &'a Context,
+    pub(super) cx: &'a Context,
     tool: &'a str,
     script: &'a Script,
-    analysis: &'a Analysis,
+    pub(super) analysis: &'a Analysis,
     pub(super) files: Files<'a>,
     pub(super) places: Places<'a>,
     moved: OnceCell<Moved>,
+    pub(super) landed: OnceCell<Vec<Landed>>,
+    pub(super) nothing_landed: Landed,
 }
 
 /// Programs that are those of a toolchain, and the files in which a project chooses one, by any path.
@@ -59,7 +62,17 @@ impl<'a> Judge<'a> {
     pub(super) fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
         let files = Files { cx, tool: None };
         let places = Places { cx, variables: &analysis.variables };
-        Self { cx, tool, script, analysis, files, places, moved: OnceCell::new() }
+        Self {
+            cx,
+            tool,
+            script,
+            analysis,
+            files,
+            places,
+            moved: OnceCell::new(),
+            landed: OnceCell::new(),
+            nothing_landed: Landed::default(),
+        }
     }
 
     fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
@@ -173,7 +186,8 @@ impl<'a> Judge<'a> {
         let moved = moved.filter_map(|touch| self.move_objection(what, touch));
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
         let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
-        strictest(objections.chain(removals).chain(moved).chain(unsettled))
+        let landing = self.landing_objection(command, what);
+        strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing))
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.
@@ -278,7 +292,7 @@ impl<'a> Judge<'a> {
                 return Err(Reason::Guarded { path });
             }
         }
-        Ok(())
+        self.lands_at_guarded(command).map_or(Ok(()), |path| Err(Reason::Guarded { path }))
     }
 
     /// What is thought of a command that no rule speaks of.
@@ -325,7 +339,10 @@ impl<'a> Judge<'a> {
                 continue;
             }
             match self.places.of(&touch.word, &touch.dirs) {
-                Where::Elsewhere => self.listed_may_be_looked_at()?,
+                Where::Elsewhere => {
+                    self.listed_may_be_looked_at()?;
+                    self.listed_stays_whole(command)?;
+                }
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
                         self.may_be_looked_at(place)?;
@@ -334,6 +351,7 @@ impl<'a> Judge<'a> {
                         }
                     }
                 }
+                Where::Unknown if self.places.lists_nothing(command, &touch) => {}
                 Where::Unknown => {
                     let what = format!("reading {}, which is not known beforehand", touch.word.text);
                     return Err(Reason::Uncovered { what });
@@ -347,23 +365,6 @@ impl<'a> Judge<'a> {
     fn inside_may_be_looked_at(&self, command: &Command, place: &Place) -> Result<(), Reason> {
         let links = self.cx.resolver.links(&place.real, "*").ok_or_else(|| listed::unclear(&command.text))?;
         links.iter().try_for_each(|link| self.may_be_looked_at(&self.cx.place(link)).map(drop))
-    }
-
-    /// Among what the commands of the script list there may be links that lead elsewhere.
-    fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
-        for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
-            if self.moved().has_links() {
-                return Err(listed::unclear(&lister.text));
-            }
-            for place in listed::places(lister, &self.places)? {
-                let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
-                let links = links.ok_or_else(|| listed::unclear(&lister.text))?;
-                for link in links.iter().filter(|link| listed::could_list(lister, link)) {
-                    self.files.may_be_looked_at(&self.cx.place(link))?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
@@ -388,10 +389,10 @@ impl<'a> Judge<'a> {
                 }
             }
         }
-        Ok(())
+        self.lands_where_it_may(command)
     }
 
-    fn moved(&self) -> &Moved {
+    pub(super) fn moved(&self) -> &Moved {
         self.moved.get_or_init(|| Moved::by(self.analysis, &self.places))
     }
 
@@ -423,8 +424,10 @@ impl<'a> Judge<'a> {
         }
         let literal = self.literal_rule().map(Reason::rule);
         let opinion = match self.places.of(&redirect.target, &redirect.dirs) {
-            Where::Known(places) => self.all_fine(&places, redirect.writes),
-            Where::Elsewhere | Where::Below(..) | Where::Unknown => Err(Reason::Uncovered {
+            Where::Known(places) if !(redirect.writes && self.places.holds_patterns(&redirect.target)) => {
+                self.all_fine(&places, redirect.writes)
+            }
+            _ => Err(Reason::Uncovered {
                 what: format!("the redirect `{what}`, whose file is not known beforehand"),
             }),
         };

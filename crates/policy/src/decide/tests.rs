@@ -1,5 +1,6 @@
 mod bounds;
 mod held;
+mod landing;
 mod links;
 mod spelt;
 mod steered;

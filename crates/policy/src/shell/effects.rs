@@ -118,7 +118,7 @@ fn lists_elsewhere(word: &Word) -> bool {
     let leads_out = |text: &String| text.starts_with('/') || text.contains("../");
     match word.form {
         Form::Pattern => word.tilde || alternatives(&word.text).is_none_or(|all| all.iter().any(leads_out)),
-        Form::Dynamic => word.splits && expansion::without(&word.text).contains(['*', '?', '[']),
+        Form::Dynamic => word.splits && expansion::may_list(&word.text),
         Form::Literal | Form::Found => false,
     }
 }

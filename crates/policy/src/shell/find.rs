@@ -6,6 +6,12 @@ use super::Word;
 const ACTIONS: &[&str] =
     &["-L", "-delete", "-files0-from", "-fls", "-follow", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
 
+/// What runs a command, whose words follow.
+const RUN: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+
+/// What joins or turns round the tests of an expression.
+const JOINED: &[&str] = &["!", "(", ",", "-not", "-o", "-or"];
+
 /// Words of an expression that stand alone, and options of all kinds of `find` before its places.
 const ALONE: &[&str] = &[
     "!",
@@ -118,25 +124,60 @@ pub(crate) fn places(rest: &[Word]) -> Vec<Word> {
     while let Some(word) = words.next() {
         let text = word.text.as_str();
         match text {
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let mut last_is_name = false;
-                words
-                    .by_ref()
-                    .take_while(|word| {
-                        let ends = word.text == ";" || word.text == "+" && last_is_name;
-                        last_is_name = word.text == "{}";
-                        !ends
-                    })
-                    .for_each(drop);
-            }
+            _ if RUN.contains(&text) => skip_command(&mut words),
             "-fprintf" => drop(words.nth(1)),
             _ if ALONE.contains(&text) || text.starts_with("-O") => {}
+            // The words that braces make of its value are places, too.
+            "-D" => places.extend(words.next().filter(|value| !value.is_literal()).cloned()),
             _ if VALUED.contains(&text) || is_comparison(text) => drop(words.next()),
             _ if text.len() > 1 && text.starts_with('-') => places.push(Word::unknown(text)),
             _ => places.push(word.clone()),
         }
     }
     if places.is_empty() { vec![Word::literal(".")] } else { places }
+}
+
+/// The tests that all must pass that an expression does something with, with what they test for.
+pub(crate) fn tests(rest: &[Word]) -> Vec<(&str, &Word)> {
+    let mut tests = Vec::new();
+    let mut words = rest.iter();
+    let mut has_acted = false;
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match text {
+            // A place, which comes before any test.
+            _ if !word.is_literal() && tests.is_empty() && !has_acted => {}
+            _ if !word.is_literal() || JOINED.contains(&text) => return Vec::new(),
+            _ if RUN.contains(&text) => {
+                has_acted = true;
+                skip_command(&mut words);
+            }
+            "-fls" | "-fprint" | "-fprint0" | "-fprintf" | "-printf" => {
+                has_acted = true;
+                words.nth(usize::from(text == "-fprintf"));
+            }
+            "-delete" | "-ls" | "-print" | "-print0" | "-quit" => has_acted = true,
+            _ if ALONE.contains(&text) || text.starts_with("-O") => {}
+            _ if VALUED.contains(&text) || is_comparison(text) => {
+                tests.extend(words.next().filter(|_| !has_acted).map(|value| (text, value)));
+            }
+            _ if text.len() > 1 && text.starts_with('-') => return Vec::new(),
+            _ => {}
+        }
+    }
+    tests
+}
+
+/// Skips the words of a command that is run on what is found.
+fn skip_command(words: &mut std::slice::Iter<'_, Word>) {
+    let mut last_is_name = false;
+    words
+        .take_while(|word| {
+            let ends = word.text == ";" || word.text == "+" && last_is_name;
+            last_is_name = word.text == "{}";
+            !ends
+        })
+        .for_each(drop);
 }
 
 /// `-newerXY`.

@@ -79,7 +79,9 @@ fn reaches(program: &str) -> bool {
     program.char_indices().any(|(at, _)| {
         let (before, here) = program.split_at(at);
         REACHING.iter().any(|word| {
-            let is_key = |after: &str| after.trim_start().starts_with(':') && is_in_object(before);
+            let is_key = |after: &str| {
+                after.trim_start().starts_with(':') && !before.ends_with('$') && is_in_object(before)
+            };
             let is_word = |after: &str| !after.starts_with(is_name) && !is_key(after);
             here.strip_prefix(word).is_some_and(is_word)
                 && !before.ends_with(|c: char| is_name(c) || matches!(c, '.' | '"'))
@@ -87,13 +89,21 @@ fn reaches(program: &str) -> bool {
     })
 }
 
-/// Whether the innermost bracket that is open is that of an object.
+/// Whether the innermost bracket that is open is that of an object. Brackets in texts are none; what a text puts in stands
+/// in brackets of its own. Where a comment ends is not the same everywhere.
 fn is_in_object(before: &str) -> bool {
+    if before.contains('#') {
+        return false;
+    }
     let mut open = Vec::new();
-    for c in before.chars() {
-        match c {
-            '{' | '[' | '(' => open.push(c),
-            '}' | ']' | ')' => _ = open.pop(),
+    let mut chars = before.chars();
+    while let Some(c) = chars.next() {
+        match (c, open.last() == Some(&'"')) {
+            ('"', true) => _ = open.pop(),
+            ('\\', true) if chars.next() == Some('(') => open.push('('),
+            (_, true) => {}
+            ('"' | '{' | '[' | '(', false) => open.push(c),
+            ('}' | ']' | ')', false) => _ = open.pop(),
             _ => {}
         }
     }

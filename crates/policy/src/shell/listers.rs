@@ -1,12 +1,9 @@
 //! Programs whose output is names, and files whose content is run.
 
 use super::effects::{Deed, Touch};
-use super::lookers::program_name;
+use super::lookers::{Operands, looker, program_name};
 use super::wrapper::SHELLS;
-use super::{Command, Kind, Word};
-
-/// What joins or turns round the conditions of `find`.
-const JOINED: &[&str] = &["!", "(", ",", "-not", "-o", "-or"];
+use super::{Command, Kind, Word, find};
 
 /// Programs that run the file that they are given.
 const INTERPRETERS: &[&str] = &[
@@ -54,6 +51,57 @@ fn finds_only_files(rest: &[Word]) -> bool {
     !follows && conditions(rest, "-type").contains(&"f")
 }
 
+/// Whether a command prints names that others may read.
+pub(crate) fn lists_names(command: &Command) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    match base_name(program) {
+        Some("find" | "gfind" | "fd" | "git" | "ls") => true,
+        Some("rg" | "grep") => rest.iter().any(|word| {
+            let cluster = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            word.text.starts_with("--files") || cluster.is_some_and(|letters| letters.contains('l'))
+        }),
+        _ => false,
+    }
+}
+
+/// Whether the names that a command prints may be taken for options: nothing stands in front of them.
+pub(crate) fn lists_bare_names(command: &Command) -> bool {
+    !matches!(command.words().first().and_then(base_name), Some("find" | "gfind"))
+}
+
+/// Whether a command takes all its words for text.
+pub(crate) fn only_prints(command: &Command) -> bool {
+    let looker = command.words().first().and_then(base_name).and_then(looker);
+    looker.is_some_and(|looker| looker.operands == Operands::Text)
+}
+
+/// Whether names that are put into a command come apart at blanks and quotes: `xargs` takes them so, unless they have an
+/// end of their own.
+pub(crate) fn takes_names_apart(command: &Command) -> bool {
+    let wrappers = command.layers.iter().rev().skip(1);
+    wrappers
+        .filter_map(|layer| layer.words.split_first())
+        .any(|(program, rest)| base_name(program) == Some("xargs") && !has_ends(rest))
+}
+
+/// Whether `xargs` is told that each name ends with a character that no name holds.
+fn has_ends(rest: &[Word]) -> bool {
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let Some(letters) = word.known().and_then(|text| text.strip_prefix('-')) else { return false };
+        match letters {
+            "-null" => return true,
+            "I" | "L" | "P" | "n" => drop(words.next()),
+            "-no-run-if-empty" | "-verbose" => {}
+            _ if letters.starts_with(['I', 'L', 'P', 'n']) => {}
+            _ if !letters.chars().all(|letter| "0rtx".contains(letter)) => return false,
+            _ if letters.contains('0') => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// The names that what `find` finds must fit, one and all.
 pub(crate) fn found_names(lister: &Command) -> Vec<&str> {
     match lister.words().split_first() {
@@ -66,10 +114,8 @@ pub(crate) fn found_names(lister: &Command) -> Vec<&str> {
 
 /// What all that `find` finds must fulfil.
 fn conditions<'a>(rest: &'a [Word], test: &str) -> Vec<&'a str> {
-    if rest.iter().any(|word| JOINED.contains(&word.text.as_str())) {
-        return Vec::new();
-    }
-    rest.windows(2).filter(|pair| pair[0].text == test).filter_map(|pair| pair[1].known()).collect()
+    let tests = find::tests(rest).into_iter().filter(|(name, _)| *name == test);
+    tests.filter_map(|(_, value)| value.known()).collect()
 }
 
 /// The files whose content a command runs, as far as its words name them.

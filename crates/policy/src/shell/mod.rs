@@ -15,6 +15,7 @@ mod expansion;
 mod find;
 mod git;
 mod jq;
+mod landing;
 mod listers;
 mod lookers;
 mod options;
@@ -40,8 +41,12 @@ use std::path::{Path, PathBuf};
 pub(crate) use braces::alternatives;
 pub(crate) use changes::{changes, named_in_script};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
+pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
-pub(crate) use listers::{found_names, lists_links, run_files};
+pub(crate) use landing::{Landing, Name, landings};
+pub(crate) use listers::{
+    found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
+};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};

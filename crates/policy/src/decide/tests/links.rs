@@ -190,3 +190,141 @@ fn directories_that_are_compared_are_looked_into() {
     let denied = with(Context { mode: Mode::BypassPermissions, ..cx }, Behavior::Deny, &["Read(.env)"]);
     assert_eq!(verdict(&bash("diff docs old"), &denied), "deny", "it may be in there");
 }
+
+// RULE-05: a pattern that fits nothing is a name, and braces in a value are text.
+#[test]
+fn names_that_look_like_patterns_are_judged_as_names() {
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/[a]x" | "/w/{a,b}" | "/w/{a}z") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let links =
+        |_: &Path, names: &str| Some(if names == "{a}*" { vec!["/w/{a}z".into()] } else { Vec::new() });
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::AcceptEdits) };
+    for command in [
+        "cat [a]x",
+        "f=[a]x; cat \"$f\"",
+        "f='[a]x'; cat $f",
+        "cat \\[a]x",
+        "cat {a}*",
+        "f='{a}*'; cat $f",
+        "f={a,b}; cat \"$f\"",
+        "f={a,b}; cat $f",
+        "f={a,b}; echo x > \"$f\"",
+        "f=[a]x; echo x > \"$f\"",
+        "f='.gi*/config'; echo x > $f",
+        "f='\\../*'; cat $f",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "cat [b]x",
+        "f=[b]x; cat $f",
+        "f={b,c}; cat $f",
+        "for f in {b,c}; do cat $f; done",
+        "f={b,c}; echo x > \"$f\"",
+        "f='*.md'; wc -l $f",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
+
+// RULE-05: whoever takes names from a list takes those that come apart for others.
+#[test]
+fn names_that_come_apart_are_asked_about() {
+    let odd = |dir: &Path| match dir.to_str() {
+        Some("/w/huge") => None,
+        Some("/w/src") => Some(vec!["/w/src/-f/x".into()]),
+        Some("/w") => Some(vec!["/w/x /tmp/a.md".into()]),
+        _ => Some(Vec::new()),
+    };
+    let cx = Context { resolver: Resolver::default().with_odd_names(odd), ..cx(Mode::Default) };
+    for command in [
+        "find . -type f | xargs cat",
+        "find . -type f | xargs -I{} cat {}",
+        "find . -name '*.md' | xargs wc -l",
+        "find huge -type f | xargs wc -l",
+        "find 'a b' -type f | xargs cat",
+        "grep -rl hi . | xargs cat",
+        "rg -l 'a b' | xargs wc -l",
+        "git ls-files | xargs cat",
+        "git ls-files | sort | xargs cat",
+        "cat $(git ls-files)",
+        "grep -n x $(git ls-files)",
+        "cd src && git ls-files | xargs grep TODO",
+        "cd src && grep -n x $(git ls-files)",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "find . -type f -print0 | xargs -0 cat",
+        "find . -type f -print0 | xargs -0 -n 1 wc -l",
+        "find . -type f -exec cat {} +",
+        "find . -name '*.rs' -type f | xargs wc -l",
+        "find src -type f | xargs wc -l",
+        "rg -l 'a b' docs | xargs wc -l",
+        "cd docs && git ls-files | xargs grep TODO",
+        "cd docs && cat $(git ls-files)",
+        "find . -type f",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
+
+// RULE-05: conditions hold for what follows them, and only as words of the expression itself.
+#[test]
+fn conditions_behind_an_action_restrict_nothing() {
+    let links = |_: &Path, names: &str| Some(if names == "**" { vec!["/w/lnk".into()] } else { Vec::new() });
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/lnk") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::Default) };
+    for command in [
+        "find . -exec cat {} + -type f",
+        "find . -print -type f | xargs cat",
+        "find . -exec cat {} + -name nothing",
+        "find . -exec grep -e -type f {} +",
+        "find . -newer -type f -exec cat {} +",
+        "find . -type f -exec cat {} + -o -exec cat {} +",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "find . -maxdepth 2 -type f -name '*.rs' -exec cat {} +",
+        "find src/* -type f -exec grep -l x {} + -print",
+        "find . -name '*.md' -print | xargs cat",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}
+
+// RULE-05: what a loop goes through comes apart where it is put in without quotes.
+#[test]
+fn names_that_a_loop_puts_in_without_quotes_may_be_others() {
+    let odd = |dir: &Path| Some(if dir == Path::new("/w") { vec!["/w/x /tmp".into()] } else { Vec::new() });
+    let links = |dir: &Path, names: &str| {
+        let has_link = dir == Path::new("/w/deep") && names == "*";
+        Some(if has_link { vec!["/w/deep/lnk".into()] } else { Vec::new() })
+    };
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/deep/lnk") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let cx = Context { resolver: resolver.with_links(links).with_odd_names(odd), ..cx(Mode::Default) };
+    for command in [
+        "for f in */*; do cat $f; done",
+        "cd deep && for f in a*; do cat $f; done",
+        "for f in deep/?; do cat $f; done",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "for f in */*; do cat \"$f\"; done",
+        "for f in *.md; do cat $f; done",
+        "for f in src/*/*; do cat $f; done",
+        "cd deep && for f in a*; do cat \"$f\"; done",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}

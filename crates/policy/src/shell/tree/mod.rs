@@ -167,6 +167,10 @@ impl<'a> Walker<'a> {
         let last = node.named_child_count().saturating_sub(1);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
+            // Names are good where they were listed, and nowhere else.
+            if at > 0 && self.has_mover(child) {
+                self.names = Names::Any;
+            }
             let output = if at == last { self.output } else { Output::Fed };
             self.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
             self.names = match self.out.commands.get(already..) {
@@ -204,7 +208,7 @@ impl<'a> Walker<'a> {
 
     /// What may happen many times: with a change of directory inside, nobody can tell where.
     fn repeated(&mut self, node: Node<'_>, walk: impl FnOnce(&mut Self)) {
-        let moves = moves(self.text(node));
+        let moves = self.moves(node);
         if moves {
             self.dirs = None;
         }
@@ -271,14 +275,41 @@ impl<'a> Walker<'a> {
         for redirect in node.children_by_field_name("redirect", &mut cursor) {
             self.redirect(redirect, &mut Vec::new());
         }
-        let moves = moves(self.text(body));
+        let moves = self.moves(body);
         self.dirs = if moves { None } else { before };
     }
 }
 
-/// Whether a text could change the directory.
-fn moves(text: &str) -> bool {
-    ["cd", "pushd", "popd", "eval", "source", ". "].iter().any(|word| text.contains(word))
+/// Commands that change the directory, or may.
+const MOVERS: &[&str] = &["cd", "pushd", "popd", "eval", "source"];
+
+impl Walker<'_> {
+    /// Whether what a node holds could change the directory.
+    fn moves(&self, node: Node<'_>) -> bool {
+        let text = self.text(node);
+        MOVERS.iter().any(|word| text.contains(word)) || text.contains(". ") || self.has_mover(node)
+    }
+
+    /// Whether one of the commands below a node changes the directory, however it is quoted.
+    fn has_mover(&self, node: Node<'_>) -> bool {
+        let mut cursor = node.walk();
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            let children: Vec<_> = node.named_children(&mut cursor).collect();
+            if node.kind() == "command" {
+                let words = children.iter().filter_map(|child| Reader::read(self.source, *child));
+                let words: Vec<String> = words.map(|word| word.text).collect();
+                let is_mover = |word: &String| MOVERS.contains(&word.as_str()) || word == ".";
+                let is_wrapped =
+                    words.iter().any(|word| ["builtin", "command", "time"].contains(&word.as_str()));
+                if words.iter().take(if is_wrapped { words.len() } else { 1 }).any(is_mover) {
+                    return true;
+                }
+            }
+            open.extend(children);
+        }
+        false
+    }
 }
 
 fn union(one: Dirs, other: Dirs) -> Dirs {

@@ -43,7 +43,7 @@ impl Names {
         let lists = match program.text.as_str() {
             "find" => return if has(&shows) { Self::Any } else { Self::Found },
             // Links are shown with where they lead, and `..` is a name as well.
-            "ls" => has_only(rest, "1RSUdhrtX"),
+            "ls" => has_only(rest, "1RSUdhrtX") && names_here(rest),
             "fd" => has_only(rest, "0EFHIadegijpstu"),
             "git" => match rest.first().map(|word| word.text.as_str()) {
                 Some("ls-files") => names_below(&rest[1..]),
@@ -62,17 +62,21 @@ impl Names {
         let Some((program, rest)) = words.split_first() else { return Self::Any };
         let (letters, operands) = match program.text.as_str() {
             // The pattern.
-            "grep" => ("EFGPeivwx", 1),
+            "grep" => ("EFGPivwx", usize::from(!gives_pattern(rest))),
             "head" | "tail" => ("n", 0),
             "sort" => ("Vbdfghnru", 0),
-            "uniq" => ("cdiu", 0),
+            "uniq" => ("diu", 0),
             _ => return Self::Any,
         };
-        let is_value = |at: usize| at > 0 && rest[at - 1].text == "-n" && program.text != "sort";
-        let others =
-            rest.iter().enumerate().filter(|(at, word)| !word.text.starts_with('-') && !is_value(*at));
+        let valued = match program.text.as_str() {
+            "grep" => "-e",
+            "head" | "tail" => "-n",
+            _ => "",
+        };
+        let rest = others_than(rest, valued);
+        let others = rest.iter().filter(|word| !word.text.starts_with('-'));
         let passes =
-            has_only(rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
+            has_only(&rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
         if passes { self } else { Self::Any }
     }
 
@@ -93,6 +97,33 @@ fn has_only(rest: &[Word], letters: &str) -> bool {
         Some(_) => PLAIN.contains(&word.text.split('=').next().unwrap_or_default()),
         None => word.text[1..].chars().all(|c| letters.contains(c) || c.is_ascii_digit()),
     })
+}
+
+/// Whether `ls` prints names as they are to be read from here: of what a directory holds, it leaves out which one that is.
+fn names_here(rest: &[Word]) -> bool {
+    let is_operand = |word: &Word| !(word.text.len() > 1 && word.text.starts_with('-'));
+    let itself =
+        |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('d');
+    !rest.iter().any(is_operand) || rest.iter().any(itself)
+}
+
+/// Whether an option of `grep` holds its pattern.
+fn gives_pattern(rest: &[Word]) -> bool {
+    rest.iter().any(|word| word.text == "-e")
+}
+
+/// The words without an option that takes the next one.
+fn others_than(rest: &[Word], option: &str) -> Vec<Word> {
+    let mut others = Vec::new();
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        if word.text == option {
+            words.next();
+        } else {
+            others.push(word.clone());
+        }
+    }
+    others
 }
 
 /// Whether `git diff` is asked for nothing but names, and of nothing outside of the directory it runs in.

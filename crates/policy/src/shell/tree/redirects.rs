@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Walker, moves, union};
+use super::{Walker, union};
 use crate::shell::word::Reader;
 use crate::shell::{Kind, Output, Redirect, Word, is_sink};
 
@@ -128,8 +128,7 @@ impl Walker<'_> {
                 }
                 _ if child.is_named() => self.apart(|inner| {
                     // What follows on the line runs after what the here-document is for.
-                    let line = node.parent().map(|parent| inner.text(parent)).unwrap_or_default();
-                    if moves(line) {
+                    if node.parent().is_some_and(|line| inner.moves(line)) {
                         inner.dirs = None;
                     }
                     inner.statement(child);

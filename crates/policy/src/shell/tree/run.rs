@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tree_sitter::Node;
 
 use super::names::Names;
+use super::values::take_literally;
 use super::{DEEPEST, MOST_DIRS, Walker};
 use crate::path::lexical;
 use crate::shell::word::Reader;
@@ -46,6 +47,7 @@ impl Walker<'_> {
         if name.is_some_and(|name| RESERVED.contains(&name)) {
             return self.opaque("it uses syntax that is not understood");
         }
+        assignments.iter_mut().for_each(take_literally);
         words.extend(late);
         words.extend(extra);
         let text = self.text(node).to_owned();

@@ -17,6 +17,7 @@ impl Walker<'_> {
                 found.extend(self.assignment(child));
             }
         }
+        found.iter_mut().for_each(take_literally);
         for assignment in &found {
             self.bind(&assignment.name, vec![assignment.value.clone()]);
         }
@@ -167,6 +168,14 @@ impl Walker<'_> {
     fn has_subscripts(&self, array: Node<'_>) -> bool {
         let mut cursor = array.walk();
         array.named_children(&mut cursor).any(|element| self.text(element).starts_with('['))
+    }
+}
+
+/// Where a variable is set, patterns and braces are plain text: what is put in without quotes is taken for a pattern only
+/// then. Builtins that set variables get words like any others.
+pub(super) fn take_literally(assignment: &mut Assignment) {
+    if assignment.value.form == Form::Pattern {
+        assignment.value.form = Form::Literal;
     }
 }
 

@@ -1,0 +1,95 @@
+//! What is copied and moved lands below its target, by its own name and with all it holds.
+
+use super::*;
+
+/// A project in which `tmpl` holds settings, `src` plain files, `huge` too much, and `conf` and `sub` are directories.
+fn project() -> Context {
+    let dirs = ["/w", "/w/tmpl", "/w/src", "/w/huge", "/w/conf", "/w/sub", "/w/tmpl/.git"];
+    let below = |dir: &Path| {
+        let names: &[&str] = match dir.to_str() {
+            Some("/w/tmpl") => {
+                &[".git", ".git/hooks", ".git/hooks/pre-commit", "deep/.claude/settings.json", "x"]
+            }
+            Some("/w/tmpl/.git") => &["hooks", "hooks/pre-commit"],
+            Some("/w/src") => &["main.rs", "conf", "conf/a.txt", "to.rs"],
+            Some("/w/huge") => return None,
+            _ => &[],
+        };
+        Some(names.iter().map(PathBuf::from).collect())
+    };
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/to.rs") => "/home/u/to.rs".into(),
+        _ => crate::path::lexical(path),
+    });
+    let resolver = resolver.with_trees(move |path| dirs.iter().any(|dir| path == Path::new(dir)), below);
+    Context { resolver, ..cx(Mode::AcceptEdits) }
+}
+
+// PERM-03, PERM-21
+#[test]
+fn nothing_guarded_is_copied_or_moved_into_place() {
+    let cx = project();
+    for command in [
+        "cp -r tmpl/. .",
+        "cp -rT tmpl .",
+        "cp -a tmpl/ new",
+        "cp -r tmpl/.git .",
+        "cp -R tmpl new",
+        "cp -r tmpl/.g* .",
+        "mv tmpl new",
+        "mv tmpl conf",
+        "cd tmpl && cp -r . ..",
+        "cp sub/.mcp.json .",
+        "cp sub/HEAD sub/x .",
+        "cd tmpl && cp --parents .git/hooks/pre-commit ..",
+        "mkdir new && cp .mcp.json new",
+        "cp -r huge new",
+        "cp -r src/. .",
+        "cp src/*.rs .",
+        "cp src/to.rs .",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "cp -r src/. dst",
+        "cp -r src dst",
+        "cp -r src conf",
+        "cp src/m*.rs .",
+        "cp src/main.rs .",
+        "cp .mcp.json mcp.bak",
+        "cp tmpl/* new",
+        "mv src lib",
+        "mkdir x && touch x/y && cp -r x z",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+    let allowed = with(Context { mode: Mode::Default, ..cx }, Behavior::Allow, &["Bash(cp:*)"]);
+    assert_eq!(verdict(&bash("cp -r tmpl/. ."), &allowed), "ask");
+    assert_eq!(verdict(&bash("cp -r src/main.rs new"), &allowed), "allow");
+}
+
+// RULE-06
+#[test]
+fn rules_against_changes_hold_for_what_lands_there() {
+    let cx = with(project(), Behavior::Deny, &["Edit(conf/**)", "Edit(*.lock)"]);
+    for command in [
+        "cp a.txt conf",
+        "mv a.txt conf",
+        "cp -r sub conf",
+        "cp -r sub/x.txt conf/",
+        "cp -t conf a.txt",
+        "ln -s ../a conf",
+        "git mv a.txt conf",
+        "cp -r src/. .",
+        "cp -r src/* .",
+        "cp src/*.rs conf",
+        "cp sub/a.lock .",
+        "cd src && cp main.rs ../conf",
+        "mkdir -p sub/conf && touch sub/conf/x && cp -r sub/. .",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "deny", "{command}");
+    }
+    for command in ["cp a.txt conf2", "cp Cargo.lock old.txt", "cp -r src dst", "cp conf/a.txt ."] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+}

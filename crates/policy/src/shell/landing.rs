@@ -1,0 +1,81 @@
+//! Where programs put what they copy, move and link: not only where their last word says, but below it by its own name.
+
+use super::effects::operands;
+use super::lookers::program_name;
+use super::{Command, Dirs, Kind, Word, git, writers};
+
+/// One thing that is put somewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Landing {
+    pub(crate) source: Word,
+    pub(crate) target: Word,
+    pub(crate) dirs: Dirs,
+    pub(crate) name: Name,
+    /// Whether all that lies below it is put there as well.
+    pub(crate) with_all: bool,
+}
+
+/// The name that something gets where it is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// Its own below the target, if that is a directory, and otherwise that of the target.
+    Own,
+    /// That of the target, whatever that is.
+    OfTarget,
+    /// Its whole path below the target.
+    Path,
+}
+
+/// What a command puts where.
+pub(crate) fn landings(command: &Command) -> Vec<Landing> {
+    let Some((program, rest)) = command.words().split_first().filter(|_| command.kind == Kind::Run) else {
+        return Vec::new();
+    };
+    let Some(name) = program_name(program).and_then(|name| name.rsplit('/').next()) else {
+        return Vec::new();
+    };
+    let (rest, dirs) = match name {
+        "cp" | "install" | "ln" | "mv" => (rest, command.dirs.clone()),
+        "git" => match git::subcommand(rest) {
+            Some(("mv", named)) => (named, git::directory(rest, &command.dirs)),
+            _ => return Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    let named_as = if writers::has_any(rest, &["-T", "--no-target-directory"]) {
+        Name::OfTarget
+    } else if name == "cp" && writers::has_any(rest, &["--parents"]) {
+        Name::Path
+    } else {
+        Name::Own
+    };
+    let recurses = writers::has_any(rest, &["-r", "-R", "-a", "--recursive", "--archive"]);
+    let with_all = matches!(name, "mv" | "git") || name == "cp" && recurses;
+    let (sources, targets) = sources_and_targets(name, rest);
+    let landing = |source: &Word, target: &Word| Landing {
+        source: source.clone(),
+        target: target.clone(),
+        dirs: dirs.clone(),
+        name: named_as,
+        with_all,
+    };
+    targets.iter().flat_map(|target| sources.iter().map(|source| landing(source, target))).collect()
+}
+
+fn sources_and_targets(name: &str, rest: &[Word]) -> (Vec<Word>, Vec<Word>) {
+    let mut words: Vec<Word> = operands(rest).collect();
+    let told = match name {
+        "git" => Vec::new(),
+        _ => writers::values(rest, &["-t", "--target-directory"]),
+    };
+    if !told.is_empty() {
+        words.retain(|word| told.iter().all(|target| target.text != word.text));
+        return (words, told);
+    }
+    // A link that is told no place is put here.
+    if name == "ln" && words.len() == 1 {
+        words.push(Word::literal("."));
+    }
+    let target = words.pop();
+    (words, target.into_iter().collect())
+}
