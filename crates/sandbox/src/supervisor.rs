@@ -43,7 +43,7 @@ pub(crate) fn supervise(fds: [RawFd; FDS]) -> ! {
         Err(errno) => fail(errno),
     };
     if let Some(remains) = settled {
-        conclude(remains);
+        conclude(&remains);
     }
     // SAFETY: _exit does nothing but end this process.
     unsafe { libc::_exit(0) }
@@ -74,7 +74,7 @@ fn attend(image: &Image, signals: BorrowedFd<'static>, known_as: Option<i32>) ->
 fn supervise_namespaces(image: &Image, signals: BorrowedFd<'static>) -> Option<Remains> {
     let first = namespace::enter(image, |known_as| match attend(image, signals, Some(known_as)) {
         // When it has no children left, nobody is left in there, and nobody need wait until the namespaces are gone.
-        Some(remains) if remains.left == 0 => conclude(remains),
+        Some(remains) if remains.left == 0 => conclude(&remains),
         // Those that are left end with the namespaces.
         Some(Remains { end: Some(end), .. }) => report(end),
         _ => {}
@@ -259,7 +259,7 @@ pub(crate) fn report(report: Report) {
 }
 
 /// The last report, and before it how the shell has ended if nobody was told.
-fn conclude(remains: Remains) {
+fn conclude(remains: &Remains) {
     let settled = Report::Settled(remains.left).to_bytes();
     match remains.end {
         Some(end) => say([end.to_bytes(), settled].as_flattened()),
