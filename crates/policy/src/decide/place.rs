@@ -109,10 +109,33 @@ impl Places<'_> {
         Some(Where::Below(places, "*/*".to_owned()))
     }
 
-    /// Whether the shell may take what a variable holds for a pattern, which stands for nobody knows which file.
-    pub(crate) fn holds_patterns(&self, word: &Word) -> bool {
-        let values = variable_name(word).and_then(|name| self.variables.get(name)).and_then(Option::as_ref);
-        word.splits && values.is_some_and(|values| values.iter().any(is_pattern))
+    /// Whether a variable holds a pattern that may stand for hidden files, or for some in other directories: those are not
+    /// changed by what only the directory tells.
+    pub(crate) fn holds_hidden(&self, word: &Word) -> bool {
+        let is_hidden = |text: &String| {
+            let special = text.find(['*', '?', '[', '(']);
+            let names =
+                special.map(|special| &text[text[..special].rfind('/').map_or(0, |slash| slash + 1)..]);
+            names.is_some_and(|names| names.contains(['/', '{']) || names.starts_with(['.', '[']))
+        };
+        let mut patterns = self.values(word).into_iter().flatten().filter(|value| is_pattern(value));
+        patterns.any(|value| alternatives(&value.text).is_none_or(|texts| texts.iter().any(is_hidden)))
+    }
+
+    /// The words that a word stands for: the values of a variable, or the word itself.
+    pub(crate) fn each(&self, word: &Word) -> Vec<Word> {
+        let values =
+            self.values(word).filter(|values| values.iter().all(|value| value.form <= Form::Pattern));
+        let form = |value: &Word| if word.splits && is_pattern(value) { Form::Pattern } else { value.form };
+        match values {
+            Some(values) => values.iter().map(|value| Word { form: form(value), ..value.clone() }).collect(),
+            None => vec![word.clone()],
+        }
+    }
+
+    fn values(&self, word: &Word) -> Option<&Vec<Word>> {
+        let is_variable = word.form == Form::Dynamic;
+        variable_name(word).filter(|_| is_variable).and_then(|name| self.variables.get(name))?.as_ref()
     }
 
     /// A variable that got nothing but plain values in this very text.
