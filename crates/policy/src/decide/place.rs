@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::listed::{Torn, is_torn};
 use crate::context::Context;
 use crate::path::Place;
 use crate::shell::{Dirs, Form, Word, alternatives};
@@ -100,8 +101,10 @@ impl Places<'_> {
     fn listed_below(&self, dirs: &Dirs) -> Option<Where> {
         let here = self.absolute(".", false, dirs)?;
         // Names that come apart are those of something else.
-        let is_plain =
-            |place: &Place| self.cx.resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        let is_plain = |place: &Place| {
+            let odd = self.cx.resolver.odd_names(&place.real);
+            odd.is_some_and(|odd| !odd.iter().any(|name| is_torn(name, &place.real, Torn::OrOption)))
+        };
         self.places(&here).iter().all(is_plain).then_some(())?;
         let links = here.iter().map(|dir| self.cx.resolver.links(dir, ANY_DEPTH));
         let links = links.collect::<Option<Vec<_>>>()?.concat();
@@ -183,8 +186,11 @@ impl Places<'_> {
     fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
         let resolver = &self.cx.resolver;
         let is_whole = |place: &Place| resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        if places.iter().all(is_whole) {
+            return Some(Vec::new());
+        }
         // Without a slash, the pieces of a name are names of what is here.
-        if names.contains('/') && !places.iter().all(is_whole) {
+        if names.contains('/') {
             return None;
         }
         let here = self.absolute(".", false, dirs).map(|here| self.places(&here))?;
