@@ -85,8 +85,8 @@ impl Resolver {
     }
 
     /// Finds by `odd_names` what lies below a directory and, in a list of names, would not be read as what it is: names with
-    /// blanks, quotes or backslashes in them, and those right in it that begin as options do. `None` says that nobody can
-    /// tell.
+    /// blanks, quotes, backslashes or marks of patterns in them, and those right in it that begin as options do. `None` says
+    /// that nobody can tell.
     #[must_use]
     pub fn with_odd_names(
         self,

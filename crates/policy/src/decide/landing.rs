@@ -54,7 +54,11 @@ impl Judge<'_> {
 
     fn landed_by(&self, command: &Command) -> Landed {
         let mut landed = Landed::default();
-        for landing in shell::landings(command) {
+        let each = |landing: Landing| {
+            let sources = self.places.each(&landing.source);
+            sources.into_iter().map(move |source| Landing { source, ..landing.clone() })
+        };
+        for landing in shell::landings(command).into_iter().flat_map(each) {
             let Where::Known(targets) = self.places.of(&landing.target, &landing.dirs) else { continue };
             match self.places.of(&landing.source, &landing.dirs) {
                 Where::Known(sources) => {
@@ -111,14 +115,16 @@ impl Judge<'_> {
         let Some(below) = self.cx.resolver.below(&dir.real) else {
             return landed.unseen.push(target.clone());
         };
-        let parts: Vec<&str> = names.split('/').filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = names.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let Some((last, above)) = parts.split_last() else { return };
+        // What a directory holds is put there without its name.
+        let merges = landing.name == Name::OfTarget || names.ends_with("/.") || names.ends_with("/./");
         let found = below.iter().filter_map(|path| {
             let mut steps = path.components().skip(above.len()).peekable();
-            let own = steps.peek()?.as_os_str();
-            let fits = fits_name(last, own);
-            let landing_path: PathBuf = steps.collect();
-            let is_meant = fits && (landing.with_all || landing_path.components().count() == 1);
+            let fits = fits_name(last, steps.peek()?.as_os_str());
+            let landing_path: PathBuf = steps.skip(usize::from(merges)).collect();
+            let is_whole = landing_path.components().count() <= usize::from(!merges);
+            let is_meant = fits && (landing.with_all || is_whole);
             is_meant.then_some(landing_path)
         });
         self.put(target, found.collect(), landed);

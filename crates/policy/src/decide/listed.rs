@@ -35,7 +35,7 @@ impl Judge<'_> {
             return Ok(());
         }
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_names(command)) {
-            let is_bare = shell::lists_bare_names(lister);
+            let torn = if shell::lists_bare_names(lister) { Torn::OrOption } else { Torn::Apart };
             let unclear = || Reason::Uncovered {
                 what: format!(
                     "reading all that `{}` lists, of which names may be taken for others",
@@ -51,10 +51,7 @@ impl Judge<'_> {
                     return Err(unclear());
                 }
                 let odd = self.cx.resolver.odd_names(&place.real).ok_or_else(unclear)?;
-                let matters = |name: &PathBuf| {
-                    let below = name.strip_prefix(&place.real).unwrap_or(name);
-                    could_list(lister, name) && (is_bare || comes_apart(&below.to_string_lossy()))
-                };
+                let matters = |name: &PathBuf| could_list(lister, name) && is_torn(name, &place.real, torn);
                 if odd.iter().any(matters) {
                     return Err(unclear());
                 }
@@ -62,6 +59,21 @@ impl Judge<'_> {
         }
         Ok(())
     }
+}
+
+/// How a name is not read as what it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Torn {
+    /// It comes apart.
+    Apart,
+    /// Or it is taken for an option, because nothing stands in front of it.
+    OrOption,
+}
+
+/// Whether a name below a directory is not read as what it is.
+pub(crate) fn is_torn(name: &Path, dir: &Path, torn: Torn) -> bool {
+    let below = name.strip_prefix(dir).unwrap_or(name).to_string_lossy();
+    comes_apart(&below) || torn == Torn::OrOption && below.starts_with('-')
 }
 
 /// Whether a name is not one word where words are told apart by blanks and quotes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::listed::{Torn, is_torn};
 use crate::context::Context;
 use crate::path::Place;
 use crate::shell::{Dirs, Form, Word, alternatives};
@@ -100,8 +101,10 @@ impl Places<'_> {
     fn listed_below(&self, dirs: &Dirs) -> Option<Where> {
         let here = self.absolute(".", false, dirs)?;
         // Names that come apart are those of something else.
-        let is_plain =
-            |place: &Place| self.cx.resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        let is_plain = |place: &Place| {
+            let odd = self.cx.resolver.odd_names(&place.real);
+            odd.is_some_and(|odd| !odd.iter().any(|name| is_torn(name, &place.real, Torn::OrOption)))
+        };
         self.places(&here).iter().all(is_plain).then_some(())?;
         let links = here.iter().map(|dir| self.cx.resolver.links(dir, ANY_DEPTH));
         let links = links.collect::<Option<Vec<_>>>()?.concat();
@@ -109,10 +112,33 @@ impl Places<'_> {
         Some(Where::Below(places, "*/*".to_owned()))
     }
 
-    /// Whether the shell may take what a variable holds for a pattern, which stands for nobody knows which file.
-    pub(crate) fn holds_patterns(&self, word: &Word) -> bool {
-        let values = variable_name(word).and_then(|name| self.variables.get(name)).and_then(Option::as_ref);
-        word.splits && values.is_some_and(|values| values.iter().any(is_pattern))
+    /// Whether a variable holds a pattern that may stand for hidden files, or for some in other directories: those are not
+    /// changed by what only the directory tells.
+    pub(crate) fn holds_hidden(&self, word: &Word) -> bool {
+        let is_hidden = |text: &String| {
+            let special = text.find(['*', '?', '[', '(']);
+            let names =
+                special.map(|special| &text[text[..special].rfind('/').map_or(0, |slash| slash + 1)..]);
+            names.is_some_and(|names| names.contains(['/', '{']) || names.starts_with(['.', '[']))
+        };
+        let mut patterns = self.values(word).into_iter().flatten().filter(|value| is_pattern(value));
+        patterns.any(|value| alternatives(&value.text).is_none_or(|texts| texts.iter().any(is_hidden)))
+    }
+
+    /// The words that a word stands for: the values of a variable, or the word itself.
+    pub(crate) fn each(&self, word: &Word) -> Vec<Word> {
+        let values =
+            self.values(word).filter(|values| values.iter().all(|value| value.form <= Form::Pattern));
+        let form = |value: &Word| if word.splits && is_pattern(value) { Form::Pattern } else { value.form };
+        match values {
+            Some(values) => values.iter().map(|value| Word { form: form(value), ..value.clone() }).collect(),
+            None => vec![word.clone()],
+        }
+    }
+
+    fn values(&self, word: &Word) -> Option<&Vec<Word>> {
+        let is_variable = word.form == Form::Dynamic;
+        variable_name(word).filter(|_| is_variable).and_then(|name| self.variables.get(name))?.as_ref()
     }
 
     /// A variable that got nothing but plain values in this very text.
@@ -160,8 +186,11 @@ impl Places<'_> {
     fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
         let resolver = &self.cx.resolver;
         let is_whole = |place: &Place| resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        if places.iter().all(is_whole) {
+            return Some(Vec::new());
+        }
         // Without a slash, the pieces of a name are names of what is here.
-        if names.contains('/') && !places.iter().all(is_whole) {
+        if names.contains('/') {
             return None;
         }
         let here = self.absolute(".", false, dirs).map(|here| self.places(&here))?;

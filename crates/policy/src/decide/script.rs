@@ -370,6 +370,9 @@ impl<'a> Judge<'a> {
     fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
         for touch in shell::touches(command) {
             let unclear = || Reason::Uncovered { what: format!("the command `{}`", command.text) };
+            if touch.deed == Deed::Write && self.places.holds_hidden(&touch.word) {
+                return Err(unclear());
+            }
             let (places, empties) = match self.places.of(&touch.word, &touch.dirs) {
                 Where::Known(places) => (places, !is_into(command, &touch.word)),
                 Where::Below(places, names) if is_plain_set(command, &touch, &names) => {
@@ -424,7 +427,7 @@ impl<'a> Judge<'a> {
         }
         let literal = self.literal_rule().map(Reason::rule);
         let opinion = match self.places.of(&redirect.target, &redirect.dirs) {
-            Where::Known(places) if !(redirect.writes && self.places.holds_patterns(&redirect.target)) => {
+            Where::Known(places) if !(redirect.writes && self.places.holds_hidden(&redirect.target)) => {
                 self.all_fine(&places, redirect.writes)
             }
             _ => Err(Reason::Uncovered {

@@ -92,9 +92,9 @@ fn links_below(dir: &Path) -> Option<Vec<PathBuf>> {
     Some(links)
 }
 
-/// What lies below a directory and, in a list of names, would not be read as what it is: names with blanks, quotes or
-/// backslashes in them and all below those, and names right in the directory that begin as options do. `None` if there is
-/// too much to look at.
+/// What lies below a directory and, in a list of names, would not be read as what it is: names with blanks, quotes,
+/// backslashes or marks of patterns in them and all below those, and names right in the directory that begin as options do.
+/// `None` if there is too much to look at.
 #[must_use]
 pub fn odd_names_below(dir: &Path) -> Option<Vec<PathBuf>> {
     let mut looked_at = 0;
@@ -109,7 +109,7 @@ pub fn odd_names_below(dir: &Path) -> Option<Vec<PathBuf>> {
             }
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let comes_apart = |c: char| c.is_whitespace() || c.is_control() || "'\"\\".contains(c);
+            let comes_apart = |c: char| c.is_whitespace() || c.is_control() || "'\"\\*?[".contains(c);
             let is_odd = is_odd || name.contains(comes_apart) || inner == dir && name.starts_with('-');
             if is_odd {
                 odd.push(entry.path());
@@ -177,12 +177,13 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         fs_err::create_dir_all(at("x /tmp")).unwrap();
         fs_err::create_dir_all(at("sub")).unwrap();
-        for name in ["x /tmp/a", "-f", "sub/-f", "sub/a\nb", "sub/it's", "sub/plain-name.md", "é"] {
+        for name in ["x /tmp/a", "-f", "sub/-f", "sub/a\nb", "sub/it's", "sub/[a]", "sub/plain-name.md", "é"]
+        {
             fs_err::write(at(name), "").unwrap();
         }
         let mut odd = odd_names_below(dir.path()).unwrap();
         odd.sort();
-        assert_eq!(odd, ["-f", "sub/a\nb", "sub/it's", "x ", "x /tmp", "x /tmp/a"].map(at));
+        assert_eq!(odd, ["-f", "sub/[a]", "sub/a\nb", "sub/it's", "x ", "x /tmp", "x /tmp/a"].map(at));
         assert_eq!(odd_names_below(&at("nothing")), Some(Vec::new()));
     }
 

@@ -11,6 +11,8 @@ fn project() -> Context {
                 &[".git", ".git/hooks", ".git/hooks/pre-commit", "deep/.claude/settings.json", "x"]
             }
             Some("/w/tmpl/.git") => &["hooks", "hooks/pre-commit"],
+            Some("/w/sub") => &[".mcp.json"],
+            Some("/w") => &["tmpl", "tmpl/.git", "tmpl/.git/hooks", "tmpl/x"],
             Some("/w/src") => &["main.rs", "conf", "conf/a.txt", "to.rs"],
             Some("/w/huge") => return None,
             _ => &[],
@@ -36,6 +38,13 @@ fn nothing_guarded_is_copied_or_moved_into_place() {
         "cp -r tmpl/.git .",
         "cp -R tmpl new",
         "cp -r tmpl/.g* .",
+        "cp -r *mpl/. .",
+        "cp -r ./*mpl/./.git .",
+        "cp -rT tmp? .",
+        "f=tmpl/.; cp -r \"$f\" .",
+        "for f in sub/.m*; do cp \"$f\" .; done",
+        "for f in .gi*/hooks/x; do cp src/main.rs \"$f\"; done",
+        "for f in .gi*/config; do echo x > \"$f\"; done",
         "mv tmpl new",
         "mv tmpl conf",
         "cd tmpl && cp -r . ..",
@@ -59,6 +68,9 @@ fn nothing_guarded_is_copied_or_moved_into_place() {
         "cp .mcp.json mcp.bak",
         "cp tmpl/* new",
         "mv src lib",
+        "for f in src/m*.rs; do cp \"$f\" new/; done",
+        "for f in src/*.bak; do rm \"$f\"; done",
+        "for f in src/*.rs; do echo x >> \"$f\"; done",
         "mkdir x && touch x/y && cp -r x z",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");

@@ -235,6 +235,7 @@ fn names_that_come_apart_are_asked_about() {
     let odd = |dir: &Path| match dir.to_str() {
         Some("/w/huge") => None,
         Some("/w/src") => Some(vec!["/w/src/-f/x".into()]),
+        Some("/w/app") => Some(vec!["/w/app/[id].ts".into()]),
         Some("/w") => Some(vec!["/w/x /tmp/a.md".into()]),
         _ => Some(Vec::new()),
     };
@@ -265,6 +266,8 @@ fn names_that_come_apart_are_asked_about() {
         "rg -l 'a b' docs | xargs wc -l",
         "cd docs && git ls-files | xargs grep TODO",
         "cd docs && cat $(git ls-files)",
+        "cd app && git ls-files | xargs wc -l",
+        "cd app && cat $(git ls-files)",
         "find . -type f",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
@@ -302,7 +305,11 @@ fn conditions_behind_an_action_restrict_nothing() {
 // RULE-05: what a loop goes through comes apart where it is put in without quotes.
 #[test]
 fn names_that_a_loop_puts_in_without_quotes_may_be_others() {
-    let odd = |dir: &Path| Some(if dir == Path::new("/w") { vec!["/w/x /tmp".into()] } else { Vec::new() });
+    let odd = |dir: &Path| match dir.to_str() {
+        Some("/w") => Some(vec!["/w/x /tmp".into()]),
+        Some("/w/deep") => Some(vec!["/w/deep/[a]".into()]),
+        _ => Some(Vec::new()),
+    };
     let links = |dir: &Path, names: &str| {
         let has_link = dir == Path::new("/w/deep") && names == "*";
         Some(if has_link { vec!["/w/deep/lnk".into()] } else { Vec::new() })
@@ -323,6 +330,8 @@ fn names_that_a_loop_puts_in_without_quotes_may_be_others() {
         "for f in */*; do cat \"$f\"; done",
         "for f in *.md; do cat $f; done",
         "for f in src/*/*; do cat $f; done",
+        "cd deep/er && cat $(git ls-files)",
+        "cd deep/er && for f in *; do cat $f; done",
         "cd deep && for f in a*; do cat \"$f\"; done",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
