@@ -296,7 +296,7 @@ fn cases(corpus: &str, world: &World) -> Vec<Case> {
 // RULE-01, RULE-02
 #[test]
 fn the_binary_decides_as_the_corpus_says() {
-    let world = World::new().var("HOME", "/home/u");
+    let world = World::new().var("HOME", "/home/u").file("conf/x", "");
     let doctor: Value = serde_json::from_str(&world.run(&["doctor", "--json"]).stdout).unwrap();
     let can_confine = doctor["confinement"]["level"] != "none";
     let corpora = [
