@@ -147,7 +147,7 @@ impl Places<'_> {
             return self.listed_below(dirs).unwrap_or(Where::Unknown);
         }
         let Some(Some(values)) = variable_name(word).and_then(|name| self.variables.get(name)) else {
-            return Where::Unknown;
+            return self.below_variable(word, dirs).map_or(Where::Unknown, Where::Known);
         };
         let mut known = Vec::new();
         for value in values {
@@ -181,6 +181,25 @@ impl Places<'_> {
         Where::Known(known)
     }
 
+    /// A plain path below what a variable holds, or below where the shell is.
+    fn below_variable(&self, word: &Word, dirs: &Dirs) -> Option<Vec<Place>> {
+        let (name, behind) = beginning(&word.text)?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./@+,=".contains(c);
+        if !behind.chars().all(is_plain) || !(behind.is_empty() || behind.starts_with('/')) {
+            return None;
+        }
+        let paths = match self.variables.get(name) {
+            None if name == "PWD" => dirs.clone()?,
+            known => {
+                let values = known?.as_ref().filter(|values| values.iter().all(is_one_name))?;
+                let paths = values.iter().map(|value| self.absolute(&value.text, value.tilde, dirs));
+                paths.collect::<Option<Vec<_>>>()?.concat()
+            }
+        };
+        let behind = behind.trim_start_matches('/');
+        Some(self.places(&paths.iter().map(|path| path.join(behind)).collect::<Vec<_>>()))
+    }
+
     /// What the names that a pattern stands for may lead to where they are put in without quotes: they come apart at blanks,
     /// and what looks like a pattern stands for other names. `None` if nobody can tell.
     fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
@@ -204,13 +223,7 @@ impl Places<'_> {
     /// Where a word might lead of which only a part is known: as it is written, and with the values that the variable at its
     /// beginning gets in this very text.
     pub(crate) fn shown(&self, word: &Word, dirs: &Dirs) -> Vec<Place> {
-        let name = word.text.strip_prefix('$').map(|rest| match rest.strip_prefix('{') {
-            Some(braced) => braced.split_once('}').unwrap_or((braced, "")),
-            None => {
-                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-                rest.split_at(end)
-            }
-        });
+        let name = beginning(&word.text);
         let with_value = |value: &Word, behind: &str| Word {
             text: format!("{}{behind}", value.text),
             form: Form::Literal,
@@ -228,6 +241,24 @@ impl Places<'_> {
         });
         paths.flat_map(|paths| self.places(&paths)).collect()
     }
+}
+
+/// The variable that a text begins with, and what stands behind that.
+pub(super) fn beginning(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('$')?;
+    Some(match rest.strip_prefix('{') {
+        Some(braced) => braced.split_once('}').unwrap_or((braced, "")),
+        None => {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            rest.split_at(end)
+        }
+    })
+}
+
+/// Whether a value is one word wherever it is put in, and means itself.
+pub(super) fn is_one_name(value: &Word) -> bool {
+    let is_special = |c: char| c.is_whitespace() || "*?[{\\".contains(c);
+    value.is_literal() && !value.text.is_empty() && !value.text.contains(is_special)
 }
 
 /// The name of the variable that a word is.

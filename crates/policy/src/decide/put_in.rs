@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::place::{beginning, is_one_name};
 use crate::shell::{Command, Form, Word, program_name};
 
 /// So many ways to put values in are looked at.
@@ -38,30 +39,30 @@ pub(super) fn filled(command: &Command, variables: &Variables) -> Vec<Command> {
     commands
 }
 
+/// Whether a word is a variable and nothing else.
 fn is_whole_variable(word: &Word) -> bool {
-    word.form == Form::Dynamic && variable(&word.text).is_some_and(|name| is_all(&word.text, name))
+    word.form == Form::Dynamic && beginning(&word.text).is_some_and(|(_, behind)| behind.is_empty())
 }
 
-/// Whether a text is a variable and nothing else.
-fn is_all(text: &str, name: &str) -> bool {
-    text.strip_prefix('$') == Some(name) || text == format!("${{{name}}}")
-}
-
-/// The values of a word that is a variable, if each is one plain word and no option. Behind a certain beginning, the rest of a
-/// pattern makes none of it.
+/// What becomes of a word that begins with a variable, if each value is one plain word and no option. Behind a certain
+/// beginning, the rest of a pattern makes none of it.
 fn plain_values(word: &Word, variables: &Variables) -> Option<Vec<Word>> {
-    let name = variable(&word.text).filter(|name| word.form == Form::Dynamic && is_all(&word.text, name))?;
+    let (name, behind) = beginning(&word.text).filter(|_| word.form == Form::Dynamic)?;
     let values = variables.get(name)?.as_ref()?;
+    let is_pattern = |value: &Word| value.form == Form::Pattern && !word.splits && behind.is_empty();
     let is_plain = |value: &Word| {
-        let is_known = value.is_literal() && !value.text.contains(['*', '?', '[', '{', '\\']);
         let begins = value.certain();
-        !begins.is_empty()
-            && !begins.starts_with('-')
-            && !value.text.contains(char::is_whitespace)
-            && (is_known || value.form == Form::Pattern)
+        !begins.is_empty() && !begins.starts_with('-') && (is_one_name(value) || is_pattern(value))
     };
-    let put_in = |value: &Word| Word { splits: false, lead: true, ..value.clone() };
-    (!values.is_empty() && values.iter().all(is_plain)).then(|| values.iter().map(put_in).collect())
+    let is_rest = |c: char| c.is_ascii_alphanumeric() || "_-./@+,=:~^".contains(c);
+    let put_in = |value: &Word| Word {
+        text: format!("{}{behind}", value.text),
+        splits: false,
+        lead: true,
+        ..value.clone()
+    };
+    let is_known = !values.is_empty() && behind.chars().all(is_rest) && values.iter().all(is_plain);
+    is_known.then(|| values.iter().map(put_in).collect())
 }
 
 /// Programs that only look, some of whose options read what no word names.
@@ -77,7 +78,7 @@ pub(super) fn has_options(command: &Command, variables: &Variables) -> bool {
     let is_pattern =
         |word: &Word| name.ends_with("grep") && first.is_some_and(|first| std::ptr::eq(first, word));
     before_end().filter(|word| word.form == Form::Dynamic && (!word.lead || word.splits)).any(|word| {
-        match variable(&word.text) {
+        match beginning(&word.text).map(|(name, _)| name).filter(|name| is_name(name)) {
             Some(name) => match variables.get(name) {
                 Some(Some(values)) => values.iter().any(|value| may_begin_option(value, word.splits)),
                 Some(None) => is_pattern(word),
@@ -95,10 +96,6 @@ fn may_begin_option(value: &Word, splits: bool) -> bool {
     value.form == Form::Dynamic || pieces.any(|piece| piece.starts_with('-'))
 }
 
-/// The variable that a word begins with.
-fn variable(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix('$')?;
-    let rest = rest.strip_prefix('{').unwrap_or(rest);
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-    (end > 0).then(|| &rest[..end])
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
