@@ -131,3 +131,28 @@ fn what_the_user_permits_beside_a_command_is_not_spoken_of() {
     frames.extend(live.finish().frames);
     assert_eq!(told(&frames), Vec::<String>::new());
 }
+
+// PERM-21: what decides in subdirectories decides later, for whoever starts something there. No kernel keeps a confined
+// command from it.
+#[test]
+fn settings_in_subdirectories_do_not_change_in_silence() {
+    let world = World::new().file("sub/main", "x").file(
+        "plant.py",
+        "import os\nos.makedirs('sub/.claude')\nopen('sub/.claude/settings.json', 'w').write('{}')\n\
+         open('sub/.mcp.json', 'w').write('{}')\nopen('sub/main', 'w').write('y')\n",
+    );
+    let go_on = |command: &str| {
+        world.server.replies([Reply::new().tool("Bash", json!({"command": command})), Reply::text("done")]);
+        let args = ["-p", "go", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
+        world.run(&args).ok().frames()
+    };
+    let frames = go_on("python3 plant.py");
+    let told_of = told(&frames);
+    assert_eq!(told_of.len(), 1, "{frames:#?}");
+    for file in ["sub/.claude/settings.json", "sub/.mcp.json"] {
+        assert!(told_of[0].contains(&world.dir().join(file).display().to_string()), "{told_of:?}");
+    }
+    assert!(!told_of[0].contains("sub/main"), "{told_of:?}");
+    assert!(frames.last().unwrap()["warnings"].to_string().contains("sub/.mcp.json"));
+    assert_eq!(told(&go_on("python3 -c \"open('sub/main', 'a').write('z')\"")), Vec::<String>::new());
+}

@@ -1,6 +1,7 @@
 //! Files that decide what is allowed or run later, as they were when last looked at. What no kernel keeps a command from
 //! changing is found afterwards, so that it never changes in silence.
 
+mod below;
 mod git_settings;
 mod looks;
 mod survey;
@@ -15,9 +16,12 @@ use tiller_protocol::entry::{Level, Notice};
 use tiller_protocol::env::Env;
 use tiller_protocol::id::CallId;
 
+pub(crate) use self::below::{decides_below, notice_below};
 use self::looks::{Counts, Looks};
 use self::survey::{Survey, is_same};
 
+/// The kind of such notices.
+const CHANGED: &str = "guarded_changed";
 /// Characters of a command in a notice.
 const SHOWN: usize = 80;
 /// Paths that one notice names.
@@ -195,15 +199,20 @@ pub(crate) fn notice(changed: &[PathBuf], meanwhile: &str) -> Option<Notice> {
     if what.len() < meanwhile.len() {
         what.push('…');
     }
-    let named: Vec<String> = changed.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-    let more = match changed.len().saturating_sub(NAMED) {
+    let content = format!(
+        "`{what}` ran outside of the sandbox, and meanwhile these changed: {}. Settings and hooks decide what is \
+         allowed and what runs later: look at what they say now.",
+        listed(changed)
+    );
+    Some(Notice { subtype: CHANGED.to_owned(), level: Level::Warning, content })
+}
+
+/// Some paths by name.
+fn listed(paths: &[PathBuf]) -> String {
+    let named: Vec<String> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    let more = match paths.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let content = format!(
-        "`{what}` ran outside of the sandbox, and meanwhile these changed: {}{more}. Settings and hooks decide what is \
-         allowed and what runs later: look at what they say now.",
-        named.join(", ")
-    );
-    Some(Notice { subtype: "guarded_changed".to_owned(), level: Level::Warning, content })
+    format!("{}{more}", named.join(", "))
 }

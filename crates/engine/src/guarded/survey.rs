@@ -11,7 +11,7 @@ use super::looks::{Counts, Looks};
 use crate::git_hooks::hooks_dir;
 
 /// Directories and files of a project that count whole.
-const OF_PROJECT: [&str; 5] = [".tiller", ".claude", ".githooks", ".husky", ".mcp.json"];
+pub(super) const OF_PROJECT: [&str; 5] = [".tiller", ".claude", ".githooks", ".husky", ".mcp.json"];
 /// How deep directories are looked into, those behind links included.
 const DEPTH: usize = 5;
 /// How many files are looked at, at most, in one place.

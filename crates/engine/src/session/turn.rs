@@ -25,6 +25,7 @@ use super::sample::Sampled;
 use super::{Role, Task};
 use crate::budget::Reservation;
 use crate::executor::HandedOver;
+use crate::guarded::{decides_below, notice_below};
 use crate::next::{Abort, Facts, Form, Next, StopHooks, aborted, next};
 use crate::store::StoreError;
 use crate::telemetry::{self, Telemetry};
@@ -179,7 +180,18 @@ impl Task {
     async fn keep_what_came_of_it(&mut self) -> Result<(), StoreError> {
         self.record_kept_beside().await?;
         let Some(keeper) = self.services.keeper.clone().filter(|_| self.turn.has_kept) else { return Ok(()) };
-        let kept = keeper.keep(self.view().roots).await;
+        let roots = self.view().roots;
+        let kept = keeper.keep(roots.clone()).await;
+        // Nobody plans to run anything in the directories of a replay.
+        let is_told = matches!(self.role, Role::Main { .. }) && self.services.tape.is_none();
+        if let Kept::Snapshot(until) = &kept
+            && is_told
+        {
+            let changed = keeper.changed(until.clone(), move |path| decides_below(&roots, path)).await;
+            notice_below(&changed)
+                .into_iter()
+                .try_for_each(|notice| self.append(Body::Notice(notice)).map(drop))?;
+        }
         self.record_kept(kept)
     }
 

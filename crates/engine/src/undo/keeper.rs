@@ -1,5 +1,6 @@
 //! Keeps what a session is about to change.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use tiller_protocol::env::Env;
 use tiller_protocol::id::SnapshotId;
 use tiller_protocol::mcp::PREFIX;
 use tiller_protocol::rewind::FileDifference;
-use tiller_snapshot::{Kind, Ready, Restored, SnapshotError, Store, Summary, Unknown};
+use tiller_snapshot::{Kind, Node, Ready, Restored, SnapshotError, Store, Summary, Unknown};
 use tiller_tools::{PreparedCall, View};
 
 use super::rewind::{Returning, make_ready};
@@ -67,6 +68,10 @@ struct Keeping {
     off: Option<String>,
     /// The last attempt failed, and the user was told so.
     is_failing: bool,
+    /// What was kept first since somebody last asked what had changed.
+    since: Option<SnapshotId>,
+    /// Files that calls were permitted to change by name since then.
+    permitted: BTreeSet<PathBuf>,
 }
 
 impl Keeper {
@@ -180,7 +185,33 @@ impl Keeper {
         }
         let store = self.opened(state)?;
         store.need(needed);
-        Ok(store.take(roots)?.id)
+        let now = store.take(roots)?.id;
+        state.since.get_or_insert_with(|| now.clone());
+        state.permitted.extend(needed.iter().cloned());
+        Ok(now)
+    }
+
+    /// Which of the files that count have changed up to a snapshot, since this was last asked and something was kept then.
+    /// What calls were permitted to change by name is no news.
+    pub(crate) async fn changed(
+        self: &Arc<Self>,
+        until: SnapshotId,
+        counts: impl Fn(&Path) -> bool + Send + 'static,
+    ) -> Vec<PathBuf> {
+        let keeper = Arc::clone(self);
+        let found = tokio::task::spawn_blocking(move || keeper.changed_now(&until, counts)).await;
+        found.ok().flatten().unwrap_or_default()
+    }
+
+    fn changed_now(&self, until: &SnapshotId, counts: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {
+        let mut state = self.lock();
+        let (since, permitted) = (state.since.take()?, std::mem::take(&mut state.permitted));
+        let diff = state.store.as_mut()?.diff(&since, until).ok()?;
+        let is_directory = |node: &Option<Node>| matches!(node, Some(Node::Directory { .. }));
+        let files = diff.changes.into_iter().filter(|change| {
+            !is_directory(&change.before) && !is_directory(&change.after) && counts(&change.path)
+        });
+        Some(files.map(|change| change.path).filter(|path| !permitted.contains(path)).collect())
     }
 
     fn opened<'a>(&self, state: &'a mut Keeping) -> Result<&'a mut Store, RewindError> {
