@@ -14,6 +14,9 @@ type Variables = BTreeMap<String, Option<Vec<Word>>>;
 /// program itself is not put in.
 pub(super) fn filled(command: &Command, variables: &Variables) -> Vec<Command> {
     let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
+    if !rest.iter().any(|word| word.form == Form::Dynamic && beginning(&word.text).is_some()) {
+        return Vec::new();
+    }
     let mut ways = vec![vec![program.clone()]];
     for word in rest {
         let values = match plain_values(word, variables) {

@@ -150,12 +150,14 @@ impl<'a> Judge<'a> {
     }
 
     fn command(&self, command: &Command) -> Part {
-        let objections = [self.objection(command), self.file_objection(command)];
-        if let Some(part) = strictest(objections.into_iter().flatten()) {
+        let filled = put_in::filled(command, &self.analysis.variables);
+        let readings = std::iter::once(command).chain(&filled);
+        let objections = readings.flat_map(|reading| [self.objection(reading), self.file_objection(reading)]);
+        if let Some(part) = strictest(objections.flatten()) {
             return part;
         }
         let what = command.text.as_str();
-        let opinion = || self.rule_for(command).map(Ok).unwrap_or_else(|| self.unruled(command));
+        let opinion = || self.rule_for(command).map(Ok).unwrap_or_else(|| self.unruled(command, &filled));
         part(what, self.leaves_guarded_alone(command).and_then(|()| opinion()))
     }
 
@@ -296,9 +298,11 @@ impl<'a> Judge<'a> {
     }
 
     /// What is thought of a command that no rule speaks of.
-    fn unruled(&self, command: &Command) -> Result<Reason, Reason> {
-        if self.only_looks(command) && !self.is_chosen_by_project(command) {
-            self.looks_where_it_may(command)?;
+    /// `filled`: the same with the values that the script itself gives to the variables among its words.
+    fn unruled(&self, command: &Command, filled: &[Command]) -> Result<Reason, Reason> {
+        if self.only_looks(command, filled) && !self.is_chosen_by_project(command) {
+            let readings = if filled.is_empty() { std::slice::from_ref(command) } else { filled };
+            readings.iter().try_for_each(|reading| self.looks_where_it_may(reading))?;
             return Ok(Reason::ReadOnly);
         }
         if self.cx.mode == Mode::AcceptEdits && is_simple_change(command) {
@@ -308,14 +312,12 @@ impl<'a> Judge<'a> {
         Err(Reason::Uncovered { what: format!("the command `{}`", command.text) })
     }
 
-    /// Whether a command only looks, with whatever values the script itself gives to the variables among its words.
-    fn only_looks(&self, command: &Command) -> bool {
-        let variables = &self.analysis.variables;
-        if only_looks(command) {
-            return !put_in::has_options(command, variables);
+    /// Whether a command only looks, whatever is put into its words.
+    fn only_looks(&self, command: &Command, filled: &[Command]) -> bool {
+        match only_looks(command) {
+            true => !put_in::has_options(command, &self.analysis.variables),
+            false => !filled.is_empty() && filled.iter().all(only_looks),
         }
-        let filled = put_in::filled(command, variables);
-        !filled.is_empty() && filled.iter().all(only_looks)
     }
 
     /// Whether a file of the project may say which program is run by that name.
