@@ -1,5 +1,6 @@
 //! Where a command puts what it copies and moves, with all that lies below it.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::Reason;
@@ -10,8 +11,11 @@ use super::script::{Judge, strictest};
 use crate::path::Place;
 use crate::shell::{self, Command, Deed, Form, Landing, Name, Word};
 
+/// How many places more than at first sight each command may put something at.
+const ROOM: usize = 100;
+
 /// The places that a command puts something at.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Landed {
     places: Vec<Place>,
     /// What nobody has seen all of is put below these.
@@ -45,27 +49,71 @@ impl Judge<'_> {
     }
 
     fn landed(&self, command: &Command) -> &Landed {
-        let all = self.landed.get_or_init(|| {
-            self.analysis.commands.iter().map(|command| self.landed_by(command)).collect::<Vec<_>>()
-        });
+        let all = self.landed.get_or_init(|| self.all_landed());
         let at = self.analysis.commands.iter().position(|one| std::ptr::eq(one, command));
         at.and_then(|at| all.get(at)).unwrap_or(&self.nothing_landed)
     }
 
-    fn landed_by(&self, command: &Command) -> Landed {
+    /// What each command of the script puts somewhere. What one puts there, another takes on from there, in any order,
+    /// because commands may be repeated.
+    fn all_landed(&self) -> Vec<Landed> {
+        let commands = &self.analysis.commands;
+        let round = |earlier: &[Landed]| -> Vec<Landed> {
+            commands.iter().map(|command| Survey { judge: self, command, earlier }.landed()).collect()
+        };
+        let mut all = round(&[]);
+        if commands.iter().filter(|command| !shell::landings(command).is_empty()).count() < 2 {
+            return all;
+        }
+        let size = |all: &[Landed]| all.iter().map(|landed| landed.places.len()).sum::<usize>();
+        let most = (size(&all) + ROOM) * commands.len();
+        for _ in commands {
+            let next = round(&all);
+            if next == all {
+                return all;
+            }
+            all = next;
+            if size(&all) > most {
+                break;
+            }
+        }
+        // With every repetition there would be more.
+        all.iter_mut().for_each(Landed::lose_sight);
+        all
+    }
+}
+
+impl Landed {
+    /// What nobody follows to its end is put below each of the places.
+    fn lose_sight(&mut self) {
+        self.unseen.extend(self.places.iter().cloned());
+    }
+}
+
+/// Looks at what one command puts where.
+struct Survey<'j, 'a> {
+    judge: &'j Judge<'a>,
+    command: &'j Command,
+    /// What the commands of the script put somewhere, as far as that is known; nothing at first.
+    earlier: &'j [Landed],
+}
+
+impl Survey<'_, '_> {
+    fn landed(&self) -> Landed {
         let mut landed = Landed::default();
+        let places = &self.judge.places;
         let each = |landing: Landing| {
-            let sources = self.places.each(&landing.source);
+            let sources = places.each(&landing.source);
             sources.into_iter().map(move |source| Landing { source, ..landing.clone() })
         };
-        for landing in shell::landings(command).into_iter().flat_map(each) {
-            let Where::Known(targets) = self.places.of(&landing.target, &landing.dirs) else { continue };
-            match self.places.of(&landing.source, &landing.dirs) {
+        for landing in shell::landings(self.command).into_iter().flat_map(each) {
+            let Where::Known(targets) = places.of(&landing.target, &landing.dirs) else { continue };
+            match places.of(&landing.source, &landing.dirs) {
                 Where::Known(sources) => {
                     for (source, target) in
                         sources.iter().flat_map(|one| targets.iter().map(move |to| (one, to)))
                     {
-                        self.land(command, &landing, source, target, &mut landed);
+                        self.land(&landing, source, target, &mut landed);
                     }
                 }
                 Where::Below(dirs, names) => {
@@ -81,22 +129,12 @@ impl Judge<'_> {
     }
 
     /// Puts one thing somewhere.
-    fn land(
-        &self,
-        command: &Command,
-        landing: &Landing,
-        source: &Place,
-        target: &Place,
-        landed: &mut Landed,
-    ) {
-        for at in self.names_of(command, landing, source, target) {
-            let place = self.cx.place(&at);
+    fn land(&self, landing: &Landing, source: &Place, target: &Place, landed: &mut Landed) {
+        for at in self.names_of(landing, source, target) {
+            let place = self.judge.cx.place(&at);
             if landing.with_all {
-                match self.cx.resolver.below(&source.real) {
-                    Some(mut below) => {
-                        below.extend(self.made_by_others(command, source));
-                        self.put(&place, below, landed);
-                    }
+                match self.below(source) {
+                    Some(below) => self.put(&place, below, landed),
                     None => landed.unseen.push(place.clone()),
                 }
             }
@@ -112,7 +150,7 @@ impl Judge<'_> {
         target: &Place,
         landed: &mut Landed,
     ) {
-        let Some(below) = self.cx.resolver.below(&dir.real) else {
+        let Some(below) = self.below(dir) else {
             return landed.unseen.push(target.clone());
         };
         let parts: Vec<&str> = names.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
@@ -132,16 +170,17 @@ impl Judge<'_> {
 
     /// Puts all of these below a place.
     fn put(&self, place: &Place, below: Vec<PathBuf>, landed: &mut Landed) {
+        let cx = self.judge.cx;
         // Where there is nothing yet, no link leads elsewhere.
-        let is_there = self.cx.resolver.is_dir(&place.real);
+        let is_there = cx.resolver.is_dir(&place.real);
         landed.places.extend(below.into_iter().map(|path| match is_there {
-            true => self.cx.place(&place.written.join(path)),
+            true => cx.place(&place.written.join(path)),
             false => Place { written: place.written.join(&path), real: place.real.join(path) },
         }));
     }
 
     /// The names that something can get.
-    fn names_of(&self, command: &Command, landing: &Landing, source: &Place, target: &Place) -> Vec<PathBuf> {
+    fn names_of(&self, landing: &Landing, source: &Place, target: &Place) -> Vec<PathBuf> {
         let at = |below: &Path| target.written.join(below);
         let itself = target.written.clone();
         let text = landing.source.text.trim_end_matches('/');
@@ -154,39 +193,57 @@ impl Judge<'_> {
             Name::Path => vec![own, itself],
             // What a variable holds may end in a dot.
             Name::Own if landing.source.form == Form::Dynamic => vec![own, itself],
-            Name::Own if self.is_changed_by_another(command, target) => vec![own, itself],
-            Name::Own if is_dir(&landing.target) || self.cx.resolver.is_dir(&target.real) => vec![own],
+            Name::Own if self.is_changed_by_another(target) => vec![own, itself],
+            Name::Own if is_dir(&landing.target) || self.judge.cx.resolver.is_dir(&target.real) => vec![own],
             Name::Own => vec![itself],
         }
     }
 
-    /// What other commands of the script make below a place, named from there.
-    fn made_by_others(&self, command: &Command, place: &Place) -> Vec<PathBuf> {
-        let made = self.changed_by_others(command).into_iter().flatten().flatten();
-        let below = made.filter_map(|other| Some(other.real.strip_prefix(&place.real).ok()?.to_owned()));
-        below.filter(|path| !path.as_os_str().is_empty()).collect()
+    /// All that lies below a place by the time it is copied or moved, named from there; nothing if nobody can tell.
+    fn below(&self, place: &Place) -> Option<Vec<PathBuf>> {
+        let is_unseen = |unseen: &Place| meets(unseen, place);
+        if self.earlier_of_others().any(|landed| landed.unseen.iter().any(is_unseen)) {
+            return None;
+        }
+        let below = self.judge.cx.resolver.below(&place.real)?;
+        let made = self.changed_by_others().into_iter().flatten().flatten();
+        let put_there = self.earlier_of_others().flat_map(|landed| landed.places.iter().cloned());
+        let named = |other: Place| Some(other.real.strip_prefix(&place.real).ok()?.to_owned());
+        let names = made.chain(put_there).filter_map(named).filter(|name| !name.as_os_str().is_empty());
+        Some(below.into_iter().chain(names).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     /// Whether another command of the script changes a place, or something that holds it or lies in it.
-    fn is_changed_by_another(&self, command: &Command, place: &Place) -> bool {
-        let meets =
-            |other: &Place| place.real.starts_with(&other.real) || other.real.starts_with(&place.real);
-        let changed = self.changed_by_others(command);
-        changed.iter().any(|found| found.as_ref().is_none_or(|found| found.iter().any(meets)))
+    fn is_changed_by_another(&self, place: &Place) -> bool {
+        let changed = self.changed_by_others();
+        changed
+            .iter()
+            .any(|found| found.as_ref().is_none_or(|found| found.iter().any(|other| meets(other, place))))
+    }
+
+    fn earlier_of_others(&self) -> impl Iterator<Item = &Landed> {
+        let all = self.judge.analysis.commands.iter().zip(self.earlier);
+        all.filter(|(other, _)| !std::ptr::eq(*other, self.command)).map(|(_, landed)| landed)
     }
 
     /// The places that other commands of the script change; `None` for each of which nobody can tell.
-    fn changed_by_others(&self, command: &Command) -> Vec<Option<Vec<Place>>> {
-        let others = self.analysis.commands.iter().filter(|other| !std::ptr::eq(*other, command));
-        let redirects = self.analysis.redirects.iter().map(shell::redirect_touch);
+    fn changed_by_others(&self) -> Vec<Option<Vec<Place>>> {
+        let analysis = self.judge.analysis;
+        let others = analysis.commands.iter().filter(|other| !std::ptr::eq(*other, self.command));
+        let redirects = analysis.redirects.iter().map(shell::redirect_touch);
         let touches = others.flat_map(shell::touches).chain(redirects);
         let written = touches.filter(|touch| touch.deed == Deed::Write);
-        let found = written.map(|touch| match self.places.of(&touch.word, &touch.dirs) {
+        let found = written.map(|touch| match self.judge.places.of(&touch.word, &touch.dirs) {
             Where::Known(found) | Where::Below(found, _) => Some(found),
             Where::Elsewhere | Where::Unknown => None,
         });
         found.collect()
     }
+}
+
+/// Whether one place is, holds or lies in the other.
+fn meets(one: &Place, other: &Place) -> bool {
+    one.real.starts_with(&other.real) || other.real.starts_with(&one.real)
 }
 
 /// Whether a word can only mean a directory.

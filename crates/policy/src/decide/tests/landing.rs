@@ -98,10 +98,26 @@ fn rules_against_changes_hold_for_what_lands_there() {
         "cp sub/a.lock .",
         "cd src && cp main.rs ../conf",
         "mkdir -p sub/conf && touch sub/conf/x && cp -r sub/. .",
+        "cp -r src t && cp -r t/. .",
+        "cp -r src t && mv t/c* .",
+        "mv src t && mv t u && cp -r u/. .",
+        "for i in 1 2 3; do cp -r t/c* .; cp -r u t; cp -r src u; done",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "deny", "{command}");
     }
-    for command in ["cp a.txt conf2", "cp Cargo.lock old.txt", "cp -r src dst", "cp conf/a.txt ."] {
+    // A tree that nobody sees all of stays one when it is copied on, and so does one that grows with each repetition.
+    for command in
+        ["cp -r huge t && cp -r t/. .", "while true; do cp -r a b/x; cp -r b a/x; cp -r b/. .; done"]
+    {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "cp a.txt conf2",
+        "cp Cargo.lock old.txt",
+        "cp -r src dst",
+        "cp conf/a.txt .",
+        "cp -r src dst && cp -r dst third",
+    ] {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
     }
 }
