@@ -126,16 +126,41 @@ fn others_than(rest: &[Word], option: &str) -> Vec<Word> {
     others
 }
 
-/// Whether `git diff` is asked for nothing but names, and of nothing outside of the directory it runs in.
+/// Whether `git diff` is asked for nothing but names, and of nothing outside of the directory it runs in. What a revision
+/// holds is not on disk, where names that come apart would be seen.
 fn names_changed(rest: &[Word]) -> bool {
     const OPTIONS: &[&str] = &["--", "--cached", "--diff-filter", "--name-only", "--staged", "-z"];
-    rest.iter().filter_map(Word::known).count() == rest.len()
-        && rest.iter().all(|word| match word.text.starts_with('-') {
-            true => OPTIONS.contains(&word.text.split('=').next().unwrap_or_default()),
-            false => {
-                !word.text.starts_with(['/', ':', '~']) && !word.text.split('/').any(|part| part == "..")
+    let has = |option: &str| rest.iter().any(|word| word.text == option);
+    let is_inside = |word: &Word| {
+        !word.text.starts_with(['/', ':', '~']) && !word.text.split('/').any(|part| part == "..")
+    };
+    let is_plain = rest.iter().all(|word| {
+        word.known().is_some()
+            && match word.text.starts_with('-') {
+                true => OPTIONS.contains(&word.text.split('=').next().unwrap_or_default()),
+                false => is_inside(word),
             }
-        })
+    });
+    let mut revisions =
+        rest.iter().take_while(|word| word.text != "--").filter(|word| !word.text.starts_with('-'));
+    let are_on_disk = match (revisions.next(), revisions.next()) {
+        (None, _) => true,
+        (Some(one), None) => {
+            !one.text.contains("..") && !has("--cached") && !has("--staged") && leaves_out_deleted(rest)
+        }
+        _ => false,
+    };
+    is_plain && (are_on_disk || has("-z"))
+}
+
+/// Whether what was deleted is not among the names.
+fn leaves_out_deleted(rest: &[Word]) -> bool {
+    let mut filters = rest.iter().filter_map(|word| word.text.strip_prefix("--diff-filter="));
+    let is_without = |filter: &str| match filter.chars().any(char::is_uppercase) {
+        true => !filter.contains(['D', '*']),
+        false => filter.contains('d') && !filter.contains('*'),
+    };
+    filters.next().is_some_and(is_without) && filters.next().is_none()
 }
 
 /// Whether `git ls-files` is asked for nothing but files below the directory it runs in.
