@@ -5,9 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Reason;
 use super::listed::fits_name;
+use super::objection::strictest;
 use super::part::Part;
 use super::place::Where;
-use super::script::{Judge, strictest};
+use super::script::Judge;
 use crate::path::Place;
 use crate::shell::{self, Command, Deed, Form, Landing, Name, Word};
 

@@ -1,11 +1,13 @@
 //! The decision itself.
 
+mod change;
 mod fence;
 mod files;
 mod landing;
 mod listed;
 mod listing;
 mod moved;
+mod objection;
 mod own_work;
 mod part;
 mod place;
@@ -94,7 +96,7 @@ pub fn vouch(request: &Request, cx: &Context, hook: Reason) -> Decision {
 /// the working directories: and it cannot.
 fn is_unheld(request: &Request, cx: &Context) -> bool {
     !cx.holding.kernel.confines()
-        && analyse(request).is_some_and(|analysis| !script::stays_inside(&analysis, cx))
+        && analyse(request).is_some_and(|analysis| !change::stays_inside(&analysis, cx))
 }
 
 /// Judges a call that a hook allows in the user's place. What steers Tiller or git, what may lead to files that must
@@ -171,7 +173,7 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
 fn outside(request: &Request, cx: &Context, reason: &Reason) -> Vec<PathBuf> {
     let Some(analysis) = analyse(request).filter(|_| cx.fence.is_none()) else { return Vec::new() };
     let files = Files { cx, tool: None };
-    let named = script::changed_outside(&analysis, cx);
+    let named = change::changed_outside(&analysis, cx);
     let lets = |place: &Place| *reason == Reason::User || files.is_write_allowed_by_rule(place);
     named.into_iter().filter(lets).map(|place| place.real).collect()
 }

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
+use super::change::is_simple_change;
 use super::files::{Files, part};
 use super::landing::Landed;
 use super::moved::Moved;
+use super::objection::strictest;
 use super::part::Part;
 use super::place::{Places, Where};
 use super::{listed, own_work, put_in};
@@ -16,11 +18,10 @@ use crate::access::Script;
 use crate::context::Context;
 use crate::path::Place;
 use crate::prompt::{Worded, worded};
-use crate::rule::command::{self, Match};
+use crate::rule::command;
 use crate::rule::{Behavior, Rule};
 use crate::shell::{
-    self, Analysis, Command, Deed, Form, Kind, Redirect, Touch, Word, harmless_assignment, only_looks,
-    program_name,
+    self, Analysis, Command, Deed, Kind, Redirect, Word, harmless_assignment, only_looks, program_name,
 };
 
 /// Judges one script.
@@ -75,7 +76,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
+    pub(super) fn rules(&self, behavior: Behavior) -> impl Iterator<Item = (&'a Rule, &'a str)> {
         let rules = self.cx.rules.of(behavior).iter().filter(|rule| rule.tool == self.tool);
         rules.filter_map(|rule| Some((rule, rule.plain_content()?)))
     }
@@ -159,114 +160,6 @@ impl<'a> Judge<'a> {
         let what = command.text.as_str();
         let opinion = || self.rule_for(command).map(Ok).unwrap_or_else(|| self.unruled(command, &filled));
         part(what, self.leaves_guarded_alone(command).and_then(|()| opinion()))
-    }
-
-    /// A rule against the command itself.
-    fn objection(&self, command: &Command) -> Option<Part> {
-        let what = command.text.as_str();
-        let touching = |behavior, least| {
-            self.rules(behavior)
-                .find(|(_, content)| command::touches(content, command) >= least)
-                .map(|(rule, _)| rule)
-        };
-        if let Some(rule) = touching(Behavior::Deny, Match::Yes) {
-            return Some(Part::deny(what, Reason::rule(rule)));
-        }
-        let rule =
-            touching(Behavior::Deny, Match::Perhaps).or_else(|| touching(Behavior::Ask, Match::Perhaps));
-        rule.map(|rule| Part::ask_by_rule(what, Reason::rule(rule)))
-    }
-
-    /// A rule against a file that the command names.
-    fn file_objection(&self, command: &Command) -> Option<Part> {
-        let what = command.text.as_str();
-        let touches = shell::touches(command);
-        let objections = touches.iter().filter_map(|touch| self.touch_objection(what, touch));
-        let removals = touches.iter().filter(|touch| removes(command, touch));
-        let removals = removals.filter_map(|touch| self.removal_objection(what, touch));
-        let moved = touches.iter().filter(|touch| touch.deed == Deed::Read && is_mv(command));
-        let moved = moved.filter_map(|touch| self.move_objection(what, touch));
-        let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
-        let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
-        let landing = self.landing_objection(command, what);
-        strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing))
-    }
-
-    /// A rule against reading anything at all, where something is read that may lead anywhere by then.
-    fn unsettled_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
-        let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
-        else {
-            return None;
-        };
-        let unsettled = places.iter().any(|place| self.moved().unsettles(place));
-        if unsettled { self.files.may_read(what, |_| true) } else { None }
-    }
-
-    /// A rule against reading something that would go to another name with its directory.
-    fn move_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
-        let Where::Known(places) = self.places.of(&touch.word, &touch.dirs) else { return None };
-        places.iter().find_map(|place| self.files.read_objection_below(what, place))
-    }
-
-    /// A rule against changing something that would go with a directory.
-    fn removal_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
-        let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
-        else {
-            return None;
-        };
-        places.iter().find_map(|place| self.files.objection_below(what, place))
-    }
-
-    fn touch_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
-        let reads = reads(touch);
-        let writes = matches!(touch.deed, Deed::Write | Deed::Mention);
-        match self.places.of(&touch.word, &touch.dirs) {
-            Where::Known(places) => {
-                let read =
-                    places.iter().filter(|_| reads).find_map(|place| self.files.read_objection(what, place));
-                let write = places
-                    .iter()
-                    .filter(|_| writes)
-                    .find_map(|place| self.files.write_objection(what, place));
-                let below = places.iter().filter(|_| reads_below(touch) || is_variable(&touch.word));
-                let below = below.filter(|_| reads).find_map(|place| {
-                    self.files.may_read(what, |pattern| pattern.could_fit_below(&place.written))
-                });
-                let parts =
-                    [read, write.map(|part| soften(part, touch.deed)), below, self.unheld(touch, what)];
-                strictest(parts.into_iter().flatten())
-            }
-            Where::Below(places, names) => {
-                let links = || places.iter().filter(|place| place.real != place.written);
-                let read =
-                    || links().filter(|_| reads).find_map(|place| self.files.read_objection(what, place));
-                let write =
-                    || links().filter(|_| writes).find_map(|place| self.files.write_objection(what, place));
-                let among = || {
-                    places.iter().filter(|_| reads).find_map(|place| {
-                        self.files.may_read(what, |pattern| match reads_below(touch) {
-                            true => pattern.could_fit_below(&place.written),
-                            false => pattern.could_fit_names(&place.written, &names),
-                        })
-                    })
-                };
-                let write = || write().map(|part| soften(part, touch.deed));
-                strictest([read(), write(), among()].into_iter().flatten())
-            }
-            Where::Elsewhere | Where::Unknown if reads && touch.deed != Deed::Mention => {
-                self.files.may_read(what, |_| true)
-            }
-            _ => None,
-        }
-    }
-
-    /// A rule against reading something below a place that a program of unknown manners gets the name of. Where the kernel
-    /// confines commands, that is hidden from it.
-    fn unheld(&self, touch: &Touch, what: &str) -> Option<Part> {
-        if touch.deed != Deed::Mention || self.cx.holding.kernel.confines() {
-            return None;
-        }
-        self.move_objection(what, touch)
     }
 
     /// An allow rule that covers the command and the variables it is given.
@@ -369,43 +262,8 @@ impl<'a> Judge<'a> {
         links.iter().try_for_each(|link| self.may_be_looked_at(&self.cx.place(link)).map(drop))
     }
 
-    fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
-        for touch in shell::touches(command) {
-            let unclear = || Reason::Uncovered { what: format!("the command `{}`", command.text) };
-            if touch.deed == Deed::Write && self.places.holds_hidden(&touch.word) {
-                return Err(unclear());
-            }
-            let (places, empties) = match self.places.of(&touch.word, &touch.dirs) {
-                Where::Known(places) => (places, !is_into(command, &touch.word)),
-                Where::Below(places, names) if is_plain_set(command, &touch, &names) => {
-                    (places, names.trim_start_matches(['*', '?']).is_empty())
-                }
-                Where::Below(..) | Where::Elsewhere | Where::Unknown => return Err(unclear()),
-            };
-            for place in &places {
-                let is_root = self.cx.roots.iter().any(|root| *root == place.real || *root == place.written);
-                match touch.deed {
-                    Deed::Write if is_root && empties => return Err(unclear()),
-                    Deed::Write => drop(self.files.may_be_written(place)?),
-                    _ => drop(self.files.may_be_looked_at(place)?),
-                }
-                if self.leads_through_a_move(command, place) {
-                    return Err(unclear());
-                }
-            }
-        }
-        self.lands_where_it_may(command)
-    }
-
     pub(super) fn moved(&self) -> &Moved {
         self.moved.get_or_init(|| Moved::by(self.analysis, &self.places))
-    }
-
-    /// Whether a place lies below something that an earlier command of the script puts there: it could be a link that leads
-    /// elsewhere.
-    fn leads_through_a_move(&self, command: &Command, place: &Place) -> bool {
-        let at = self.analysis.commands.iter().position(|one| std::ptr::eq(one, command));
-        at.is_some_and(|at| self.moved().was_put_above(place, at))
     }
 
     /// A place may be looked at, and is where it seems to be.
@@ -458,140 +316,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether the words of a script show all that it touches: nothing of it runs other code.
-pub(crate) fn shows_what_it_touches(analysis: &Analysis) -> bool {
-    let is_plain = analysis.opaque.is_none() && !analysis.background && !analysis.commands.is_empty();
-    is_plain && analysis.commands.iter().all(|command| only_looks(command) || is_simple_change(command))
-}
-
-/// Whether a script changes nothing but files in the working directories, all of which its words name.
-pub(crate) fn stays_inside(analysis: &Analysis, cx: &Context) -> bool {
-    let is_inside = |found: Where| match found {
-        Where::Known(places) => places.iter().all(|place| cx.is_inside(&place.real)),
-        Where::Below(..) | Where::Elsewhere | Where::Unknown => false,
-    };
-    shows_what_it_touches(analysis) && changed(analysis, cx).into_iter().all(is_inside)
-}
-
-/// The places outside of the working directories that a script changes, if its words show all that it touches.
-pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
-    if !shows_what_it_touches(analysis) {
-        return Vec::new();
-    }
-    let files = Files { cx, tool: None };
-    let known = changed(analysis, cx).into_iter().filter_map(|found| match found {
-        Where::Known(places) => Some(places),
-        _ => None,
-    });
-    known.flatten().filter(|place| !cx.is_inside(&place.real) && files.guarded(place).is_none()).collect()
-}
-
-/// Where a script changes something.
-fn changed(analysis: &Analysis, cx: &Context) -> Vec<Where> {
-    let places = Places { cx, variables: &analysis.variables };
-    let touches = analysis.commands.iter().flat_map(shell::touches);
-    let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
-    let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
-    written.map(|touch| places.of(&touch.word, &touch.dirs)).collect()
-}
-
 /// Whether the text itself says which program runs.
 fn is_known(command: &Command) -> bool {
     command.kind == Kind::Run && command.words().first().and_then(program_name).is_some()
-}
-
-/// Words that only might name a file that is changed make a question of a refusal.
-fn soften(part: Part, deed: Deed) -> Part {
-    match deed {
-        Deed::Mention if part.verdict == Behavior::Deny => Part::ask(&part.what, part.reason),
-        _ => part,
-    }
-}
-
-/// Whether the content of what is touched may be read.
-fn reads(touch: &Touch) -> bool {
-    !matches!(touch.deed, Deed::Write | Deed::Look)
-}
-
-fn reads_below(touch: &Touch) -> bool {
-    matches!(touch.deed, Deed::ReadBelow | Deed::ReadInside)
-}
-
-fn is_variable(word: &Word) -> bool {
-    word.form == Form::Dynamic
-}
-
-/// The part that speaks most strongly against the call.
-pub(crate) fn strictest(parts: impl Iterator<Item = Part>) -> Option<Part> {
-    parts.max_by_key(|part| (part.verdict == Behavior::Deny, part.insists))
-}
-
-/// Programs that make simple changes to files, with the short options they may be given.
-const SIMPLE_CHANGES: &[(&str, &str)] = &[
-    ("cp", "rRafipnuvT"),
-    ("mkdir", "pv"),
-    ("mv", "finuvT"),
-    ("rm", "rRfivdI"),
-    ("rmdir", "pv"),
-    ("tee", "a"),
-    ("touch", "acm"),
-];
-
-const SIMPLE_LONG: &[&str] =
-    &["--", "--recursive", "--force", "--verbose", "--parents", "--no-clobber", "--archive"];
-
-fn is_simple_change(command: &Command) -> bool {
-    let Some((program, rest)) = command.words().split_first() else { return false };
-    let Some(name) = program_name(program) else { return false };
-    let Some((_, letters)) = SIMPLE_CHANGES.iter().find(|(known, _)| *known == name) else { return false };
-    let plain = command.kind == Kind::Run
-        && command.is_plainly_wrapped()
-        && command.assignments.iter().all(harmless_assignment);
-    let understood = |word: &Word| match word.text.strip_prefix('-') {
-        None => !word.splits,
-        Some("") => false,
-        Some(short) if word.is_literal() => {
-            SIMPLE_LONG.contains(&word.text.as_str()) || short.chars().all(|letter| letters.contains(letter))
-        }
-        Some(_) => false,
-    };
-    plain && rest.iter().all(understood)
-}
-
-fn is_mv(command: &Command) -> bool {
-    let Some((program, rest)) = command.words().split_first() else { return false };
-    match program_name(program).and_then(|program| program.rsplit('/').next()) {
-        Some("mv") => true,
-        Some("git") => shell::possible_subcommands(rest).iter().any(|(word, _)| word.known() == Some("mv")),
-        _ => false,
-    }
-}
-
-/// Whether a command takes away what it touches, with everything below.
-fn removes(command: &Command, touch: &Touch) -> bool {
-    let mut words = command.words().iter();
-    let program = words.next().and_then(program_name).unwrap_or_default();
-    match program.rsplit('/').next() {
-        Some("rm" | "rmdir" | "unlink" | "shred") => touch.deed == Deed::Write,
-        // The last word says where it goes.
-        _ if is_mv(command) => {
-            touch.deed == Deed::Write && words.next_back().is_some_and(|last| last.text != touch.word.text)
-        }
-        _ => false,
-    }
-}
-
-/// Whether a word is the directory that something is only put into.
-fn is_into(command: &Command, word: &Word) -> bool {
-    let name = command.words().first().and_then(program_name);
-    matches!(name, Some("cp" | "mv" | "mkdir" | "touch")) && command.words().last() == Some(word)
-}
-
-/// Whether a pattern stands for files that are only read, or for files right in its directory that are moved or removed
-/// themselves: nothing hidden, and nothing behind a link.
-fn is_plain_set(command: &Command, touch: &Touch, names: &str) -> bool {
-    let name = command.words().first().and_then(program_name);
-    let is_target = name == Some("mv") && command.words().last() == Some(&touch.word);
-    let removes = matches!(name, Some("mv" | "rm" | "rmdir")) && !is_target;
-    touch.deed != Deed::Write || removes && !names.contains(['/', '{']) && !names.starts_with(['.', '['])
 }

@@ -1,0 +1,155 @@
+//! Simple changes of files: what they are, where they may be made, and what a script changes at all.
+
+use super::Reason;
+use super::files::Files;
+use super::place::{Places, Where};
+use super::script::Judge;
+use crate::context::Context;
+use crate::path::Place;
+use crate::shell::{
+    self, Analysis, Command, Deed, Kind, Touch, Word, harmless_assignment, only_looks, program_name,
+};
+
+impl Judge<'_> {
+    pub(super) fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
+        for touch in shell::touches(command) {
+            let unclear = || Reason::Uncovered { what: format!("the command `{}`", command.text) };
+            if touch.deed == Deed::Write && self.places.holds_hidden(&touch.word) {
+                return Err(unclear());
+            }
+            let (places, empties) = match self.places.of(&touch.word, &touch.dirs) {
+                Where::Known(places) => (places, !is_into(command, &touch.word)),
+                Where::Below(places, names) if is_plain_set(command, &touch, &names) => {
+                    (places, names.trim_start_matches(['*', '?']).is_empty())
+                }
+                Where::Below(..) | Where::Elsewhere | Where::Unknown => return Err(unclear()),
+            };
+            for place in &places {
+                let is_root = self.cx.roots.iter().any(|root| *root == place.real || *root == place.written);
+                match touch.deed {
+                    Deed::Write if is_root && empties => return Err(unclear()),
+                    Deed::Write => drop(self.files.may_be_written(place)?),
+                    _ => drop(self.files.may_be_looked_at(place)?),
+                }
+                if self.leads_through_a_move(command, place) {
+                    return Err(unclear());
+                }
+            }
+        }
+        self.lands_where_it_may(command)
+    }
+
+    /// Whether a place lies below something that an earlier command of the script puts there: it could be a link that leads
+    /// elsewhere.
+    fn leads_through_a_move(&self, command: &Command, place: &Place) -> bool {
+        let at = self.analysis.commands.iter().position(|one| std::ptr::eq(one, command));
+        at.is_some_and(|at| self.moved().was_put_above(place, at))
+    }
+}
+
+/// Whether the words of a script show all that it touches: nothing of it runs other code.
+pub(crate) fn shows_what_it_touches(analysis: &Analysis) -> bool {
+    let is_plain = analysis.opaque.is_none() && !analysis.background && !analysis.commands.is_empty();
+    is_plain && analysis.commands.iter().all(|command| only_looks(command) || is_simple_change(command))
+}
+
+/// Whether a script changes nothing but files in the working directories, all of which its words name.
+pub(crate) fn stays_inside(analysis: &Analysis, cx: &Context) -> bool {
+    let is_inside = |found: Where| match found {
+        Where::Known(places) => places.iter().all(|place| cx.is_inside(&place.real)),
+        Where::Below(..) | Where::Elsewhere | Where::Unknown => false,
+    };
+    shows_what_it_touches(analysis) && changed(analysis, cx).into_iter().all(is_inside)
+}
+
+/// The places outside of the working directories that a script changes, if its words show all that it touches.
+pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
+    if !shows_what_it_touches(analysis) {
+        return Vec::new();
+    }
+    let files = Files { cx, tool: None };
+    let known = changed(analysis, cx).into_iter().filter_map(|found| match found {
+        Where::Known(places) => Some(places),
+        _ => None,
+    });
+    known.flatten().filter(|place| !cx.is_inside(&place.real) && files.guarded(place).is_none()).collect()
+}
+
+/// Where a script changes something.
+fn changed(analysis: &Analysis, cx: &Context) -> Vec<Where> {
+    let places = Places { cx, variables: &analysis.variables };
+    let touches = analysis.commands.iter().flat_map(shell::touches);
+    let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
+    let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
+    written.map(|touch| places.of(&touch.word, &touch.dirs)).collect()
+}
+
+/// Programs that make simple changes to files, with the short options they may be given.
+const SIMPLE_CHANGES: &[(&str, &str)] = &[
+    ("cp", "rRafipnuvT"),
+    ("mkdir", "pv"),
+    ("mv", "finuvT"),
+    ("rm", "rRfivdI"),
+    ("rmdir", "pv"),
+    ("tee", "a"),
+    ("touch", "acm"),
+];
+
+const SIMPLE_LONG: &[&str] =
+    &["--", "--recursive", "--force", "--verbose", "--parents", "--no-clobber", "--archive"];
+
+pub(super) fn is_simple_change(command: &Command) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    let Some(name) = program_name(program) else { return false };
+    let Some((_, letters)) = SIMPLE_CHANGES.iter().find(|(known, _)| *known == name) else { return false };
+    let plain = command.kind == Kind::Run
+        && command.is_plainly_wrapped()
+        && command.assignments.iter().all(harmless_assignment);
+    let understood = |word: &Word| match word.text.strip_prefix('-') {
+        None => !word.splits,
+        Some("") => false,
+        Some(short) if word.is_literal() => {
+            SIMPLE_LONG.contains(&word.text.as_str()) || short.chars().all(|letter| letters.contains(letter))
+        }
+        Some(_) => false,
+    };
+    plain && rest.iter().all(understood)
+}
+
+pub(super) fn is_mv(command: &Command) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    match program_name(program).and_then(|program| program.rsplit('/').next()) {
+        Some("mv") => true,
+        Some("git") => shell::possible_subcommands(rest).iter().any(|(word, _)| word.known() == Some("mv")),
+        _ => false,
+    }
+}
+
+/// Whether a command takes away what it touches, with everything below.
+pub(super) fn removes(command: &Command, touch: &Touch) -> bool {
+    let mut words = command.words().iter();
+    let program = words.next().and_then(program_name).unwrap_or_default();
+    match program.rsplit('/').next() {
+        Some("rm" | "rmdir" | "unlink" | "shred") => touch.deed == Deed::Write,
+        // The last word says where it goes.
+        _ if is_mv(command) => {
+            touch.deed == Deed::Write && words.next_back().is_some_and(|last| last.text != touch.word.text)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a word is the directory that something is only put into.
+fn is_into(command: &Command, word: &Word) -> bool {
+    let name = command.words().first().and_then(program_name);
+    matches!(name, Some("cp" | "mv" | "mkdir" | "touch")) && command.words().last() == Some(word)
+}
+
+/// Whether a pattern stands for files that are only read, or for files right in its directory that are moved or removed
+/// themselves: nothing hidden, and nothing behind a link.
+fn is_plain_set(command: &Command, touch: &Touch, names: &str) -> bool {
+    let name = command.words().first().and_then(program_name);
+    let is_target = name == Some("mv") && command.words().last() == Some(&touch.word);
+    let removes = matches!(name, Some("mv" | "rm" | "rmdir")) && !is_target;
+    touch.deed != Deed::Write || removes && !names.contains(['/', '{']) && !names.starts_with(['.', '['])
+}
