@@ -69,6 +69,8 @@ pub(crate) struct Analysis {
     pub(crate) variables: BTreeMap<String, Option<Vec<Word>>>,
     /// Variables that are computed with, so that what they hold must be numbers.
     pub(crate) computed: BTreeSet<String>,
+    /// Variables that are put in where they may hold nothing yet, or nothing any more.
+    pub(crate) unset: BTreeSet<String>,
 }
 
 /// One simple command.

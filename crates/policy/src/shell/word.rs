@@ -1,5 +1,7 @@
 //! Words as a program would receive them, as far as that can be known without running anything.
 
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::{alternatives, ends};
@@ -17,6 +19,25 @@ pub(crate) struct Word {
     pub(crate) lead: bool,
     /// Whether it begins with an unquoted `~`.
     pub(crate) tilde: bool,
+    /// Where the shell put something into the text that it had first. See [`Word::known_gaps`].
+    pub(crate) gaps: Option<Gaps>,
+}
+
+/// The places of a word where the shell puts something in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gaps {
+    /// Of the whole text.
+    length: usize,
+    /// Whether something without quotes is a pattern for file names.
+    pub(crate) globs: bool,
+    pub(crate) all: Vec<Gap>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) at: Range<usize>,
+    pub(crate) quoted: bool,
 }
 
 /// How much is known about a word.
@@ -35,17 +56,32 @@ pub(crate) enum Form {
 impl Word {
     /// A word that stands for itself.
     pub(crate) fn literal(text: &str) -> Self {
-        Self { text: text.to_owned(), form: Form::Literal, splits: false, lead: true, tilde: false }
+        Self { text: text.to_owned(), form: Form::Literal, splits: false, lead: true, tilde: false, gaps: None }
     }
 
     /// A name that another program will put in.
     pub(crate) fn put_in(text: &str, form: Form, may_be_option: bool) -> Self {
-        Self { text: text.to_owned(), form, splits: may_be_option, lead: !may_be_option, tilde: false }
+        Self { form, splits: may_be_option, lead: !may_be_option, ..Self::literal(text) }
     }
 
     /// A word of which nobody can tell what it will be.
     pub(crate) fn unknown(text: &str) -> Self {
         Self::put_in(text, Form::Dynamic, true)
+    }
+
+    /// A number of which nobody can tell which one it is, in the shape of braces that count.
+    pub(crate) fn any_number() -> Self {
+        Self { form: Form::Pattern, lead: false, ..Self::literal(ANY_NUMBER) }
+    }
+
+    pub(crate) fn is_any_number(&self) -> bool {
+        self.form == Form::Pattern && self.text == ANY_NUMBER
+    }
+
+    /// Where the shell puts something in, if that is all that is not known about the word. A word that was made of a part of
+    /// another has none.
+    pub(crate) fn known_gaps(&self) -> Option<&Gaps> {
+        self.gaps.as_ref().filter(|gaps| self.form == Form::Dynamic && gaps.length == self.text.len())
     }
 
     pub(crate) fn is_literal(&self) -> bool {
@@ -86,6 +122,9 @@ impl Word {
     }
 }
 
+/// No script would write this for anything else.
+const ANY_NUMBER: &str = "{-0..9}";
+
 /// Builds words from nodes of the tree.
 pub(crate) struct Reader<'a> {
     source: &'a str,
@@ -97,6 +136,8 @@ pub(crate) struct Reader<'a> {
     globs: bool,
     /// Whether there is a brace or comma in it that means nothing to the shell.
     plain_brace: bool,
+    /// Where the shell puts something in; nothing if it puts in more than that.
+    gaps: Option<Vec<Gap>>,
 }
 
 impl<'a> Reader<'a> {
@@ -120,6 +161,7 @@ impl<'a> Reader<'a> {
             brace: None,
             globs: false,
             plain_brace: false,
+            gaps: Some(Vec::new()),
         };
         reader.add(node)?;
         reader.finish_unquoted();
@@ -139,6 +181,7 @@ impl<'a> Reader<'a> {
             lead: !text.starts_with(['*', '?', '[']) || !globs(&text),
             tilde: text.starts_with('~') && (self.word.tilde || self.word.text.starts_with('{')),
             text,
+            gaps: None,
         };
         Some(alternatives(text)?.into_iter().filter(|text| !text.is_empty()).map(word).collect())
     }
@@ -156,6 +199,9 @@ impl<'a> Reader<'a> {
         // What is put in can make a pattern fit several names.
         let multiplies = reader.globs || reader.brace == Some(true);
         reader.word.splits |= multiplies && reader.word.form == Form::Dynamic;
+        let gaps = reader.gaps.filter(|gaps| !gaps.is_empty() && reader.brace != Some(true));
+        reader.word.gaps =
+            gaps.map(|all| Gaps { length: reader.word.text.len(), globs: reader.globs, all });
         reader.word
     }
 
@@ -171,7 +217,7 @@ impl<'a> Reader<'a> {
             "raw_string" => self.quoted(text.strip_prefix('\'')?.strip_suffix('\'')?),
             "ansi_c_string" => match decode_ansi(text.strip_prefix("$'")?.strip_suffix('\'')?) {
                 Some(decoded) => self.quoted(&decoded),
-                None => self.expansion(text, false),
+                None => self.expansion(text, Quotes::Given),
             },
             "string" => self.string(node)?,
             // What it says in another language is not known.
@@ -179,17 +225,19 @@ impl<'a> Reader<'a> {
                 self.add(node.named_child(0)?)?;
                 self.word.form = Form::Dynamic;
                 self.word.lead = false;
+                self.gaps = None;
             }
             "command_name" | "concatenation" => self.children(node)?,
             "brace_expression" => self.bare(text),
             "simple_expansion" if is_number(text) => self.number(text),
             "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
-                self.expansion(text, true);
+                self.expansion(text, Quotes::None);
             }
             // The name of a pipe to a command that is judged by itself.
             "process_substitution" => {
                 self.quoted(text);
                 self.word.form = self.word.form.max(Form::Found);
+                self.gaps = None;
             }
             "$" | "=" | "==" | "=~" => self.quoted(text),
             _ => return None,
@@ -227,7 +275,9 @@ impl<'a> Reader<'a> {
             match child.kind() {
                 "simple_expansion" if is_number(text) => self.number(text),
                 "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
-                    self.expansion(text, text == "$@" || text.starts_with("${") && text.contains('@'));
+                    let may_be_many = text == "$@" || text.starts_with("${") && text.contains('@');
+                    self.expansion(text, Quotes::Given);
+                    self.word.splits |= may_be_many;
                 }
                 _ => return None,
             }
@@ -237,16 +287,25 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    fn expansion(&mut self, text: &str, splits: bool) {
+    fn expansion(&mut self, text: &str, quotes: Quotes) {
         self.finish_unquoted();
         self.word.lead &= !self.word.text.is_empty();
+        self.gap(text, quotes);
         self.word.text.push_str(text);
         self.word.form = Form::Dynamic;
-        self.word.splits |= splits;
+        self.word.splits |= quotes == Quotes::None;
+    }
+
+    fn gap(&mut self, text: &str, quotes: Quotes) {
+        let at = self.word.text.len();
+        let gap = Gap { at: at..at + text.len(), quoted: quotes == Quotes::Given };
+        self.gaps.iter_mut().for_each(|gaps| gaps.push(gap.clone()));
     }
 
     /// An expansion that is always one word of digits.
     fn number(&mut self, text: &str) {
+        self.finish_unquoted();
+        self.gap(text, Quotes::Given);
         self.quoted(text);
         self.word.form = Form::Dynamic;
     }
@@ -295,6 +354,13 @@ impl<'a> Reader<'a> {
         }
         self.word.text.push_str(&unquoted);
     }
+}
+
+/// Whether an expansion stands in quotes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    Given,
+    None,
 }
 
 /// Whether an expansion is a number: of arguments, of the last status, of the shell.

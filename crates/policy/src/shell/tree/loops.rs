@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Walker, values};
 use crate::shell::condition::is_name;
-use crate::shell::{Assignment, Form, Kind, Word};
+use crate::shell::{Assignment, Kind, Word};
 
 /// How a counter is compared with where it ends, the longer signs first.
 const COMPARISONS: &[&str] = &["<=", ">=", "!=", "==", "<", ">"];
@@ -22,11 +22,11 @@ impl Walker<'_> {
         if let Some(bound) = bound {
             self.compute(bound);
         }
-        let any_number = Word { form: Form::Pattern, lead: false, ..Word::literal("{0..9}") };
-        self.bind(name, vec![any_number.clone()]);
+        self.bind(name, vec![Word::any_number()]);
+        self.set.insert(name.to_owned());
         // Nothing inside may give it anything else.
         self.compute(name);
-        let assignment = Assignment { name: name.to_owned(), value: any_number };
+        let assignment = Assignment { name: name.to_owned(), value: Word::any_number() };
         self.push(head.trim().to_owned(), Kind::Assign, Vec::new(), vec![assignment]);
         self.repeated(body, |inner| inner.statement(body));
     }

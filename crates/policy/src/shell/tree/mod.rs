@@ -8,6 +8,7 @@ mod redirects;
 mod run;
 mod values;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use tree_sitter::{Node, Parser};
@@ -35,8 +36,14 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         names: Names::Any,
         fed: Vec::new(),
         output: Output::Shown,
+        set: BTreeSet::new(),
     }
     .script();
+    for name in &analysis.unset {
+        if let Some(Some(values)) = analysis.variables.get_mut(name) {
+            values.push(Word::literal(""));
+        }
+    }
     let are_numbers = |name: &String| match analysis.variables.get(name) {
         Some(Some(held)) => !held.is_empty() && held.iter().all(values::counts),
         _ => false,
@@ -63,6 +70,8 @@ struct Walker<'a> {
     fed: Vec<String>,
     /// Where what the next command prints goes.
     output: Output,
+    /// Variables that have certainly got a value by now, in this very shell.
+    set: BTreeSet<String>,
 }
 
 impl<'a> Walker<'a> {
@@ -105,18 +114,23 @@ impl<'a> Walker<'a> {
             "command" => self.command(node, Vec::new()),
             "list" => self.list(node),
             "pipeline" => self.pipeline(node),
-            "redirected_statement" => self.redirected(node),
+            // Where a redirect fails, nothing is set.
+            "redirected_statement" => self.perhaps(|inner| inner.redirected(node)),
             "subshell" | "command_substitution" | "process_substitution" => {
                 self.apart(|inner| inner.sequence(node));
             }
             "compound_statement" if self.text(node).starts_with("((") => self.arithmetic(node),
-            "program" | "compound_statement" | "do_group" | "else_clause" | "elif_clause"
-            | "if_statement" | "negated_command" => self.sequence(node),
-            "while_statement" => self.repeated(node, |inner| inner.sequence(node)),
-            "for_statement" => self.for_statement(node),
-            "c_style_for_statement" => self.counting_loop(node),
-            "case_statement" | "case_item" => self.case(node),
-            "function_definition" => self.function(node),
+            "program" | "compound_statement" | "do_group" => self.sequence(node),
+            "else_clause" | "elif_clause" | "if_statement" | "negated_command" => {
+                self.perhaps(|inner| inner.sequence(node));
+            }
+            "while_statement" => {
+                self.perhaps(|inner| inner.repeated(node, |inner| inner.sequence(node)));
+            }
+            "for_statement" => self.perhaps(|inner| inner.for_statement(node)),
+            "c_style_for_statement" => self.perhaps(|inner| inner.counting_loop(node)),
+            "case_statement" | "case_item" => self.perhaps(|inner| inner.case(node)),
+            "function_definition" => self.perhaps(|inner| inner.function(node)),
             "variable_assignment" | "variable_assignments" => self.assignments(node),
             "declaration_command" | "unset_command" => self.declaration(node),
             "test_command" => self.test(node),
@@ -127,10 +141,15 @@ impl<'a> Walker<'a> {
 
     /// Statements one after the other; each may fail, so what follows may run where the one before began.
     fn sequence(&mut self, node: Node<'_>) {
+        let first = self.set.clone();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             if child.is_named() {
                 let before = self.dirs.clone();
+                // What another branch sets is not set in this one.
+                if matches!(child.kind(), "else_clause" | "elif_clause") {
+                    self.set.clone_from(&first);
+                }
                 self.statement(child);
                 self.dirs = union(before, self.dirs.take());
             } else if child.kind() == "&" {
@@ -143,17 +162,28 @@ impl<'a> Walker<'a> {
         let before = self.dirs.clone();
         let mut cursor = node.walk();
         let mut certain = true;
+        // What the first one sets is set; whether the others run, nobody can tell.
+        let mut set = None;
         for child in node.children(&mut cursor) {
             match child.kind() {
                 "&&" => {}
                 "||" => {
                     certain = false;
                     self.dirs = union(before.clone(), self.dirs.take());
+                    if let Some(set) = &set {
+                        self.set.clone_from(set);
+                    }
                 }
                 "&" => self.out.background = true,
-                _ if child.is_named() => self.statement(child),
+                _ if child.is_named() => {
+                    self.statement(child);
+                    set.get_or_insert_with(|| self.set.clone());
+                }
                 _ => {}
             }
+        }
+        if let Some(set) = set {
+            self.set = set;
         }
         if !certain {
             self.dirs = union(before, self.dirs.take());
@@ -168,7 +198,7 @@ impl<'a> Walker<'a> {
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
             // Names are good where they were listed, and nowhere else.
-            if at > 0 && self.has_mover(child) {
+            if at > 0 && self.has_mover(child, |_| true) {
                 self.names = Names::Any;
             }
             let output = if at == last { self.output } else { Output::Fed };
@@ -195,8 +225,15 @@ impl<'a> Walker<'a> {
     /// What happens in a process of its own does not move this one.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) {
         let dirs = self.dirs.clone();
-        walk(self);
+        self.perhaps(walk);
         self.dirs = dirs;
+    }
+
+    /// What may happen or not leaves nothing behind that could be relied on.
+    fn perhaps(&mut self, walk: impl FnOnce(&mut Self)) {
+        let set = self.set.clone();
+        walk(self);
+        self.set = set;
     }
 
     /// What is run with its output going somewhere else.
@@ -235,6 +272,7 @@ impl<'a> Walker<'a> {
             let assign = |value: &Word| Assignment { name: name.clone(), value: value.clone() };
             let assignments = bound.iter().map(assign).collect();
             self.bind(&name, bound);
+            self.set.insert(name.clone());
             let text = self.text(node).lines().next().unwrap_or_default().to_owned();
             self.push(text, Kind::Assign, Vec::new(), assignments);
         }
@@ -281,35 +319,48 @@ impl<'a> Walker<'a> {
 }
 
 /// Commands that change the directory, or may.
-const MOVERS: &[&str] = &["cd", "pushd", "popd", "eval", "source"];
+const MOVERS: &[&str] = &["cd", "pushd", "popd", "eval", "source", "."];
+/// What leaves a command where it is.
+const WRAPPERS: &[&str] = &["builtin", "command", "time"];
 
 impl Walker<'_> {
     /// Whether what a node holds could change the directory.
     fn moves(&self, node: Node<'_>) -> bool {
-        let text = self.text(node);
-        MOVERS.iter().any(|word| text.contains(word)) || text.contains(". ") || self.has_mover(node)
+        self.has_mover(node, is_same_shell)
     }
 
-    /// Whether one of the commands below a node changes the directory, however it is quoted.
-    fn has_mover(&self, node: Node<'_>) -> bool {
+    /// Whether one of the commands below a node, among those that count, changes the directory, however it is quoted, or has
+    /// a name that is only known when it runs.
+    fn has_mover(&self, node: Node<'_>, counts: impl Fn(&Node<'_>) -> bool) -> bool {
         let mut cursor = node.walk();
         let mut open = vec![node];
         while let Some(node) = open.pop() {
             let children: Vec<_> = node.named_children(&mut cursor).collect();
-            if node.kind() == "command" {
-                let words = children.iter().filter_map(|child| Reader::read(self.source, *child));
-                let words: Vec<String> = words.map(|word| word.text).collect();
-                let is_mover = |word: &String| MOVERS.contains(&word.as_str()) || word == ".";
-                let is_wrapped =
-                    words.iter().any(|word| ["builtin", "command", "time"].contains(&word.as_str()));
-                if words.iter().take(if is_wrapped { words.len() } else { 1 }).any(is_mover) {
-                    return true;
-                }
+            if node.kind() == "command" && self.is_mover(&children) {
+                return true;
             }
-            open.extend(children);
+            open.extend(children.into_iter().filter(&counts));
         }
         false
     }
+
+    fn is_mover(&self, children: &[Node<'_>]) -> bool {
+        let is_word = |child: &&Node<'_>| !matches!(child.kind(), "variable_assignment" | "file_redirect");
+        let words: Vec<Option<Word>> =
+            children.iter().filter(is_word).map(|child| Reader::read(self.source, *child)).collect();
+        let is_any = |word: &Option<Word>, of: &[&str]| {
+            word.as_ref().and_then(Word::known).is_some_and(|name| of.contains(&name))
+        };
+        let is_wrapped = words.iter().any(|word| is_any(word, WRAPPERS));
+        let is_unknown = |word: &Option<Word>| !word.as_ref().is_some_and(Word::is_literal);
+        words.iter().take(if is_wrapped { words.len() } else { 1 }).any(|word| is_any(word, MOVERS))
+            || words.iter().take(if is_wrapped { 2 } else { 1 }).any(is_unknown)
+    }
+}
+
+/// Whether what a node holds runs in the shell that the node is read by.
+fn is_same_shell(node: &Node<'_>) -> bool {
+    !matches!(node.kind(), "subshell" | "command_substitution" | "process_substitution")
 }
 
 fn union(one: Dirs, other: Dirs) -> Dirs {

@@ -112,6 +112,7 @@ impl Walker<'_> {
         for assignment in &assignments {
             self.bind(&assignment.name, vec![assignment.value.clone()]);
         }
+        let given = assignments.iter().map(|assignment| assignment.name.clone()).collect();
         if !assignments.is_empty() {
             self.push(script.to_owned(), Kind::Run, Vec::new(), assignments);
         }
@@ -121,8 +122,10 @@ impl Walker<'_> {
         let depth = self.depth + 10;
         let base = outer.len();
         let (fed, output) = (self.fed.clone(), self.output);
-        Walker { source: script, out: self.out, dirs, outer, base, depth, names: Names::Any, fed, output }
-            .script();
+        // Another shell knows nothing of the variables of this one.
+        let set = if here { self.set.clone() } else { given };
+        let names = Names::Any;
+        Walker { source: script, out: self.out, dirs, outer, base, depth, names, fed, output, set }.script();
         if here {
             self.dirs = None;
         }

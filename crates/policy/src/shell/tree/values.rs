@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Output, Word, expansion};
+use crate::shell::{Assignment, Form, Kind, Output, Word, condition, expansion};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {
@@ -18,11 +18,25 @@ impl Walker<'_> {
             }
         }
         found.iter_mut().for_each(take_literally);
-        for assignment in &found {
-            self.bind(&assignment.name, vec![assignment.value.clone()]);
-        }
+        found.iter().for_each(|assignment| self.set_to(assignment));
         let text = self.text(node).to_owned();
         self.push(text, Kind::Assign, Vec::new(), found);
+    }
+
+    /// Remembers what a variable of this shell is set to.
+    fn set_to(&mut self, assignment: &Assignment) {
+        self.bind(&assignment.name, vec![assignment.value.clone()]);
+        // Where something has to be worked out first, that may fail.
+        if assignment.value.is_literal() {
+            self.set.insert(assignment.name.clone());
+        }
+    }
+
+    /// Notes that a variable is put in.
+    fn puts_in(&mut self, expansion: &str) {
+        if let Some((name, _)) = expansion::parameter(expansion).filter(|(name, _)| !self.set.contains(*name)) {
+            self.out.unset.insert(name.to_owned());
+        }
     }
 
     pub(super) fn assignment(&mut self, node: Node<'_>) -> Option<Assignment> {
@@ -73,7 +87,7 @@ impl Walker<'_> {
     pub(super) fn bind(&mut self, name: &str, mut values: Vec<Word>) {
         // What is computed is a number.
         let computed = values.iter_mut().filter(|value| !value.is_literal() && is_computed(&value.text));
-        computed.for_each(|value| *value = Word::literal("0"));
+        computed.for_each(|value| *value = Word::any_number());
         // Behind a colon it stands for a directory as well.
         let plain = values.iter().all(|value| value.form <= Form::Pattern && !value.text.contains(":~"));
         let known = self.out.variables.entry(name.to_owned()).or_insert_with(|| Some(Vec::new()));
@@ -100,9 +114,12 @@ impl Walker<'_> {
                 }
             }
         }
-        for assignment in &assignments {
-            self.bind(&assignment.name, vec![assignment.value.clone()]);
+        // One that is named alone may be taken away, or begin anew without a value.
+        for name in words.iter().filter_map(Word::known).filter(|name| condition::is_name(name)) {
+            self.set.remove(name);
+            self.out.unset.insert(name.to_owned());
         }
+        assignments.iter().for_each(|assignment| self.set_to(assignment));
         let text = self.text(node).to_owned();
         self.push(text, Kind::Declare, words, assignments);
     }
@@ -153,6 +170,7 @@ impl Walker<'_> {
             "expansion" if !expansion::is_plain(self.text(node).trim_start()) => {
                 self.opaque("an expansion is not understood");
             }
+            "expansion" | "simple_expansion" => self.puts_in(self.text(node).trim_start()),
             // A subscript in front of an element is computed.
             "array" if self.has_subscripts(node) => self.opaque("subscripts can run commands"),
             _ => {}
@@ -189,7 +207,8 @@ pub(super) fn is_number(text: &str) -> bool {
 pub(super) fn counts(word: &Word) -> bool {
     let ends = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')?.split_once(".."));
     match word.form {
-        Form::Literal => is_number(&word.text),
+        // Nothing counts as zero.
+        Form::Literal => word.text.is_empty() || is_number(&word.text),
         Form::Pattern => ends.is_some_and(|(first, last)| is_number(first) && is_number(last)),
         _ => false,
     }
