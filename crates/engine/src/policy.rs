@@ -8,7 +8,7 @@ use tiller_policy::{Context, Resolver, Rule, RuleError, Rules, grant, refusals, 
 use tiller_protocol::env::Env;
 use tiller_protocol::id::AgentId;
 use tiller_protocol::mode::Mode;
-use tiller_tools::{links_among, names_below, odd_names_below, resolve_links};
+use tiller_tools::{links_among, names_below, names_in, odd_names_below, resolve_links};
 use tokio::sync::watch;
 
 use crate::confinement::SandboxChoice;
@@ -28,7 +28,8 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         resolver: Resolver::new(resolve_links)
             .with_links(links_among)
             .with_trees(Path::is_dir, names_below)
-            .with_odd_names(odd_names_below),
+            .with_odd_names(odd_names_below)
+            .with_names_in(names_in),
         ..Context::default()
     }
 }

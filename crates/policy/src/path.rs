@@ -49,6 +49,7 @@ pub struct Resolver {
     is_dir: Option<Arc<IsDir>>,
     below: Option<Arc<Below>>,
     odd_names: Option<Arc<Below>>,
+    names_in: Option<Arc<Below>>,
 }
 
 type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
@@ -93,6 +94,19 @@ impl Resolver {
         odd_names: impl Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
     ) -> Self {
         Self { odd_names: Some(Arc::new(odd_names)), ..self }
+    }
+
+    /// Finds by `names_in` the names right in a directory. `None` says that there are too many.
+    #[must_use]
+    pub fn with_names_in(
+        self,
+        names_in: impl Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { names_in: Some(Arc::new(names_in)), ..self }
+    }
+
+    pub(crate) fn names_in(&self, dir: &Path) -> Option<Vec<PathBuf>> {
+        self.names_in.as_ref().map_or_else(|| Some(Vec::new()), |names_in| names_in(dir))
     }
 
     pub(crate) fn odd_names(&self, dir: &Path) -> Option<Vec<PathBuf>> {

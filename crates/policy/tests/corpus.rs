@@ -1,16 +1,24 @@
 //! The corpus of shell commands: what is plainly harmless is allowed, nothing harmful ever is.
 //!
 //! Each line: expected decision, mode, command (`␤` for a new line). `@allow`, `@ask`, `@deny` add a rule, `@confined`
-//! offers the kernel's confinement, `@reset` clears all of it.
+//! offers the kernel's confinement, `@names` says what every directory holds, `@reset` clears all of it.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken corpus has to fail loudly")]
+
+use std::path::PathBuf;
 
 use tiller_policy::{
     Access, Behavior, Context, Kernel, Request, Rule, Script, explain, is_read_only_command,
 };
 
 fn fresh() -> Context {
-    Context { roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() }
+    let cx = Context { roots: vec!["/w".into()], home: "/home/u".into(), ..Context::default() };
+    holding(cx, "README.md a.txt package.json src")
+}
+
+fn holding(cx: Context, names: &str) -> Context {
+    let names: Vec<PathBuf> = names.split(' ').map(PathBuf::from).collect();
+    Context { resolver: cx.resolver.clone().with_names_in(move |_| Some(names.clone())), ..cx }
 }
 
 fn bash(command: &str) -> Request {
@@ -24,6 +32,7 @@ fn direct(cx: &mut Context, directive: &str) {
     let rule = || rest.parse::<Rule>().unwrap();
     match word {
         "reset" => *cx = fresh(),
+        "names" => *cx = holding(fresh(), rest),
         "confined" => cx.holding.kernel = Kernel::new(|| true),
         "allow" => cx.rules.allow.push(rule()),
         "ask" => cx.rules.ask.push(rule()),

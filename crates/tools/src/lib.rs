@@ -57,7 +57,7 @@ pub use cx::{
 pub use fingerprint::of_content as fingerprint;
 pub use registry::{Input, InputError, PreparedCall, Registry, Spec, ToolSource};
 pub use tool::{Description, Done, Tool, ToolError};
-pub use workspace::{links_among, names_below, odd_names_below, resolve_links};
+pub use workspace::{links_among, names_below, names_in, odd_names_below, resolve_links};
 
 pub use ask_user_question::{AskUserQuestion, AskUserQuestionInput};
 pub use change::unified_diff;

@@ -77,7 +77,7 @@ pub(crate) fn is_torn(name: &Path, dir: &Path, torn: Torn) -> bool {
 }
 
 /// Whether a name is not one word where words are told apart by blanks and quotes.
-fn comes_apart(name: &str) -> bool {
+pub(super) fn comes_apart(name: &str) -> bool {
     name.contains(|c: char| c.is_whitespace() || c.is_control() || "'\"\\".contains(c))
 }
 

@@ -52,7 +52,10 @@ impl Places<'_> {
         };
         let held = match self.variables.get(name) {
             Some(Some(values)) => PutIn {
-                globs: values.iter().any(|value| value.form != Form::Literal || globs(&value.text)),
+                globs: values
+                    .iter()
+                    .filter(|value| value.as_number().is_none())
+                    .any(|value| value.form != Form::Literal || globs(&value.text)),
                 leads: values.iter().any(|value| value.tilde || leads(&value.text)),
                 is_known: values.iter().all(|value: &Word| !value.text.is_empty()),
             },

@@ -1,12 +1,13 @@
 //! Where the words of a command lead.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-use super::listed::{Torn, is_torn};
+use super::listed::{Torn, comes_apart, fits_name, is_torn};
 use crate::context::Context;
 use crate::path::Place;
-use crate::shell::{Dirs, Form, Word, alternatives};
+use crate::shell::{Analysis, Command, Dirs, Form, Word, alternatives};
 
 /// Where a word leads.
 #[derive(Clone, Debug)]
@@ -28,9 +29,20 @@ pub(crate) const ANY_DEPTH: &str = "**";
 pub(crate) struct Places<'a> {
     pub(crate) cx: &'a Context,
     pub(crate) variables: &'a BTreeMap<String, Option<Vec<Word>>>,
+    /// Where anything of the script may run.
+    everywhere: Dirs,
 }
 
-impl Places<'_> {
+impl<'a> Places<'a> {
+    pub(crate) fn new(cx: &'a Context, analysis: &'a Analysis) -> Self {
+        let dirs: Option<Vec<_>> = analysis.commands.iter().map(|command| command.dirs.as_ref()).collect();
+        let everywhere = dirs.map(|dirs| {
+            let all: BTreeSet<&PathBuf> = dirs.into_iter().flatten().collect();
+            all.into_iter().cloned().collect()
+        });
+        Self { cx, variables: &analysis.variables, everywhere }
+    }
+
     pub(crate) fn of(&self, word: &Word, dirs: &Dirs) -> Where {
         match word.form {
             Form::Found => Where::Elsewhere,
@@ -41,6 +53,19 @@ impl Places<'_> {
             Form::Pattern => self.pattern(word, dirs),
             Form::Dynamic => self.variable(word, dirs),
         }
+    }
+
+    /// Where one of several words leads; unknown unless each is known.
+    pub(super) fn of_all(&self, words: &[Word], dirs: &Dirs) -> Where {
+        let mut known = Vec::new();
+        for word in words {
+            match self.of(word, dirs) {
+                Where::Known(places) => known.extend(places),
+                other if words.len() == 1 => return other,
+                _ => return Where::Unknown,
+            }
+        }
+        Where::Known(known)
     }
 
     fn places(&self, paths: &[PathBuf]) -> Vec<Place> {
@@ -138,7 +163,7 @@ impl Places<'_> {
 
     fn values(&self, word: &Word) -> Option<&Vec<Word>> {
         let is_variable = word.form == Form::Dynamic;
-        variable_name(word).filter(|_| is_variable).and_then(|name| self.variables.get(name))?.as_ref()
+        word.parameter().filter(|_| is_variable).and_then(|name| self.variables.get(name))?.as_ref()
     }
 
     /// A variable that got nothing but plain values in this very text.
@@ -146,7 +171,7 @@ impl Places<'_> {
         if lists_files_below(&word.text) {
             return self.listed_below(dirs).unwrap_or(Where::Unknown);
         }
-        let Some(Some(values)) = variable_name(word).and_then(|name| self.variables.get(name)) else {
+        let Some(Some(values)) = word.parameter().and_then(|name| self.variables.get(name)) else {
             return self.below_variable(word, dirs).map_or(Where::Unknown, Where::Known);
         };
         let mut known = Vec::new();
@@ -183,7 +208,7 @@ impl Places<'_> {
 
     /// A plain path below what a variable holds, or below where the shell is.
     fn below_variable(&self, word: &Word, dirs: &Dirs) -> Option<Vec<Place>> {
-        let (name, behind) = beginning(&word.text)?;
+        let (name, behind) = word.beginning()?;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./@+,=".contains(c);
         if !behind.chars().all(is_plain) || !(behind.is_empty() || behind.starts_with('/')) {
             return None;
@@ -220,6 +245,60 @@ impl Places<'_> {
 }
 
 impl Places<'_> {
+    /// A command of which it is certain what begins the names that its patterns stand for. Nothing if that could be an option.
+    pub(super) fn led<'c>(&self, command: &'c Command) -> Option<Cow<'c, Command>> {
+        let is_open = |word: &Word| word.form == Form::Pattern && !word.lead;
+        if !command.words().iter().any(is_open) {
+            return Some(Cow::Borrowed(command));
+        }
+        let mut led = command.clone();
+        let words = &mut led.layers.last_mut()?.words;
+        for word in words.iter_mut().filter(|word| is_open(word)) {
+            if self.may_name_options(word, &command.dirs) {
+                return None;
+            }
+            word.lead = true;
+        }
+        Some(Cow::Owned(led))
+    }
+
+    /// Whether names that a pattern stands for could be taken for options.
+    fn may_name_options(&self, word: &Word, dirs: &Dirs) -> bool {
+        let fits = |name: &Path| name.as_os_str().as_encoded_bytes().starts_with(b"-");
+        let Some(texts) = alternatives(&word.text) else { return true };
+        texts.iter().any(|text| {
+            let first = text.split('/').next().unwrap_or_default();
+            let is_meant = |name: &PathBuf| fits(name) && fits_name(first, name.as_os_str());
+            text.starts_with('-') || !text.starts_with('/') && self.some_name(dirs, is_meant)
+        })
+    }
+
+    /// The same for what a variable holds, wherever in the script it got that.
+    pub(super) fn may_hold_options(&self, value: &Word) -> bool {
+        value.form == Form::Pattern && !value.lead && self.may_name_options(value, &self.everywhere)
+    }
+
+    /// Whether each name that a variable may hold stays one word where it is put in without quotes.
+    pub(super) fn holds_whole_names(&self, value: &Word) -> bool {
+        let is_simple = value.form == Form::Pattern && !value.text.contains(['{', '\\', '(']);
+        let (dir, last) = value.text.rsplit_once('/').unwrap_or(("", &value.text));
+        let is_odd = |name: &PathBuf| {
+            let text = name.to_string_lossy();
+            comes_apart(&text) || text.contains(['*', '?', '['])
+        };
+        let dirs = self.absolute(if dir.is_empty() { "." } else { dir }, value.tilde, &self.everywhere);
+        is_simple
+            && !dir.contains(['*', '?', '['])
+            && !self.some_name(&dirs, |name| is_odd(name) && fits_name(last, name.as_os_str()))
+    }
+
+    /// Whether there is such a name right in one of these directories, or may be.
+    fn some_name(&self, dirs: &Dirs, is_such: impl Fn(&PathBuf) -> bool) -> bool {
+        let Some(dirs) = dirs else { return true };
+        let names = |dir: &PathBuf| self.cx.resolver.names_in(&self.cx.place(dir).real);
+        dirs.iter().any(|dir| names(dir).is_none_or(|names| names.iter().any(&is_such)))
+    }
+
     /// Where a word might lead of which only a part is known: as it is written, and with the values that the variable at its
     /// beginning gets in this very text.
     pub(crate) fn shown(&self, word: &Word, dirs: &Dirs) -> Vec<Place> {
@@ -243,8 +322,8 @@ impl Places<'_> {
     }
 }
 
-/// The variable that a text begins with, and what stands behind that.
-pub(super) fn beginning(text: &str) -> Option<(&str, &str)> {
+/// The variable that a text seems to begin with, and what stands behind that.
+fn beginning(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('$')?;
     Some(match rest.strip_prefix('{') {
         Some(braced) => braced.split_once('}').unwrap_or((braced, "")),
@@ -259,12 +338,6 @@ pub(super) fn beginning(text: &str) -> Option<(&str, &str)> {
 pub(super) fn is_one_name(value: &Word) -> bool {
     let is_special = |c: char| c.is_whitespace() || "*?[{\\".contains(c);
     value.is_literal() && !value.text.is_empty() && !value.text.contains(is_special)
-}
-
-/// The name of the variable that a word is.
-fn variable_name(word: &Word) -> Option<&str> {
-    let name = word.text.strip_prefix('$')?;
-    Some(name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name))
 }
 
 /// Whether a value is a pattern where it is put in without quotes.

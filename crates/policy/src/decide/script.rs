@@ -21,7 +21,7 @@ use crate::prompt::{Worded, worded};
 use crate::rule::command;
 use crate::rule::{Behavior, Rule};
 use crate::shell::{
-    self, Analysis, Command, Deed, Kind, Redirect, Word, harmless_assignment, only_looks, program_name,
+    self, Analysis, Command, Deed, Kind, Redirect, Touch, Word, harmless_assignment, only_looks, program_name,
 };
 
 /// Judges one script.
@@ -62,7 +62,7 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
 impl<'a> Judge<'a> {
     pub(super) fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
         let files = Files { cx, tool: None };
-        let places = Places { cx, variables: &analysis.variables };
+        let places = Places::new(cx, analysis);
         Self {
             cx,
             tool,
@@ -151,9 +151,13 @@ impl<'a> Judge<'a> {
     }
 
     fn command(&self, command: &Command) -> Part {
-        let filled = put_in::filled(command, &self.analysis.variables);
-        let readings = std::iter::once(command).chain(&filled);
-        let objections = readings.flat_map(|reading| [self.objection(reading), self.file_objection(reading)]);
+        let filled = put_in::filled(command, &self.places);
+        let readings = || std::iter::once(command).chain(&filled);
+        // What only looks at files whose names are known looks at no others.
+        let is_known =
+            !filled.is_empty() && filled.iter().all(|filled| self.looks_whatever_is_put_in(filled));
+        let looking = readings().skip(usize::from(is_known)).map(|reading| self.file_objection(reading));
+        let objections = readings().map(|reading| self.objection(reading)).chain(looking);
         if let Some(part) = strictest(objections.flatten()) {
             return part;
         }
@@ -207,10 +211,13 @@ impl<'a> Judge<'a> {
 
     /// Whether a command only looks, whatever is put into its words.
     fn only_looks(&self, command: &Command, filled: &[Command]) -> bool {
-        match only_looks(command) {
-            true => !put_in::has_options(command, &self.analysis.variables),
-            false => !filled.is_empty() && filled.iter().all(only_looks),
-        }
+        self.looks_whatever_is_put_in(command)
+            || !filled.is_empty() && filled.iter().all(|filled| self.looks_whatever_is_put_in(filled))
+    }
+
+    fn looks_whatever_is_put_in(&self, command: &Command) -> bool {
+        let led = self.places.led(command);
+        led.is_some_and(|command| only_looks(&command) && !put_in::has_options(&command, &self.places))
     }
 
     /// Whether a file of the project may say which program is run by that name.
@@ -282,14 +289,18 @@ impl<'a> Judge<'a> {
         if shell::is_sink(&redirect.target) {
             return Part::allow(&what, Reason::ReadOnly);
         }
-        if let Some(part) = self.touch_objection(&what, &touch) {
+        let filled = put_in::fillings(&redirect.target, &redirect.dirs, &self.places);
+        let targets = filled.filter(|_| !redirect.writes).unwrap_or_else(|| vec![redirect.target.clone()]);
+        let touched = targets.iter().map(|word| Touch { word: word.clone(), ..touch.clone() });
+        if let Some(part) = strictest(touched.filter_map(|touch| self.touch_objection(&what, &touch))) {
             return part;
         }
         let literal = self.literal_rule().map(Reason::rule);
-        let opinion = match self.places.of(&redirect.target, &redirect.dirs) {
+        let opinion = match self.places.of_all(&targets, &redirect.dirs) {
             Where::Known(places) if !(redirect.writes && self.places.holds_hidden(&redirect.target)) => {
                 self.all_fine(&places, redirect.writes)
             }
+            Where::Below(places, _) if !redirect.writes => self.all_fine(&places, false),
             _ => Err(Reason::Uncovered {
                 what: format!("the redirect `{what}`, whose file is not known beforehand"),
             }),

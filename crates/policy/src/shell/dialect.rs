@@ -38,7 +38,12 @@ pub(super) fn is_for_bash(script: &str) -> bool {
 fn begins(rest: &str, before: char) -> bool {
     let computes = rest.starts_with("((") && before != '$';
     let compares = rest.strip_prefix("[[").is_some_and(|after| after.starts_with(char::is_whitespace));
-    computes || compares || OF_BASH.iter().any(|mark| rest.starts_with(mark))
+    // The name of a file to plainer shells.
+    let multiplies = rest.strip_prefix('{').filter(|_| before != '$').is_some_and(|after| {
+        let word = after.split(|c: char| c.is_whitespace() || ";&|()".contains(c)).next().unwrap_or_default();
+        word.contains('}') && (word.contains(',') || word.contains(".."))
+    });
+    computes || compares || multiplies || OF_BASH.iter().any(|mark| rest.starts_with(mark))
 }
 
 /// Whether such a thing stands anywhere, inside of texts as well.
@@ -78,6 +83,8 @@ mod tests {
             "a=(x y)",
             "a+=b",
             "((x))",
+            "cat {a,b}/c",
+            "cat x{1..3}",
             "echo \"$(echo $'x')\"",
             "echo 'a' $'b'",
             "# don't\necho $'b'",
@@ -97,6 +104,9 @@ mod tests {
             "grep [[:digit:]] src/a",
             "echo 'a+=b' \"=(\"",
             "echo $((1 + 2))",
+            "{ ls; echo a,b; }",
+            "find . -exec cat {} +",
+            "echo ${x} a,b",
             "echo \"$(date) a\"",
             "cd src && ls",
         ] {

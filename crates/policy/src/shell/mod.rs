@@ -18,6 +18,7 @@ mod jq;
 mod landing;
 mod listers;
 mod lookers;
+mod number;
 mod options;
 mod printf;
 mod ps;
@@ -48,11 +49,12 @@ pub(crate) use listers::{
     found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
 };
 pub(crate) use lookers::{is_known_program, is_option, program_name};
+pub(crate) use number::{counts_up, ends, is_computed, summed};
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
 pub(crate) use variables::harmless_assignment;
-pub(crate) use word::{Form, Word};
+pub(crate) use word::{Form, Gaps, Number, Word};
 
 /// What a shell text does, as far as it can be seen.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +71,8 @@ pub(crate) struct Analysis {
     pub(crate) variables: BTreeMap<String, Option<Vec<Word>>>,
     /// Variables that are computed with, so that what they hold must be numbers.
     pub(crate) computed: BTreeSet<String>,
+    /// Variables that others are worked out from as if they were never negative.
+    pub(crate) summed: BTreeSet<String>,
     /// Variables that are put in where they may hold nothing yet, or nothing any more.
     pub(crate) unset: BTreeSet<String>,
 }

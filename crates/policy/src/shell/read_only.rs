@@ -50,7 +50,8 @@ fn looks(words: &[Word]) -> bool {
         "ls" if has_any(rest, &["-L", "--dereference"]) && has_any(rest, &["-R", "--recursive"]) => false,
         // A name after @ is that of a file with further words.
         "nm" | "objdump" | "readelf" | "size" | "strings" if !rest.iter().all(is_no_word_list) => false,
-        "cd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
+        "popd" => rest.is_empty(),
+        "cd" | "pushd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
         "exec" => rest.is_empty(),
         "read" => reads(rest),

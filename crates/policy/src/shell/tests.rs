@@ -33,7 +33,8 @@ fn commands_run_where_the_shell_has_gone() {
     assert_eq!(dirs("make"), Some(vec!["/w/a".to_owned()]));
     assert_eq!(dirs("ls"), Some(vec!["/w".into(), "/w/a".into(), "/w/b".into(), "/w/a/b".into()]));
     assert_eq!(dirs("pwd"), dirs("ls"));
-    for command in ["cd $x; ls", "cd -; ls", "popd; ls", "while ls; do cd ..; done", "f() { cd ..; }; f; ls"]
+    for command in
+        ["cd $x; ls", "cd -; ls", "pushd $x; popd; ls", "while ls; do cd ..; done", "f() { cd ..; }; f; ls"]
     {
         let analysis = analyse(command, Path::new("/w"));
         let unknown =

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::expansion::parameter;
 use super::{alternatives, ends};
 
 /// One word of a command.
@@ -56,7 +57,14 @@ pub(crate) enum Form {
 impl Word {
     /// A word that stands for itself.
     pub(crate) fn literal(text: &str) -> Self {
-        Self { text: text.to_owned(), form: Form::Literal, splits: false, lead: true, tilde: false, gaps: None }
+        Self {
+            text: text.to_owned(),
+            form: Form::Literal,
+            splits: false,
+            lead: true,
+            tilde: false,
+            gaps: None,
+        }
     }
 
     /// A name that another program will put in.
@@ -70,12 +78,13 @@ impl Word {
     }
 
     /// A number of which nobody can tell which one it is, in the shape of braces that count.
-    pub(crate) fn any_number() -> Self {
-        Self { form: Form::Pattern, lead: false, ..Self::literal(ANY_NUMBER) }
+    pub(crate) fn number(number: Number) -> Self {
+        Self { form: Form::Pattern, lead: false, ..Self::literal(number.shape()) }
     }
 
-    pub(crate) fn is_any_number(&self) -> bool {
-        self.form == Form::Pattern && self.text == ANY_NUMBER
+    pub(crate) fn as_number(&self) -> Option<Number> {
+        let mut all = [Number::Any, Number::Count].into_iter();
+        all.find(|number| self.form == Form::Pattern && self.text == number.shape())
     }
 
     /// Where the shell puts something in, if that is all that is not known about the word. A word that was made of a part of
@@ -111,6 +120,18 @@ impl Word {
         !self.is_literal() && certain.starts_with('-') && !is_named
     }
 
+    /// The parameter that it begins with, and what stands behind that.
+    pub(crate) fn beginning(&self) -> Option<(&str, &str)> {
+        let first = self.known_gaps()?.all.first().filter(|gap| gap.at.start == 0)?;
+        let (name, operation) = parameter(&self.text[first.at.clone()])?;
+        operation.is_empty().then_some((name, &self.text[first.at.end..]))
+    }
+
+    /// The parameter that it is, and nothing else.
+    pub(crate) fn parameter(&self) -> Option<&str> {
+        self.beginning().filter(|(_, behind)| behind.is_empty()).map(|(name, _)| name)
+    }
+
     /// Whether it certainly stays one word.
     pub(crate) fn is_single(&self) -> bool {
         !self.splits && self.form != Form::Pattern
@@ -122,8 +143,23 @@ impl Word {
     }
 }
 
-/// No script would write this for anything else.
-const ANY_NUMBER: &str = "{-0..9}";
+/// Kinds of numbers that nobody knows beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Any,
+    /// One that is not negative.
+    Count,
+}
+
+impl Number {
+    /// No script would write this for anything else.
+    fn shape(self) -> &'static str {
+        match self {
+            Self::Any => "{-0..9}",
+            Self::Count => "{00..9}",
+        }
+    }
+}
 
 /// Builds words from nodes of the tree.
 pub(crate) struct Reader<'a> {
@@ -138,6 +174,10 @@ pub(crate) struct Reader<'a> {
     plain_brace: bool,
     /// Where the shell puts something in; nothing if it puts in more than that.
     gaps: Option<Vec<Gap>>,
+    /// Where a name begins that would go on with the letters behind it.
+    open_name: Option<usize>,
+    /// The last pipe to a command.
+    pipe: Option<&'a str>,
 }
 
 impl<'a> Reader<'a> {
@@ -162,6 +202,8 @@ impl<'a> Reader<'a> {
             globs: false,
             plain_brace: false,
             gaps: Some(Vec::new()),
+            open_name: None,
+            pipe: None,
         };
         reader.add(node)?;
         reader.finish_unquoted();
@@ -193,15 +235,16 @@ impl<'a> Reader<'a> {
             reader.word.lead &= !reader.word.text.starts_with('{');
         }
         // Nobody can tell the two kinds of braces apart afterwards.
-        if reader.brace == Some(true) && reader.plain_brace {
+        let is_mixed = reader.brace == Some(true) && reader.plain_brace;
+        // A pipe is one only by itself.
+        if is_mixed || reader.pipe.is_some_and(|pipe| pipe != reader.word.text) {
             reader.word.form = Form::Dynamic;
         }
         // What is put in can make a pattern fit several names.
         let multiplies = reader.globs || reader.brace == Some(true);
         reader.word.splits |= multiplies && reader.word.form == Form::Dynamic;
         let gaps = reader.gaps.filter(|gaps| !gaps.is_empty() && reader.brace != Some(true));
-        reader.word.gaps =
-            gaps.map(|all| Gaps { length: reader.word.text.len(), globs: reader.globs, all });
+        reader.word.gaps = gaps.map(|all| Gaps { length: reader.word.text.len(), globs: reader.globs, all });
         reader.word
     }
 
@@ -238,6 +281,7 @@ impl<'a> Reader<'a> {
                 self.quoted(text);
                 self.word.form = self.word.form.max(Form::Found);
                 self.gaps = None;
+                self.pipe = Some(text);
             }
             "$" | "=" | "==" | "=~" => self.quoted(text),
             _ => return None,
@@ -248,11 +292,17 @@ impl<'a> Reader<'a> {
     fn children(&mut self, node: Node<'_>) -> Option<()> {
         let mut cursor = node.walk();
         let mut end = node.start_byte();
+        let mut before = "";
         for child in node.children(&mut cursor) {
             // Inside one word nothing may lie between its pieces.
             if child.start_byte() != end {
                 return None;
             }
+            // A dollar in front of a text is part of its quotes.
+            if before == "$" && matches!(child.kind(), "string" | "raw_string") {
+                return None;
+            }
+            before = child.kind();
             end = child.end_byte();
             self.add(child)?;
         }
@@ -291,9 +341,23 @@ impl<'a> Reader<'a> {
         self.finish_unquoted();
         self.word.lead &= !self.word.text.is_empty();
         self.gap(text, quotes);
-        self.word.text.push_str(text);
+        let at = self.word.text.len();
+        self.put(text);
+        self.open_name = (!text.starts_with("${") && text.ends_with(is_of_name)).then_some(at);
         self.word.form = Form::Dynamic;
         self.word.splits |= quotes == Quotes::None;
+    }
+
+    fn put(&mut self, text: &str) {
+        if let Some(at) = self.open_name.take_if(|_| !text.is_empty())
+            && text.starts_with(is_of_name)
+        {
+            self.word.text.insert(at + 1, '{');
+            self.word.text.push('}');
+            let last = self.gaps.as_mut().and_then(|gaps| gaps.last_mut());
+            last.into_iter().for_each(|gap| gap.at.end = self.word.text.len());
+        }
+        self.word.text.push_str(text);
     }
 
     fn gap(&mut self, text: &str, quotes: Quotes) {
@@ -313,7 +377,7 @@ impl<'a> Reader<'a> {
     fn quoted(&mut self, text: &str) {
         self.finish_unquoted();
         self.plain_brace |= text.contains(['{', '}', ',']);
-        self.word.text.push_str(text);
+        self.put(text);
     }
 
     fn bare(&mut self, raw: &str) {
@@ -328,7 +392,7 @@ impl<'a> Reader<'a> {
                     Some(escaped) => {
                         self.finish_unquoted();
                         self.plain_brace |= matches!(escaped, '{' | '}' | ',');
-                        self.word.text.push(escaped);
+                        self.put(escaped.encode_utf8(&mut [0; 4]));
                     }
                 },
                 _ => self.unquoted.push(c),
@@ -352,8 +416,12 @@ impl<'a> Reader<'a> {
             self.word.form = self.word.form.max(Form::Pattern);
             self.globs = true;
         }
-        self.word.text.push_str(&unquoted);
+        self.put(&unquoted);
     }
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 /// Whether an expansion stands in quotes.
@@ -385,6 +453,10 @@ fn unescape_double(raw: &str) -> String {
     text
 }
 
+/// Beyond these, escapes stand for bytes, and octal ones begin anew.
+const ASCII: u32 = 0x7f;
+const ANY: u32 = u32::MAX;
+
 /// Decodes `$'…'`. `None` for an escape that is not known.
 fn decode_ansi(raw: &str) -> Option<String> {
     let mut text = String::new();
@@ -399,11 +471,11 @@ fn decode_ansi(raw: &str) -> Option<String> {
             text.push(plain);
             continue;
         }
-        let (radix, most, mut code) = match escape {
-            'x' => (16, 2, 0),
-            'u' => (16, 4, 0),
-            'U' => (16, 8, 0),
-            '0'..='7' => (8, 2, escape.to_digit(8)?),
+        let (radix, most, mut code, highest) = match escape {
+            'x' => (16, 2, 0, ASCII),
+            'u' => (16, 4, 0, ANY),
+            'U' => (16, 8, 0, ANY),
+            '0'..='7' => (8, 2, escape.to_digit(8)?, ASCII),
             _ => return None,
         };
         for _ in 0..most {
@@ -411,7 +483,7 @@ fn decode_ansi(raw: &str) -> Option<String> {
             code = code.checked_mul(radix)?.checked_add(digit)?;
             rest.next();
         }
-        text.push(char::from_u32(code).filter(|c| *c != '\0')?);
+        text.push(char::from_u32(code).filter(|c| *c != '\0' && code <= highest)?);
     }
     Some(text)
 }

@@ -122,6 +122,15 @@ pub fn odd_names_below(dir: &Path) -> Option<Vec<PathBuf>> {
     Some(odd)
 }
 
+/// The names right in a directory. `None` if there are too many to look at.
+#[must_use]
+pub fn names_in(dir: &Path) -> Option<Vec<PathBuf>> {
+    let Ok(entries) = fs_err::read_dir(dir) else { return Some(Vec::new()) };
+    let names: Vec<PathBuf> =
+        entries.flatten().take(MOST_NAMES + 1).map(|entry| entry.file_name().into()).collect();
+    (names.len() <= MOST_NAMES).then_some(names)
+}
+
 /// Everything below a directory, named from there; links are named and not followed. `None` if there is too much of it.
 #[must_use]
 pub fn names_below(dir: &Path) -> Option<Vec<PathBuf>> {

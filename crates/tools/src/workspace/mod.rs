@@ -16,7 +16,7 @@ use tiller_policy::Place;
 use crate::cx::View;
 
 pub(crate) use error::FileError;
-pub use links::{links_among, names_below, odd_names_below};
+pub use links::{links_among, names_below, names_in, odd_names_below};
 pub(crate) use open::{Loaded, Opened, load, open, open_permitted, searchable};
 pub(crate) use replace::{Before, Replaced, replace};
 

@@ -318,11 +318,21 @@ fn names_that_a_loop_puts_in_without_quotes_may_be_others() {
         Some("/w/deep/lnk") => "/home/u/.netrc".into(),
         _ => crate::path::lexical(path),
     });
-    let cx = Context { resolver: resolver.with_links(links).with_odd_names(odd), ..cx(Mode::Default) };
+    let names = |dir: &Path| {
+        let names: &[&str] = match dir.to_str() {
+            Some("/w") => &["x ", "deep", "src"],
+            Some("/w/deep") => &["[a]", "a b", "lnk"],
+            _ => &["a.rs"],
+        };
+        Some(names.iter().map(PathBuf::from).collect())
+    };
+    let resolver = resolver.with_links(links).with_odd_names(odd).with_names_in(names);
+    let cx = Context { resolver, ..cx(Mode::Default) };
     for command in [
         "for f in */*; do cat $f; done",
         "cd deep && for f in a*; do cat $f; done",
-        "for f in deep/?; do cat $f; done",
+        "for f in deep/???; do cat $f; done",
+        "for f in deep/?a?; do cat $f; done",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
     }

@@ -2,10 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::{Walker, values};
-use crate::shell::condition;
+use super::Walker;
 use crate::shell::word::Reader;
 use crate::shell::{Kind, Word};
+use crate::shell::{condition, number};
 
 /// Operators of `[[` whose operands are computed.
 const COMPUTES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
@@ -45,7 +45,9 @@ impl Walker<'_> {
     /// comparison or a list is a redirect or a second command to the shell, and so is what follows a new line.
     fn is_plain_command(&mut self, pieces: &[Node<'_>]) -> bool {
         let is_word = |node: &Node<'_>| node.is_named() || matches!(node.kind(), "!" | "=" | "==" | "!=");
-        let words: Option<Vec<Word>> = pieces.iter().map(|node| self.word(*node)).collect();
+        let word =
+            |node: &Node<'_>| if self.is_count(*node) { Some(Word::literal("0")) } else { self.word(*node) };
+        let words: Option<Vec<Word>> = pieces.iter().map(word).collect();
         let words = words.map(|words| words.into_iter().map(|word| self.counted(word)).collect::<Vec<_>>());
         pieces.iter().all(is_word) && words.is_some_and(|words| condition::looks(&words))
     }
@@ -127,5 +129,5 @@ fn variable(text: &str) -> Option<&str> {
 
 /// Whether a word of `[[` is certainly a number.
 fn is_number(text: &str) -> bool {
-    values::is_number(text) || matches!(text, "$#" | "$?" | "${#}" | "\"$#\"" | "\"$?\"")
+    number::is_number(text) || matches!(text, "$#" | "$?" | "${#}" | "\"$#\"" | "\"$?\"")
 }

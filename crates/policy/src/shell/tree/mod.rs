@@ -16,7 +16,7 @@ use tree_sitter::{Node, Parser};
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Output, Word, sound};
+use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Output, Word, number, sound};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
@@ -37,6 +37,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         fed: Vec::new(),
         output: Output::Shown,
         set: BTreeSet::new(),
+        pushed: Some(Vec::new()),
     }
     .script();
     for name in &analysis.unset {
@@ -44,8 +45,16 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
             values.push(Word::literal(""));
         }
     }
+    let is_negative = |name: &String| match analysis.variables.get(name) {
+        Some(Some(held)) => !held.iter().all(number::counts_up),
+        _ => true,
+    };
+    if analysis.summed.iter().any(is_negative) {
+        let held = analysis.variables.values_mut().flatten().flatten();
+        held.filter(|word| word.as_number().is_some()).for_each(|word| *word = Word::number(Number::Any));
+    }
     let are_numbers = |name: &String| match analysis.variables.get(name) {
-        Some(Some(held)) => !held.is_empty() && held.iter().all(values::counts),
+        Some(Some(held)) => !held.is_empty() && held.iter().all(number::counts),
         _ => false,
     };
     if !analysis.computed.iter().all(are_numbers) {
@@ -70,6 +79,8 @@ struct Walker<'a> {
     fed: Vec<String>,
     /// Where what the next command prints goes.
     output: Output,
+    /// Directories that `popd` may lead back to.
+    pushed: Dirs,
     /// Variables that have certainly got a value by now, in this very shell.
     set: BTreeSet<String>,
 }
@@ -260,8 +271,9 @@ impl<'a> Walker<'a> {
         let mut values = Vec::new();
         for value in node.children_by_field_name("value", &mut cursor) {
             self.substitutions(value);
-            let value = Reader::read(self.source, value);
-            let value = value.unwrap_or_else(|| Word::put_in("", Form::Dynamic, true));
+            let read = Reader::read(self.source, value);
+            let value = read.unwrap_or_else(|| Word::put_in("", Form::Dynamic, true));
+            let value = number::sequence(&value.text).filter(|_| value.splits).unwrap_or(value);
             self.look_into(&value);
             values.push(value);
         }

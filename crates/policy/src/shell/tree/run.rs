@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::names::Names;
 use super::values::take_literally;
-use super::{DEEPEST, MOST_DIRS, Walker};
+use super::{DEEPEST, MOST_DIRS, Walker, union};
 use crate::path::lexical;
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
@@ -124,8 +124,10 @@ impl Walker<'_> {
         let (fed, output) = (self.fed.clone(), self.output);
         // Another shell knows nothing of the variables of this one.
         let set = if here { self.set.clone() } else { given };
+        let pushed = if here { None } else { Some(Vec::new()) };
         let names = Names::Any;
-        Walker { source: script, out: self.out, dirs, outer, base, depth, names, fed, output, set }.script();
+        Walker { source: script, out: self.out, dirs, outer, base, depth, names, fed, output, set, pushed }
+            .script();
         if here {
             self.dirs = None;
         }
@@ -135,7 +137,16 @@ impl Walker<'_> {
     fn note_side_effects(&mut self, words: &[Word]) {
         let Some(program) = words.first() else { return };
         match program.text.as_str() {
-            "cd" | "pushd" if self.runs_here() => self.dirs = self.moved(&words[1..]),
+            "cd" | "pushd" if self.runs_here() => {
+                if program.text == "pushd" {
+                    self.pushed = union(self.pushed.take(), self.dirs.clone());
+                }
+                self.dirs = self.moved(&words[1..]);
+            }
+            // Back to one of those, or nowhere.
+            "popd" if self.runs_here() && words.len() == 1 => {
+                self.dirs = union(self.pushed.clone(), self.dirs.take());
+            }
             "cd" | "pushd" | "popd" | "source" | "." => self.dirs = None,
             "alias" if words.len() > 1 => self.opaque("an alias makes a name mean something else"),
             "hash" if words[1..].iter().any(|word| word.text.starts_with("-p")) => {
@@ -171,7 +182,7 @@ impl Walker<'_> {
         let mut words = words.iter().filter(|word| word.text != "--");
         // `+1` and `-1` are places of the stack that `pushd` keeps.
         let is_plain = |word: &&Word| word.is_literal() && !word.tilde && !word.text.starts_with(['-', '+']);
-        let target = words.next().filter(is_plain)?;
+        let target = words.next().filter(is_plain).filter(|_| words.next().is_none())?;
         let dirs = self.dirs.as_ref()?;
         let mut moved: Vec<PathBuf> = Vec::new();
         for dir in dirs.iter().map(|dir| dir.join(Path::new(&target.text))) {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Output, Word, condition, expansion};
+use crate::shell::{Assignment, Form, Kind, Number, Output, Word, condition, expansion, number};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {
@@ -34,7 +34,8 @@ impl Walker<'_> {
 
     /// Notes that a variable is put in.
     fn puts_in(&mut self, expansion: &str) {
-        if let Some((name, _)) = expansion::parameter(expansion).filter(|(name, _)| !self.set.contains(*name)) {
+        if let Some((name, _)) = expansion::parameter(expansion).filter(|(name, _)| !self.set.contains(*name))
+        {
             self.out.unset.insert(name.to_owned());
         }
     }
@@ -46,6 +47,7 @@ impl Walker<'_> {
         let value = match node.child_by_field_name("value") {
             None => Some(Word::literal("")),
             Some(array) if array.kind() == "array" => Some(Word::put_in("()", Form::Dynamic, true)),
+            Some(value) if self.is_count(value) => Some(Word::number(Number::Count)),
             Some(value) => Reader::read(self.source, value),
         };
         let (Some(name), Some(mut value)) = (name, value) else {
@@ -86,8 +88,13 @@ impl Walker<'_> {
     /// Remembers the values a variable may have.
     pub(super) fn bind(&mut self, name: &str, mut values: Vec<Word>) {
         // What is computed is a number.
-        let computed = values.iter_mut().filter(|value| !value.is_literal() && is_computed(&value.text));
-        computed.for_each(|value| *value = Word::any_number());
+        for value in values.iter_mut().filter(|value| !value.is_literal() && number::is_computed(&value.text))
+        {
+            let summed = number::summed(&value.text);
+            let kind = if summed.is_some() { Number::Count } else { Number::Any };
+            self.out.summed.extend(summed.into_iter().flatten().map(str::to_owned));
+            *value = Word::number(kind);
+        }
         // Behind a colon it stands for a directory as well.
         let plain = values.iter().all(|value| value.form <= Form::Pattern && !value.text.contains(":~"));
         let known = self.out.variables.entry(name.to_owned()).or_insert_with(|| Some(Vec::new()));
@@ -127,17 +134,47 @@ impl Walker<'_> {
     /// Arithmetic follows variables into subscripts, and subscripts can hold commands. So it must be known of every
     /// variable that it holds a number.
     pub(super) fn arithmetic(&mut self, node: Node<'_>) {
-        let text = self.text(node).trim_start();
+        let text = self.without_counts(node);
+        let text = text.trim_start();
         let text = text.strip_prefix('$').unwrap_or(text);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " _$+-*/%()<>=!&|^~?:,\t\n".contains(c);
         let begins_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if !text.chars().all(is_plain) || !text.split('$').skip(1).all(begins_name) {
             return self.opaque("arithmetic on variables can run commands");
         }
+        let assigns =
+            ["++", "--"].iter().any(|sign| text.contains(sign)) || without_comparisons(text).contains('=');
         let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         for name in names.filter(|name| begins_name(name)) {
             self.compute(name);
+            if assigns {
+                let kind = if number::grown(text) == Some(name) { Number::Count } else { Number::Any };
+                self.bind(name, vec![Word::number(kind)]);
+            }
         }
+    }
+
+    /// The text of some arithmetic with a number in the place of each command that counts something.
+    fn without_counts(&mut self, node: Node<'_>) -> String {
+        let mut text = self.text(node).to_owned();
+        let mut found = Vec::new();
+        let mut open = vec![node];
+        let mut cursor = node.walk();
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                "command_substitution" if self.is_count(node) => found.push(node),
+                _ => open.extend(node.named_children(&mut cursor)),
+            }
+        }
+        found.sort_by_key(|count| std::cmp::Reverse(count.start_byte()));
+        for count in found {
+            self.substitutions(count);
+            let start = count.start_byte() - node.start_byte();
+            if let Some(end) = text.get(start..).map(|_| start + count.byte_range().len()) {
+                text.replace_range(start..end, "0");
+            }
+        }
+        text
     }
 
     /// Notes that a variable is computed with: it must have got a value by now, and hold only numbers in the end.
@@ -192,30 +229,12 @@ impl Walker<'_> {
 /// Where a variable is set, patterns and braces are plain text: what is put in without quotes is taken for a pattern only
 /// then. Builtins that set variables get words like any others.
 pub(super) fn take_literally(assignment: &mut Assignment) {
-    if assignment.value.form == Form::Pattern {
+    if assignment.value.form == Form::Pattern && assignment.value.as_number().is_none() {
         assignment.value.form = Form::Literal;
     }
 }
 
-/// Whether a text is certainly a number.
-pub(super) fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Whether a word is a number, or braces that count.
-pub(super) fn counts(word: &Word) -> bool {
-    let ends = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')?.split_once(".."));
-    match word.form {
-        // Nothing counts as zero.
-        Form::Literal => word.text.is_empty() || is_number(&word.text),
-        Form::Pattern => ends.is_some_and(|(first, last)| is_number(first) && is_number(last)),
-        _ => false,
-    }
-}
-
-/// Whether a word is nothing but arithmetic.
-fn is_computed(text: &str) -> bool {
-    let inner = text.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))"));
-    inner.is_some_and(|inner| !inner.contains("$((") && !inner.contains("))"))
+/// A text without the signs of comparisons that have an `=` in them.
+fn without_comparisons(text: &str) -> String {
+    ["==", "!=", "<=", ">="].iter().fold(text.to_owned(), |text, sign| text.replace(sign, ""))
 }
