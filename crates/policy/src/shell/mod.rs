@@ -3,6 +3,7 @@
 //! What is not understood makes the text *opaque*: nothing in it is allowed by itself, and deny rules are then looked
 //! for in the bare text.
 
+mod archives;
 mod awk;
 mod braces;
 mod changes;
@@ -27,13 +28,16 @@ mod runners;
 mod search;
 mod second_file;
 mod sed;
+mod separators;
 mod sound;
 mod text;
 mod tree;
 mod variables;
+mod versions;
 mod word;
 mod wrapper;
 mod writers;
+mod yq;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
