@@ -193,7 +193,8 @@ impl<'a> Judge<'a> {
     /// What is thought of a command that no rule speaks of.
     /// `filled`: the same with the values that the script itself gives to the variables among its words.
     fn unruled(&self, command: &Command, filled: &[Command]) -> Result<Reason, Reason> {
-        if self.only_looks(command, filled) && !self.is_chosen_by_project(command) {
+        let looks = self.only_looks(command, filled) && self.analysis.spells_calculations();
+        if looks && !self.is_chosen_by_project(command) {
             let readings = if filled.is_empty() { std::slice::from_ref(command) } else { filled };
             readings.iter().try_for_each(|reading| self.looks_where_it_may(reading))?;
             return Ok(Reason::ReadOnly);

@@ -11,6 +11,9 @@ const ENDINGS: &[(&[&str], &[&str])] = &[
 /// Programs that replace a file by what it holds, unless they are to print that.
 const UNPACKERS: &[&str] = &["bunzip2", "bzip2", "gunzip", "gzip", "unxz", "unzstd", "xz", "zstd"];
 
+/// Programs that print what files hold, unless an option tells otherwise.
+const PRINTERS: &[&str] = &["bzcat", "lzcat", "xzcat", "zstdcat"];
+
 /// Whether a call only shows what is inside; `None` for programs that are none of these.
 pub(super) fn looks(name: &str, rest: &[Word]) -> Option<bool> {
     let looks = match name {
@@ -21,6 +24,7 @@ pub(super) fn looks(name: &str, rest: &[Word]) -> Option<bool> {
         }
         "zipinfo" => names_archive(&rest[usize::from(matches!(first(rest), Some("-1" | "-l" | "-s")))..]),
         "zgrep" => searches(rest),
+        _ if PRINTERS.contains(&name) => are_names(rest),
         _ if UNPACKERS.contains(&name) => prints(rest),
         _ => return None,
     };

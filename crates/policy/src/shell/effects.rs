@@ -6,6 +6,7 @@ use super::{
     Command, Dirs, Form, Kind, Redirect, Word, alternatives, archives, awk, date, expansion, find, git, jq,
     revision, search, separators,
     writers::{self, has_any},
+    yq,
 };
 
 /// What is done to a file.
@@ -44,7 +45,8 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     let Some(name) = program_name(program) else { return mentions(rest, &command.dirs) };
     let name = name.rsplit('/').next().unwrap_or(name);
     let mut all = touched(name, rest, command);
-    let read: Vec<Word> = all.iter().map(|touch| touch.word.clone()).collect();
+    let read: Vec<Word> =
+        all.iter().filter(|touch| touch.deed == Deed::Read).map(|touch| touch.word.clone()).collect();
     let instead = read.iter().flat_map(|word| archives::in_its_place(name, word));
     all.extend(instead.map(|word| Touch { deed: Deed::Read, word, dirs: command.dirs.clone() }));
     let written = writers::written(name, rest).into_iter();
@@ -105,7 +107,7 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         }
         "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
         "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
-        "yq" => all(Deed::Read),
+        "yq" if yq::looks(rest) => all(Deed::Read),
         _ if archives::looks(name, rest) == Some(true) => {
             archives::files(name, rest).iter().map(|word| touch(Deed::Read, word)).collect()
         }

@@ -63,7 +63,6 @@ const LOOKERS: &[Looker] = &[
     except("base64", &["-o", "--output"], Paths),
     any("basename", Text),
     any("break", Text),
-    only("bzcat", &[], Paths),
     any("cal", Text),
     any("cat", Paths),
     except("cksum", CHECKS, Paths),
@@ -181,9 +180,7 @@ const LOOKERS: &[Looker] = &[
     any("who", NoOperands),
     any("whoami", NoOperands),
     any("xxd", One),
-    only("xzcat", &[], Paths),
     except("zcat", &["-r", "--recursive"], Paths),
-    only("zstdcat", &[], Paths),
 ];
 
 /// Programs with their own kind of command line, known not to run the words they are given.

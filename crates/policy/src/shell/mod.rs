@@ -5,6 +5,7 @@
 
 mod archives;
 mod awk;
+mod bc;
 mod braces;
 mod changes;
 mod condition;
@@ -181,6 +182,7 @@ impl Analysis {
             && !self.background
             && !self.commands.is_empty()
             && self.commands.iter().all(only_looks)
+            && self.spells_calculations()
             && self.redirects.iter().all(|redirect| !redirect.writes || is_sink(&redirect.target))
     }
 }

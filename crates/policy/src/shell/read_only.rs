@@ -4,8 +4,8 @@ use super::lookers::{Operands, Options, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::versions::asks_for_version;
 use super::{
-    Assignment, Command, Kind, Word, archives, awk, condition, date, find, git, is_sink, jq, lookers, printf,
-    ps, search, second_file, sed, yq,
+    Assignment, Command, Kind, Word, archives, awk, bc, condition, date, find, git, is_sink, jq, lookers,
+    printf, ps, search, second_file, sed, yq,
 };
 
 /// Whether a command only looks, wherever its paths lead.
@@ -66,6 +66,8 @@ fn looks(words: &[Word]) -> bool {
             .is_some_and(|(last, inner)| last.known() == Some("]") && condition::looks(inner)),
         "wait" => rest.iter().all(|word| word.text == "$!" || word.known().is_some_and(is_awaited)),
         "docker" => docker_looks(rest),
+        // What it is given is judged where all of the script is known.
+        "bc" => bc::looks(rest),
         "yq" => yq::looks(rest),
         // A file with names, whose content shows in what is said about them.
         "wc" if has_any(rest, &["--files0-from"]) => false,
