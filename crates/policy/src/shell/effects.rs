@@ -3,8 +3,8 @@
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
 use super::{
-    Command, Dirs, Form, Kind, Redirect, Word, alternatives, archives, awk, date, expansion, find, git, jq,
-    revision, search, separators,
+    Command, Dirs, Form, Kind, Redirect, Word, alternatives, archives, awk, date, expansion, find, git,
+    is_sink, jq, revision, search, separators,
     writers::{self, has_any},
     yq,
 };
@@ -71,7 +71,11 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             let all = all(Deed::Look).into_iter();
             all.chain(lexical.chain(home).map(|word| touch(Deed::Look, &word))).collect()
         }
-        "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
+        "tee" => {
+            let files = operands(rest).filter(|word| !is_sink(word));
+            files.map(|word| touch(Deed::Write, &word)).collect()
+        }
+        "rm" | "rmdir" | "touch" | "mkdir" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
         | "chgrp" => all(Deed::Write),
         "mv" => moves(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "cp" | "install" | "ln" => copies(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
@@ -105,7 +109,7 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             let listed = rest.iter().filter(|word| lists_elsewhere(word));
             listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect()
         }
-        "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
+        "jq" => jq::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         "yq" if yq::looks(rest) => all(Deed::Read),
         _ if archives::looks(name, rest) == Some(true) => {

@@ -166,7 +166,7 @@ fn asks_only(name: &str, rest: &[Word]) -> bool {
     let known: Option<Vec<&str>> = rest.iter().map(Word::known).collect();
     match (name, known.as_deref()) {
         ("tput", Some(["cols" | "colors" | "lines"])) => true,
-        ("ulimit", Some([] | ["-a"])) => true,
+        ("ulimit", Some([] | ["-a" | "-c" | "-n" | "-s" | "-u" | "-v" | "-Hn" | "-Sn"])) => true,
         ("umask", Some([] | ["-S"])) => true,
         ("printenv", Some([name])) => PLAIN.contains(name),
         _ => false,

@@ -35,9 +35,19 @@ const CUTTERS: &[Cutter] = &[
         separators: &["d", "delimiter", "output-delimiter"],
     },
     Cutter {
+        name: "file",
+        options: Grammar { flags: "Lbik", valued: "F", long_valued: &["separator"], ..Grammar::NONE },
+        separators: &["F", "separator"],
+    },
+    Cutter {
         name: "join",
         options: Grammar { flags: "iz", valued: "12aeotv", ..Grammar::NONE },
         separators: &["t"],
+    },
+    Cutter {
+        name: "nl",
+        options: Grammar { flags: "p", valued: "bdfhilnsvw", ..Grammar::NONE },
+        separators: &["d", "s"],
     },
     Cutter {
         name: "paste",
