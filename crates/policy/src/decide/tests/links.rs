@@ -275,6 +275,10 @@ fn rules_hold_where_links_are_followed() {
     assert_eq!(verdict(&bash("grep -R x secret/sub"), &elsewhere), "deny");
     assert_eq!(verdict(&bash("grep -R x ."), &elsewhere), "ask");
     assert_eq!(verdict(&bash("ls -d other/* | xargs grep -R x"), &elsewhere), "ask");
+    // A refusal outweighs the question whether there is more of it.
+    let named = denied(&with_links_from_link_to_link(Mode::Default), "Read(u)");
+    assert_eq!(verdict(&bash("diff -r other docs"), &named), "deny");
+    assert_eq!(verdict(&bash("diff -r other plain"), &named), "ask");
 }
 
 // RULE-05: a pattern that fits nothing is a name, and braces in a value are text.
