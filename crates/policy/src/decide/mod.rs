@@ -16,6 +16,7 @@ mod put_in;
 mod reason;
 mod script;
 mod steering;
+mod through;
 
 use std::path::PathBuf;
 

@@ -38,7 +38,9 @@ impl Judge<'_> {
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
         let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
         let landing = self.landing_objection(command, what);
-        strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing))
+        let through = touches.iter().filter(|touch| touch.deed == Deed::ReadThrough);
+        let through = through.filter_map(|touch| self.through_objection(what, touch));
+        strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing).chain(through))
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.
@@ -133,7 +135,7 @@ fn reads(touch: &Touch) -> bool {
 }
 
 fn reads_below(touch: &Touch) -> bool {
-    matches!(touch.deed, Deed::ReadBelow | Deed::ReadInside)
+    matches!(touch.deed, Deed::ReadBelow | Deed::ReadInside | Deed::ReadThrough)
 }
 
 fn is_variable(word: &Word) -> bool {

@@ -347,8 +347,11 @@ fn is_pattern(value: &Word) -> bool {
 
 /// Whether a part of a pattern could stand for `..`, or for what only some shells understand.
 fn leads_up(names: &str) -> bool {
+    // No second dot, or a third character. Not every shell takes `[^.]` for that.
+    let is_other = |rest: &str| ["[!.]", "??"].iter().any(|begin| rest.starts_with(begin));
     let could = |part: &str| {
-        part == ".." || part.strip_prefix('.').is_some_and(|rest| rest.starts_with(['*', '?', '[']))
+        part == ".."
+            || part.strip_prefix('.').is_some_and(|rest| rest.starts_with(['*', '?', '[']) && !is_other(rest))
     };
     names.contains('(') || names.split('/').any(could)
 }

@@ -38,7 +38,7 @@ pub(crate) struct Judge<'a> {
 }
 
 /// Programs that are those of a toolchain, and the files in which a project chooses one, by any path.
-const BY_TOOLCHAIN: [&str; 3] = ["cargo", "rustc", "rustup"];
+const BY_TOOLCHAIN: [&str; 4] = ["cargo", "rustc", "rustfmt", "rustup"];
 const TOOLCHAINS: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
 
 /// The parts of a script with their verdicts.
@@ -197,7 +197,8 @@ impl<'a> Judge<'a> {
     /// What is thought of a command that no rule speaks of.
     /// `filled`: the same with the values that the script itself gives to the variables among its words.
     fn unruled(&self, command: &Command, filled: &[Command]) -> Result<Reason, Reason> {
-        if self.only_looks(command, filled) && !self.is_chosen_by_project(command) {
+        let looks = self.only_looks(command, filled) && self.analysis.spells_calculations();
+        if looks && !self.is_chosen_by_project(command) {
             let readings = if filled.is_empty() { std::slice::from_ref(command) } else { filled };
             readings.iter().try_for_each(|reading| self.looks_where_it_may(reading))?;
             return Ok(Reason::ReadOnly);
@@ -241,6 +242,10 @@ impl<'a> Judge<'a> {
                 continue;
             }
             match self.places.of(&touch.word, &touch.dirs) {
+                // Among what is listed there may be links to directories with further links.
+                Where::Elsewhere if touch.deed == Deed::ReadThrough => {
+                    return Err(listed::unclear(&command.text));
+                }
                 Where::Elsewhere => {
                     self.listed_may_be_looked_at()?;
                     self.listed_stays_whole(command)?;
@@ -250,6 +255,9 @@ impl<'a> Judge<'a> {
                         self.may_be_looked_at(place)?;
                         if touch.deed == Deed::ReadInside {
                             self.inside_may_be_looked_at(command, place)?;
+                        }
+                        if touch.deed == Deed::ReadThrough {
+                            self.reached_may_be_looked_at(command, place)?;
                         }
                     }
                 }
@@ -274,7 +282,7 @@ impl<'a> Judge<'a> {
     }
 
     /// A place may be looked at, and is where it seems to be.
-    fn may_be_looked_at(&self, place: &Place) -> Result<Reason, Reason> {
+    pub(super) fn may_be_looked_at(&self, place: &Place) -> Result<Reason, Reason> {
         if self.moved().unsettles(place) {
             let what =
                 format!("reading {}, which the command may make lead elsewhere", place.written.display());

@@ -3,8 +3,10 @@
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
 use super::runners::Runs;
 use super::{
-    Command, Dirs, Form, Kind, Redirect, Word, alternatives, awk, date, expansion, find, git, jq, revision,
-    search, writers,
+    Command, Dirs, Form, Kind, Redirect, Word, alternatives, archives, awk, date, expansion, find, git,
+    is_sink, jq, revision, search, separators,
+    writers::{self, has_any},
+    yq,
 };
 
 /// What is done to a file.
@@ -16,6 +18,8 @@ pub(crate) enum Deed {
     ReadBelow,
     /// If it is a directory, the files in it are read, those behind links too.
     ReadInside,
+    /// Everything below is read, and wherever links lead.
+    ReadThrough,
     /// Its name and properties are looked at.
     Look,
     /// It is created, changed, moved or removed.
@@ -41,6 +45,10 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     let Some(name) = program_name(program) else { return mentions(rest, &command.dirs) };
     let name = name.rsplit('/').next().unwrap_or(name);
     let mut all = touched(name, rest, command);
+    let read: Vec<Word> =
+        all.iter().filter(|touch| touch.deed == Deed::Read).map(|touch| touch.word.clone()).collect();
+    let instead = read.iter().flat_map(|word| archives::in_its_place(name, word));
+    all.extend(instead.map(|word| Touch { deed: Deed::Read, word, dirs: command.dirs.clone() }));
     let written = writers::written(name, rest).into_iter();
     all.extend(written.map(|word| Touch { deed: Deed::Write, word, dirs: command.dirs.clone() }));
     all
@@ -49,6 +57,10 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
 fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
     let touch = |deed: Deed, word: &Word| Touch { deed, word: word.clone(), dirs: command.dirs.clone() };
     let all = |deed: Deed| operands(rest).map(|word| touch(deed, &word)).collect::<Vec<_>>();
+    let files = |deed: Deed| match separators::files(name, rest) {
+        Some(files) => files.iter().map(|word| touch(deed, word)).collect(),
+        None => all(deed),
+    };
     match name {
         "cd" | "pushd" => {
             // The shell goes up by the letters of a path, not by where its links lead.
@@ -59,7 +71,11 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             let all = all(Deed::Look).into_iter();
             all.chain(lexical.chain(home).map(|word| touch(Deed::Look, &word))).collect()
         }
-        "rm" | "rmdir" | "touch" | "mkdir" | "tee" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
+        "tee" => {
+            let files = operands(rest).filter(|word| !is_sink(word));
+            files.map(|word| touch(Deed::Write, &word)).collect()
+        }
+        "rm" | "rmdir" | "touch" | "mkdir" | "truncate" | "unlink" | "shred" | "chmod" | "chown"
         | "chgrp" => all(Deed::Write),
         "mv" => moves(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
         "cp" | "install" | "ln" => copies(rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect(),
@@ -93,8 +109,12 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             let listed = rest.iter().filter(|word| lists_elsewhere(word));
             listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect()
         }
-        "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
+        "jq" => jq::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
+        "yq" if yq::looks(rest) => all(Deed::Read),
+        _ if archives::looks(name, rest) == Some(true) => {
+            archives::files(name, rest).iter().map(|word| touch(Deed::Read, word)).collect()
+        }
         _ => match looker(name).map(|looker| looker.operands) {
             // The shell lists what a pattern fits.
             Some(Operands::Text) => {
@@ -102,8 +122,11 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             }
             Some(Operands::None) => Vec::new(),
             Some(Operands::Places) => all(Deed::Look),
-            Some(Operands::Paths | Operands::One) => all(Deed::Read),
-            Some(Operands::Inside) => all(Deed::ReadInside),
+            Some(Operands::Paths | Operands::One) => files(Deed::Read),
+            Some(Operands::Inside) => all(match has_any(rest, &["-r", "--recursive"]) {
+                true => Deed::ReadThrough,
+                false => Deed::ReadInside,
+            }),
             Some(Operands::PatternThenPaths) => {
                 operands(rest).skip(1).map(|word| touch(Deed::Read, &word)).collect()
             }
@@ -262,6 +285,30 @@ fn takes_a_count(option: &Word) -> bool {
         || long.contains(&option.text.as_str())
 }
 
+/// Options of `git` behind which another one has no value left to take.
+const WITHOUT_VALUE: &[&str] =
+    &["--all", "--oneline", "--stat", "-E", "-F", "-P", "-c", "-i", "-in", "-l", "-n", "-p", "-w"];
+
+/// Whether a word is what an option right before it looks for, or says which lines, however much it looks like a path.
+fn is_asked_for(subcommand: &str, rest: &[Word], at: usize) -> bool {
+    let known = |back: usize| at.checked_sub(back).and_then(|at| rest.get(at)).and_then(Word::known);
+    // The option could itself be the value of the one before.
+    let is_option = at == 1 || known(2).is_some_and(|before| WITHOUT_VALUE.contains(&before));
+    let Some(word) = rest[at].known().filter(|_| !rest[..at].iter().any(|word| word.text == "--")) else {
+        return false;
+    };
+    match (subcommand, known(1)) {
+        // From a line that fits a pattern.
+        ("annotate" | "blame", Some("-L")) => {
+            let behind =
+                word.strip_prefix('/').and_then(|rest| rest.split_once('/')).map(|(_, behind)| behind);
+            behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(','))
+        }
+        ("log" | "show", Some("-S" | "-G")) | ("grep", Some("-e")) => is_option,
+        _ => false,
+    }
+}
+
 /// `git` names files as operands and after `:`.
 fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let mut found = Vec::new();
@@ -269,6 +316,13 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     found.extend(git::named_files(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     found.extend(git::written_by(subcommand, rest).into_iter().map(|word| (Deed::Write, word)));
     let deed = match subcommand {
+        // What a patch is about is compared with it.
+        "apply" if git::examines_patch(rest) => {
+            let checks = rest.iter().any(|word| word.text == "--check");
+            found.extend(checks.then(|| (Deed::ReadBelow, Word::literal("."))));
+            Deed::Read
+        }
+        "hash-object" => Deed::Read,
         "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
         "grep" => {
             found.push((Deed::ReadBelow, Word::literal(".")));
@@ -295,7 +349,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let operands = rest.iter().enumerate().filter(|(at, word)| {
         let is_count =
             is_number(word) && at.checked_sub(1).is_some_and(|before| takes_a_count(&rest[before]));
-        !word.text.starts_with('-') && !is_count
+        !word.text.starts_with('-') && !is_count && !is_asked_for(subcommand, rest, *at)
     });
     let operands = operands.map(|(_, word)| word).skip(patterns);
     for word in operands.filter(|word| !is_number(word)).filter(is_named) {
@@ -307,6 +361,10 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         // A path, or what a commit's message says, from the top of the repository.
         let text = word.text.strip_prefix(":/").unwrap_or(&word.text);
         let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
+        // These may as well be, or always are, names of files, which may hold a colon.
+        if matches!(subcommand, "apply" | "diff" | "hash-object") && path != word.text {
+            found.push((deed, word.clone()));
+        }
         let word = Word { text: path.to_owned(), ..word.clone() };
         found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
         found.push((deed, word));

@@ -56,6 +56,9 @@ const HARMFUL: &[&str] = &[
     "--help",
 ];
 
+/// Subcommands with an option `--text`. To others it is short for one that runs a program.
+const KNOW_TEXT: &[&str] = &["diff", "diff-files", "diff-index", "diff-tree", "grep", "log", "show"];
+
 /// Long options that name a file whose content shows, be it in a message that it makes no sense.
 const FILE_OPTIONS: &[&str] = &[
     "--contents",
@@ -66,25 +69,49 @@ const FILE_OPTIONS: &[&str] = &[
 ];
 
 /// Settings that may be given for one command.
-const SETTINGS: &[&str] =
-    &["color.", "core.quotepath=", "log.", "diff.renames=", "column.", "status.", "core.pager=cat"];
+const SETTINGS: &[&str] = &[
+    "advice.",
+    "color.",
+    "column.",
+    "core.quotepath=",
+    "diff.algorithm=",
+    "diff.context=",
+    "diff.mnemonicprefix=",
+    "diff.noprefix=",
+    "diff.renames=",
+    "grep.column=",
+    "grep.linenumber=",
+    "grep.patterntype=",
+    "log.",
+    "status.",
+];
+
+/// Settings that would run something with another value.
+const EXACT_SETTINGS: &[&str] = &["core.pager=", "core.pager=cat", "log.showsignature=false"];
 
 /// Whether a call of `git` only looks. `rest`: the words after `git`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
     let Some((subcommand, rest)) = subcommand(rest) else { return false };
-    if rest.iter().any(is_harmful) || !named_files(subcommand, rest).is_empty() {
+    let is_text = |word: &Word| word.known() == Some("--text") && KNOW_TEXT.contains(&subcommand);
+    if rest.iter().any(|word| is_harmful(word) && !is_text(word)) || !named_files(subcommand, rest).is_empty()
+    {
         return false;
     }
     match subcommand {
         "branch" => lists(rest, BRANCH_LISTS, BRANCH_OPTIONS),
         "tag" => lists(rest, TAG_LISTS, TAG_OPTIONS),
         "remote" => {
-            matches!(known(rest).as_deref(), Some([] | ["-v" | "--verbose" | "show"] | ["get-url", _]))
+            matches!(
+                known(rest).as_deref(),
+                Some(
+                    [] | ["-v" | "--verbose" | "show"] | ["get-url", _] | ["get-url", "--all" | "--push", _]
+                )
+            )
         }
         "bisect" => matches!(known(rest).as_deref(), Some(["log"])),
         "symbolic-ref" => matches!(
             known(rest).as_deref(),
-            Some([name] | ["--short" | "-q", name] | ["-q", "--short", name]) if !name.starts_with('-')
+            Some([name] | ["--short" | "-q", name] | ["-q", "--short", name] | ["--short", "-q", name]) if !name.starts_with('-')
         ),
         "stash" => matches!(rest.first().and_then(Word::known), Some("list" | "show")),
         "worktree" => matches!(known(rest).as_deref(), Some(["list", ..])),
@@ -96,12 +123,29 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
             ) && rest.iter().all(Word::is_literal)
         }
         "config" => reads_config(rest),
-        "submodule" => matches!(known(rest).as_deref(), Some(["status", ..])),
+        "submodule" => matches!(known(rest).as_deref(), Some([] | ["status", ..])),
+        "apply" => examines_patch(rest),
+        // Without options nothing is kept.
+        "hash-object" => !rest.is_empty() && are_plain(rest),
+        // It tells the address and does not go there.
+        "ls-remote" => rest.first().and_then(Word::known) == Some("--get-url") && are_plain(&rest[1..]),
         "grep" => !rest.iter().any(|word| {
             is_option(&word.text, "-O") || word.text != "--" && is_option(&word.text, "--no-index")
         }),
         _ => LOOKERS.contains(&subcommand),
     }
+}
+
+/// Whether `git apply` is only asked what a patch would do.
+pub(crate) fn examines_patch(rest: &[Word]) -> bool {
+    const ASKS: &[&str] = &["--check", "--numstat", "--stat", "--summary"];
+    let (options, files): (Vec<_>, Vec<_>) = rest.iter().partition(|word| word.text.starts_with('-'));
+    let asks = |word: &&Word| word.known().is_some_and(|option| ASKS.contains(&option));
+    !options.is_empty() && options.iter().all(asks) && files.iter().all(|file| file.is_literal())
+}
+
+fn are_plain(words: &[Word]) -> bool {
+    words.iter().all(|word| word.is_literal() && !word.text.starts_with('-'))
 }
 
 /// The files whose names are the values of options.
@@ -185,13 +229,7 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
             }
             "-c" => {
                 let setting = words.get(at + 1)?.known()?.to_ascii_lowercase();
-                let harmless = SETTINGS.iter().any(|known| match known.strip_suffix(['.', '=']) {
-                    Some(_) => setting.starts_with(known),
-                    None => setting == *known,
-                });
-                let diverts = setting.contains("pager") && setting != "core.pager=cat"
-                    || setting.starts_with("log.showsignature");
-                (harmless && !diverts).then_some(())?;
+                is_harmless_setting(&setting).then_some(())?;
                 at += 2;
             }
             "--version" | "--help" if words.len() == at + 1 => return Some(("version", &[])),
@@ -199,6 +237,20 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<(&str, &[Word])> {
             subcommand => return Some((subcommand, &words[at + 1..])),
         }
     }
+}
+
+/// Whether a setting that is given for one command runs nothing.
+fn is_harmless_setting(setting: &str) -> bool {
+    let is_pager_off =
+        setting.strip_prefix("pager.").and_then(|rest| rest.strip_suffix("=false")).is_some_and(is_word);
+    let diverts = setting.contains("pager") || setting.starts_with("log.showsignature");
+    EXACT_SETTINGS.contains(&setting)
+        || is_pager_off
+        || !diverts && SETTINGS.iter().any(|known| setting.starts_with(known))
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
 }
 
 /// Where `git` goes by its options `-C` before it looks at anything.
@@ -358,10 +410,6 @@ const BRANCH_OPTIONS: &[&str] = &[
     "-a",
     "-r",
     "-v",
-    "-vv",
-    "-av",
-    "-avv",
-    "-ra",
     "--all",
     "--remotes",
     "--show-current",
@@ -393,7 +441,11 @@ fn lists(rest: &[Word], listing: &[&str], options: &[&str]) -> bool {
             return is_listing;
         }
         let name = name(word);
-        listing.contains(&name.as_str()) || options.contains(&name.as_str()) || numbered(word)
+        let shows_more = word[1..].chars().all(|letter| "arv".contains(letter)) && word.len() > 1;
+        shows_more && options.contains(&"-v")
+            || listing.contains(&name.as_str())
+            || options.contains(&name.as_str())
+            || numbered(word)
     })
 }
 

@@ -1,10 +1,9 @@
 //! What `jq` can be asked without reading more than its command line names.
 
-use super::Word;
+use super::{Word, effects};
 
 /// Options that take no value.
 const FLAGS: &[&str] = &[
-    "--",
     "--ascii-output",
     "--color-output",
     "--compact-output",
@@ -28,26 +27,48 @@ const REACHING: &[&str] =
 /// What values of variables are given with: no files.
 const GIVEN: [&str; 2] = ["--arg", "--argjson"];
 
-/// The words without those that give variables their values.
-pub(crate) fn without_given(rest: &[Word]) -> Vec<Word> {
+/// What they are given with that holds what a file does.
+const READ: [&str; 2] = ["--rawfile", "--slurpfile"];
+
+/// The words without those that give variables their values. Behind `--` there are no options.
+fn without_given(rest: &[Word]) -> Vec<Word> {
     let mut words = rest.iter();
     let mut left = Vec::new();
     while let Some(word) = words.next() {
         match word.known() {
-            Some(option) if GIVEN.contains(&option) => _ = words.nth(1),
+            Some(option) if GIVEN.contains(&option) || READ.contains(&option) => _ = words.nth(1),
+            Some("--") => {
+                left.push(word.clone());
+                left.extend(words.by_ref().cloned());
+            }
             _ => left.push(word.clone()),
         }
     }
     left
 }
 
+/// The files that a call reads.
+pub(crate) fn files(rest: &[Word]) -> Vec<Word> {
+    let others = without_given(rest);
+    let operands = effects::operands(&others).skip(1);
+    // More of them than are read, if one stands behind `--`.
+    let is_read = |at: &usize| rest[*at].known().is_some_and(|option| READ.contains(&option));
+    let named = (0..rest.len()).filter(is_read).filter_map(|at| rest.get(at + 2).cloned());
+    operands.chain(named).collect()
+}
+
 /// Whether a call of `jq` only looks. `rest`: the words after `jq`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
     let mut words = rest.iter();
     let mut program_seen = false;
+    let mut ended = false;
     while let Some(word) = words.next() {
         let text = word.text.as_str();
-        if text.len() < 2 || !text.starts_with('-') {
+        if !ended && word.known() == Some("--") {
+            ended = true;
+            continue;
+        }
+        if ended || text.len() < 2 || !text.starts_with('-') {
             if !program_seen && word.known().is_none_or(reaches) {
                 return false;
             }
@@ -59,7 +80,7 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
         }
         let is_letter = |letter: char| "nrRscCMSaej".contains(letter);
         match word.known() {
-            Some(option) if GIVEN.contains(&option) => {
+            Some(option) if GIVEN.contains(&option) || READ.contains(&option) => {
                 if !(0..2).all(|_| words.next().is_some_and(Word::is_single)) {
                     return false;
                 }

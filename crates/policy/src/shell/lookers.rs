@@ -52,16 +52,20 @@ const fn only(name: &'static str, good: &'static [&'static str], operands: Opera
 
 use Operands::{Inside, None as NoOperands, One, Paths, PatternThenPaths, Places, Text};
 
+/// Options by which files are read that the content of another one names.
+const CHECKS: &[&str] = &["-c", "--check"];
+
 const LOOKERS: &[Looker] = &[
     any(":", Text),
     any("arch", NoOperands),
-    any("b2sum", Paths),
+    except("b2sum", CHECKS, Paths),
+    except("base32", &["-o", "--output"], Paths),
     except("base64", &["-o", "--output"], Paths),
     any("basename", Text),
     any("break", Text),
     any("cal", Text),
     any("cat", Paths),
-    any("cksum", Paths),
+    except("cksum", CHECKS, Paths),
     any("clear", NoOperands),
     any("cmp", Paths),
     any("column", Paths),
@@ -70,7 +74,7 @@ const LOOKERS: &[Looker] = &[
     any("cut", Paths),
     any("date", Text),
     any("df", Places),
-    except("diff", &["-r", "--output", "--recursive"], Inside),
+    except("diff", &["--output"], Inside),
     any("dirname", Text),
     any("du", Places),
     any("echo", Text),
@@ -111,14 +115,16 @@ const LOOKERS: &[Looker] = &[
     any("help", Text),
     except("hexdump", &["-f"], Paths),
     only("hostname", &["-f", "-i", "-I", "-s", "-d"], NoOperands),
+    except("iconv", &["-o", "--output"], Paths),
     any("id", Text),
     any("join", Paths),
     any("jq", PatternThenPaths),
     any("locale", Text),
+    any("look", PatternThenPaths),
     any("ls", Places),
     any("lsblk", NoOperands),
     any("lscpu", NoOperands),
-    any("md5sum", Paths),
+    except("md5sum", CHECKS, Paths),
     any("nl", Paths),
     except("nm", &["--plugin"], Paths),
     any("nproc", NoOperands),
@@ -129,6 +135,7 @@ const LOOKERS: &[Looker] = &[
     any("paste", Paths),
     except("pgrep", &["-F", "--pidfile"], Text),
     any("pidof", Text),
+    any("pr", Paths),
     any("printf", Text),
     any("ps", Text),
     any("pstree", Text),
@@ -140,9 +147,11 @@ const LOOKERS: &[Looker] = &[
     any("rev", Paths),
     except("rg", &["-L", "-z", "--follow", "--hostname-bin", "--pre", "--search-zip"], PatternThenPaths),
     any("seq", Text),
-    any("sha1sum", Paths),
-    any("sha256sum", Paths),
-    any("sha512sum", Paths),
+    except("sha1sum", CHECKS, Paths),
+    except("sha224sum", CHECKS, Paths),
+    except("sha256sum", CHECKS, Paths),
+    except("sha384sum", CHECKS, Paths),
+    except("sha512sum", CHECKS, Paths),
     any("shift", Text),
     except("shuf", &["-o", "--output", "--random-source"], Paths),
     except("size", &["--plugin"], Paths),
@@ -154,6 +163,7 @@ const LOOKERS: &[Looker] = &[
     ),
     any("stat", Places),
     any("strings", Paths),
+    any("sum", Paths),
     any("tac", Paths),
     any("tail", Paths),
     any("tr", Text),
@@ -175,16 +185,6 @@ const LOOKERS: &[Looker] = &[
     except("zcat", &["-r", "--recursive"], Paths),
 ];
 
-/// Programs that tell their version or how they are used when that is all they are asked. Those that take other programs
-/// or their options from files of the project even then (gradle, mvn, pnpm, yarn and the like) are none of them. What
-/// a project chooses by a toolchain file is judged elsewhere.
-const VERSIONED: &[&str] = &[
-    "awk", "curl", "env", "gawk", "mawk", "nice", "nohup", "rsync", "sed", "stdbuf", "tar", "timeout",
-    "wget", "xargs", "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "g++", "gcc", "gh", "git",
-    "go", "java", "javac", "kubectl", "make", "node", "npm", "npx", "perl", "php", "pip", "pip3", "python",
-    "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv", "zsh",
-];
-
 /// Programs with their own kind of command line, known not to run the words they are given.
 const KNOWN: &[&str] = &[
     "[", "awk", "cargo", "cd", "chmod", "chown", "cp", "find", "gh", "git", "install", "ln", "mkdir", "mv",
@@ -195,19 +195,6 @@ const KNOWN: &[&str] = &[
 /// The entry of a program.
 pub(crate) fn looker(name: &str) -> Option<&'static Looker> {
     LOOKERS.iter().find(|looker| looker.name == name)
-}
-
-/// Whether the words ask for nothing but a version or help.
-pub(crate) fn asks_for_version(name: &str, rest: &[Word]) -> bool {
-    let [word] = rest else { return false };
-    match word.known() {
-        Some("--version" | "--help") => VERSIONED.contains(&name),
-        Some("-V") => ["cargo", "python", "python3", "rustc", "ssh"].contains(&name),
-        Some("-v") => ["node", "npm", "perl", "php", "ruby"].contains(&name),
-        Some("-version") => ["java", "javac"].contains(&name),
-        Some("version") => ["go", "openssl"].contains(&name),
-        _ => false,
-    }
 }
 
 /// Whether the program's words are known not to be commands in disguise.

@@ -3,7 +3,9 @@
 //! What is not understood makes the text *opaque*: nothing in it is allowed by itself, and deny rules are then looked
 //! for in the bare text.
 
+mod archives;
 mod awk;
+mod bc;
 mod braces;
 mod changes;
 mod condition;
@@ -28,13 +30,16 @@ mod runners;
 mod search;
 mod second_file;
 mod sed;
+mod separators;
 mod sound;
 mod text;
 mod tree;
 mod variables;
+mod versions;
 mod word;
 mod wrapper;
 mod writers;
+mod yq;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -183,6 +188,7 @@ impl Analysis {
             && !self.background
             && !self.commands.is_empty()
             && self.commands.iter().all(only_looks)
+            && self.spells_calculations()
             && self.redirects.iter().all(|redirect| !redirect.writes || is_sink(&redirect.target))
     }
 }

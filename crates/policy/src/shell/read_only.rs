@@ -1,10 +1,11 @@
 //! Whether a simple command only looks (conservatively: what is not known to be harmless is not).
 
-use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
+use super::lookers::{Operands, Options, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
+use super::versions::asks_for_version;
 use super::{
-    Assignment, Command, Kind, Word, awk, condition, date, find, git, is_sink, jq, lookers, printf, ps,
-    search, second_file, sed,
+    Assignment, Command, Kind, Word, archives, awk, bc, condition, date, find, git, is_sink, jq, lookers,
+    printf, ps, search, second_file, sed, yq,
 };
 
 /// Whether a command only looks, wherever its paths lead.
@@ -43,8 +44,11 @@ fn looks(words: &[Word]) -> bool {
         "grep" | "egrep" | "fgrep" | "rg" | "fd" => search::looks(name, rest),
         // What is no name in a list of names is shown in a complaint.
         "du" => {
+            // This one is no abbreviation of one that names a file.
+            let is_pattern = |word: &&Word| word.text.split('=').next() != Some("--exclude");
+            let others: Vec<Word> = rest.iter().filter(is_pattern).cloned().collect();
             let follows = &["-D", "-H", "-L", "-X", "--dereference", "--exclude-from", "--files0-from"];
-            !has_any(rest, follows) && !rest.iter().any(Word::is_unclear_option)
+            !has_any(&others, follows) && !rest.iter().any(Word::is_unclear_option)
         }
         // Names behind links may be those of anything.
         "ls" if has_any(rest, &["-L", "--dereference"]) && has_any(rest, &["-R", "--recursive"]) => false,
@@ -63,11 +67,16 @@ fn looks(words: &[Word]) -> bool {
             .is_some_and(|(last, inner)| last.known() == Some("]") && condition::looks(inner)),
         "wait" => rest.iter().all(|word| word.text == "$!" || word.known().is_some_and(is_awaited)),
         "docker" => docker_looks(rest),
-        "tar" => lists_archive(rest),
-        "unzip" => rest.first().and_then(Word::known) == Some("-l") && are_names(&rest[1..]),
+        // What it is given is judged where all of the script is known.
+        "bc" => bc::looks(rest),
+        "yq" => yq::looks(rest),
+        // A file with names, whose content shows in what is said about them.
+        "wc" if has_any(rest, &["--files0-from"]) => false,
         "tee" => rest.iter().all(|word| is_sink(word) || word.known() == Some("-a")),
-        "gzip" | "tput" | "ulimit" | "umask" | "printenv" => asks_only(name, rest),
-        _ => looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest)),
+        "tput" | "ulimit" | "umask" | "printenv" => asks_only(name, rest),
+        _ => archives::looks(name, rest).unwrap_or_else(|| {
+            looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest))
+        }),
     }
 }
 
@@ -157,9 +166,8 @@ fn asks_only(name: &str, rest: &[Word]) -> bool {
     const PLAIN: &[&str] = &["HOME", "LANG", "PATH", "PWD", "SHELL", "TERM", "TZ", "USER"];
     let known: Option<Vec<&str>> = rest.iter().map(Word::known).collect();
     match (name, known.as_deref()) {
-        ("gzip", Some(["-l" | "-t" | "-lv" | "-tv", ..])) => are_names(&rest[1..]),
         ("tput", Some(["cols" | "colors" | "lines"])) => true,
-        ("ulimit", Some([] | ["-a"])) => true,
+        ("ulimit", Some([] | ["-a" | "-c" | "-n" | "-s" | "-u" | "-v" | "-Hn" | "-Sn"])) => true,
         ("umask", Some([] | ["-S"])) => true,
         ("printenv", Some([name])) => PLAIN.contains(name),
         _ => false,
@@ -169,21 +177,6 @@ fn asks_only(name: &str, rest: &[Word]) -> bool {
 /// Whether a word of `wait` names a process or asks for one, and no variable.
 fn is_awaited(word: &str) -> bool {
     matches!(word, "-n" | "-f") || !word.starts_with('-')
-}
-
-/// `tar` in its short form, asked for nothing but a list.
-fn lists_archive(rest: &[Word]) -> bool {
-    let Some((first, names)) = rest.split_first() else { return false };
-    let Some(letters) = first.known().map(|text| text.strip_prefix('-').unwrap_or(text)) else {
-        return false;
-    };
-    let lists = letters.contains('t') && letters.ends_with('f');
-    lists && letters.chars().all(|letter| "tvzjJf".contains(letter)) && are_names(names)
-}
-
-/// Whether words are names on this machine and no options.
-fn are_names(words: &[Word]) -> bool {
-    words.iter().all(|word| word.is_literal() && !word.text.starts_with('-') && !word.text.contains(':'))
 }
 
 fn docker_looks(rest: &[Word]) -> bool {

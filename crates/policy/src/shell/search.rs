@@ -1,7 +1,7 @@
 //! What programs that search are asked for, and where they look.
 
 use super::effects::Deed;
-use super::lookers::{Looker, looker};
+use super::lookers::{Looker, is_option, looker};
 use super::options::{Grammar, Sorted, sorted};
 use super::{Word, effects};
 
@@ -199,12 +199,7 @@ fn grammar(name: &str) -> &'static Grammar {
 pub(crate) fn looks(name: &str, rest: &[Word]) -> bool {
     let found = sorted(grammar(name), rest);
     if name.ends_with("grep") {
-        // What links below a directory lead to may lie anywhere.
-        let follows = ["-R", "--dereference-recursive"];
-        let could = |word: &&Word| {
-            word.is_unclear_option() || follows.iter().any(|option| super::is_option(&word.text, option))
-        };
-        return !found.has(&["R", "dereference-recursive"]) && !found.unclear.iter().any(could);
+        return !found.unclear.iter().any(|word| may_follow(word));
     }
     let Some(Looker { options, .. }) = looker(name) else { return false };
     // What the shell puts in could be one of the options that do harm.
@@ -214,6 +209,15 @@ pub(crate) fn looks(name: &str, rest: &[Word]) -> bool {
         options.permit(&format!("{dashes}{}", given.name))
     }) && found.unclear.iter().all(|word| word.is_literal() && options.permit(&word.text))
         && !found.operands[..found.before_end].iter().any(sneaks)
+}
+
+/// Options by which `grep` goes wherever links below a directory lead.
+const FOLLOWS: [&str; 2] = ["R", "dereference-recursive"];
+
+/// Whether a word that is not understood may be such an option.
+fn may_follow(word: &Word) -> bool {
+    word.is_unclear_option()
+        || ["-R", "--dereference-recursive"].iter().any(|option| is_option(&word.text, option))
 }
 
 impl Sorted<'_> {
@@ -244,6 +248,7 @@ pub(crate) fn touches(name: &str, rest: &[Word]) -> Vec<(Deed, Word)> {
         matches!(name, "rg" | "ag") || name.ends_with("grep") && (below || !found.unclear.is_empty());
     let deed = match (name, recursive) {
         ("fd", _) => Deed::Look,
+        _ if name.ends_with("grep") && found.has(&FOLLOWS) => Deed::ReadThrough,
         (_, true) => Deed::ReadBelow,
         (_, false) => Deed::Read,
     };

@@ -65,13 +65,22 @@ fn after_command(text: &str) -> Option<&str> {
         'p' | 'd' | '=' | 'l' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'P' | 'D' => chars.as_str(),
         'q' | 'Q' => chars.as_str().trim_start_matches(|c: char| c.is_ascii_digit() || c == ' '),
         's' => after_substitution(chars.as_str())?,
-        'y' => after_delimited(chars.as_str(), 2)?,
+        'y' => after_delimited(chars.as_str(), 2, |_| false)?,
         '{' => return Some(chars.as_str()),
+        ':' | 'b' | 't' | 'T' => after_label(chars.as_str())?,
         'a' | 'i' | 'c' => return after_added(chars.as_str()),
         _ => return None,
     };
     let rest = rest.trim_start_matches([' ', '\t']);
     (rest.is_empty() || rest.starts_with([';', '\n', '}'])).then_some(rest)
+}
+
+/// What follows a label. To some kinds of `sed` it goes on to the end of its line: what follows there may be missed, but
+/// nothing of it may reach into the next line.
+fn after_label(text: &str) -> Option<&str> {
+    let line = text.split('\n').next().unwrap_or_default();
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!line.ends_with('\\')).then(|| text.trim_start_matches([' ', '\t']).trim_start_matches(is_of_name))
 }
 
 /// What follows a line of text that is put in. An escape could make it go on.
@@ -96,22 +105,40 @@ fn after_address(text: &str) -> Option<&str> {
     }
     match text.chars().next() {
         Some('$') => Some(&text[1..]),
-        Some('/') => after_delimited(text, 1).map(|rest| rest.trim_start_matches('I')),
+        // No command is called so.
+        Some('/') => {
+            after_delimited(text, 1, |other| other.starts_with(']')).map(|rest| rest.trim_start_matches('I'))
+        }
         _ => Some(text),
     }
 }
 
 fn after_substitution(text: &str) -> Option<&str> {
-    let rest = after_delimited(text, 2)?;
+    let rest = after_delimited(text, 2, begins_no_flag)?;
     Some(rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'I' | 'i')))
 }
 
-/// What follows `parts` texts between delimiters, of which the first character is one.
-fn after_delimited(text: &str, parts: usize) -> Option<&str> {
+/// Whether what stands behind a substitution is none of its options, to whichever `sed`, and does not end it.
+fn begins_no_flag(text: &str) -> bool {
+    let may_follow = |c: char| c.is_ascii_alphanumeric() || c.is_whitespace() || ";{}#".contains(c);
+    text.chars().next().is_some_and(|c| c.is_ascii() && !may_follow(c))
+}
+
+/// What follows `parts` texts between delimiters, of which the first character is one. A delimiter in a set of characters
+/// does not count for everyone: where that makes a difference, the other reading must be a mistake.
+fn after_delimited(text: &str, parts: usize, is_mistake: impl Fn(&str) -> bool) -> Option<&str> {
+    let with_sets = after_parts(text, parts, true)?;
+    let without = after_parts(text, parts, false)?;
+    (with_sets.len() == without.len() || is_mistake(without)).then_some(with_sets)
+}
+
+fn after_parts(text: &str, parts: usize, knows_sets: bool) -> Option<&str> {
     let delimiter = text.chars().next().filter(|c| c.is_ascii_punctuation() && !"\\[]".contains(*c))?;
     let mut left = parts;
     let mut rest = text.get(1..)?;
     loop {
+        // Of two parts, the last is what is put in: some take brackets for sets there as well.
+        let is_pattern = left == parts;
         let mut chars = rest.chars();
         rest = match chars.next()? {
             '\n' => return None,
@@ -119,7 +146,8 @@ fn after_delimited(text: &str, parts: usize) -> Option<&str> {
                 chars.next()?;
                 chars.as_str()
             }
-            '[' => after_bracket(chars.as_str(), delimiter)?,
+            '[' if knows_sets && is_pattern => after_set(chars.as_str(), delimiter)?,
+            '[' if knows_sets => after_bracket(chars.as_str(), delimiter)?,
             c if c == delimiter && left == 1 => return Some(chars.as_str()),
             c => {
                 left -= usize::from(c == delimiter);
@@ -127,6 +155,41 @@ fn after_delimited(text: &str, parts: usize) -> Option<&str> {
             }
         };
     }
+}
+
+/// What follows a set of characters, of which the bracket is gone. Where there is a delimiter in it, nothing else may be that
+/// somebody could take for its end, or for what hides that.
+fn after_set(text: &str, delimiter: char) -> Option<&str> {
+    let after = set_end(text)?;
+    let inner = text.strip_suffix(after)?.strip_suffix(']')?;
+    (!inner.contains(delimiter) || !inner.contains(['[', ']', '\\'])).then_some(after)
+}
+
+/// What follows the end of a set. Right at the beginning, that character is one of the set.
+fn set_end(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('^').unwrap_or(text);
+    let mut rest = inner.strip_prefix(']').unwrap_or(inner);
+    loop {
+        let named = rest.strip_prefix('[').and_then(|class| Some((class, class.chars().next()?)));
+        if let Some((class, mark)) = named.filter(|(_, mark)| ":.=".contains(*mark)) {
+            rest = after_named(class, mark)?;
+            continue;
+        }
+        let mut chars = rest.chars();
+        match chars.next()? {
+            ']' => return Some(chars.as_str()),
+            '\n' => return None,
+            // Whether it hides the end is not the same everywhere.
+            '\\' if chars.as_str().starts_with(']') => return None,
+            _ => rest = chars.as_str(),
+        }
+    }
+}
+
+/// What follows `:alpha:]` and the like.
+fn after_named(class: &str, mark: char) -> Option<&str> {
+    let (name, after) = class.get(1..)?.split_once(&format!("{mark}]"))?;
+    name.chars().all(|c| c.is_ascii_alphanumeric()).then_some(after)
 }
 
 /// What follows a set of characters, of which the bracket is gone. A set may hold a delimiter that does not count for
@@ -139,9 +202,7 @@ pub(crate) fn after_bracket(text: &str, delimiter: char) -> Option<&str> {
     loop {
         let named = rest.strip_prefix('[').and_then(|class| Some((class, class.chars().next()?)));
         if let Some((class, mark)) = named.filter(|(_, mark)| ":.=".contains(*mark)) {
-            let (name, after) = class.get(1..)?.split_once(&format!("{mark}]"))?;
-            name.chars().all(|c| c.is_ascii_alphanumeric()).then_some(())?;
-            rest = after;
+            rest = after_named(class, mark)?;
             continue;
         }
         let mut chars = rest.chars();

@@ -1,8 +1,9 @@
 //! Programs that run other programs.
 
 use super::dialect::is_for_bash;
-use super::lookers::{asks_for_version, program_name};
+use super::lookers::program_name;
 use super::options::{Given, Grammar, leading};
+use super::versions::asks_for_version;
 use super::{Assignment, Form, Word};
 
 const OTHER_KIND: &str = "it runs another kind of shell";

@@ -54,7 +54,7 @@ const PACKERS: &[&str] = &[
 ];
 
 const WRITERS: &[Writer] = &[
-    writer(&["base64", "sort", "shuf"], &["-o", "--output"], Written::None),
+    writer(&["base32", "base64", "iconv", "sort", "shuf"], &["-o", "--output"], Written::None),
     writer(&["diff"], &["--output"], Written::None),
     writer(&["tree"], &["-o"], Written::None),
     writer(&["split", "csplit"], &[], Written::Further),

@@ -191,6 +191,96 @@ fn directories_that_are_compared_are_looked_into() {
     assert_eq!(verdict(&bash("diff docs old"), &denied), "deny", "it may be in there");
 }
 
+/// A project in which `in` leads to `docs`, `docs/to` to `deep`, and only from there one leads out.
+fn with_links_from_link_to_link(mode: Mode) -> Context {
+    const LINKS: [(&str, &str); 5] = [
+        ("/w/src/in", "/w/docs"),
+        ("/w/docs/to", "/w/deep"),
+        ("/w/deep/out", "/home/u"),
+        ("/w/tools/python", "/usr/bin/python3"),
+        ("/w/lib/all", "/usr/lib"),
+    ];
+    let resolver = Resolver::new(|path: &Path| {
+        let led = LINKS.iter().find_map(|(link, to)| Some(Path::new(to).join(path.strip_prefix(link).ok()?)));
+        crate::path::lexical(&led.unwrap_or_else(|| path.to_owned()))
+    });
+    let links = |dir: &Path, _: &str| {
+        let below = LINKS.iter().map(|(link, _)| PathBuf::from(link)).filter(|link| link.starts_with(dir));
+        Some(below.collect())
+    };
+    let is_dir = |path: &Path| path != Path::new("/usr/bin/python3");
+    let resolver = resolver.with_links(links).with_trees(is_dir, |_| None);
+    Context { resolver, ..cx(mode) }
+}
+
+// RULE-05: where links are followed, all that they lead to counts, and all that links there lead to.
+#[test]
+fn links_that_are_followed_are_judged_to_their_ends() {
+    let cx = with_links_from_link_to_link(Mode::Default);
+    for command in [
+        "grep -R x .",
+        "grep -R x",
+        "grep -Rn x src",
+        "grep -rR x docs",
+        "grep --dereference-recursive x deep",
+        "grep -m {1,-R} '' src",
+        "grep --{dereference-recursive,color} '' src",
+        "grep -R x other src",
+        "grep -R x s*",
+        "cd src && grep -R x",
+        "d=src; grep -R x \"$d\"",
+        "diff -r src other",
+        "diff -rq other docs",
+        "diff -ru deep other",
+        "diff --recursive other src",
+        "diff --exclude=.git -rq src other",
+        "grep -R x lib",
+        "grep -R x tools",
+        "grep -R x /usr/lib",
+        "grep -R x /home/u",
+        "find other | xargs grep -R x",
+        "find other -exec grep -R x {} +",
+        "ls -d other/* | xargs diff -r",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    for command in [
+        "grep -R x other",
+        "grep -Rn --include='*.rs' x other src/plain",
+        "diff -r other plain",
+        "diff -rq other old | head",
+        "cd other && grep -RIl x .",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");
+    }
+    let editing = with_links_from_link_to_link(Mode::AcceptEdits);
+    for command in ["mv deep d2 && grep -R x d2", "cp -r docs other && diff -r other old"] {
+        assert_eq!(verdict(&bash(command), &editing), "ask", "{command}");
+    }
+}
+
+// RULE-05, RULE-06: a rule against reading something holds where a link leads to it.
+#[test]
+fn rules_hold_where_links_are_followed() {
+    let bypass = with_links_from_link_to_link(Mode::BypassPermissions);
+    let denied = |cx: &Context, rule: &str| with(cx.clone(), Behavior::Deny, &[rule]);
+    for rule in ["Read(docs/**)", "Read(deep/key)", "Read(.env)", "Read(//home/u/**)"] {
+        for command in ["grep -R x src", "diff -r src other"] {
+            assert_eq!(verdict(&bash(command), &denied(&bypass, rule)), "deny", "{rule} {command}");
+        }
+    }
+    let elsewhere = denied(&with_links_from_link_to_link(Mode::Default), "Read(secret/**)");
+    assert_eq!(verdict(&bash("grep -R x other"), &elsewhere), "allow");
+    assert_eq!(verdict(&bash("grep -R x secret"), &elsewhere), "ask");
+    assert_eq!(verdict(&bash("grep -R x secret/sub"), &elsewhere), "deny");
+    assert_eq!(verdict(&bash("grep -R x ."), &elsewhere), "ask");
+    assert_eq!(verdict(&bash("ls -d other/* | xargs grep -R x"), &elsewhere), "ask");
+    // A refusal outweighs the question whether there is more of it.
+    let named = denied(&with_links_from_link_to_link(Mode::Default), "Read(u)");
+    assert_eq!(verdict(&bash("diff -r other docs"), &named), "deny");
+    assert_eq!(verdict(&bash("diff -r other plain"), &named), "ask");
+}
+
 // RULE-05: a pattern that fits nothing is a name, and braces in a value are text.
 #[test]
 fn names_that_look_like_patterns_are_judged_as_names() {

@@ -145,6 +145,7 @@ impl<'a> Walker<'a> {
             "variable_assignment" | "variable_assignments" => self.assignments(node),
             "declaration_command" | "unset_command" => self.declaration(node),
             "test_command" => self.test(node),
+            "file_redirect" => self.content(node),
             "comment" => {}
             _ => self.opaque("it uses syntax that is not understood"),
         }

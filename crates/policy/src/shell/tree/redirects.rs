@@ -43,6 +43,18 @@ impl Walker<'_> {
         self.out.redirects[first..last].iter_mut().for_each(|redirect| redirect.dirs.clone_from(&dirs));
     }
 
+    /// `$(<file)` is what the file holds.
+    pub(super) fn content(&mut self, node: Node<'_>) {
+        let is_alone = node
+            .parent()
+            .is_some_and(|outer| outer.kind() == "command_substitution" && outer.named_child_count() == 1);
+        let mut extra = Vec::new();
+        self.redirect(node, &mut extra);
+        if !is_alone || !extra.is_empty() {
+            self.opaque("a redirect is not understood");
+        }
+    }
+
     /// Where output goes after these redirects and those that follow them.
     pub(super) fn output_after(&self, first: usize) -> Output {
         let mut redirects = self.out.redirects.iter().skip(first);
