@@ -15,6 +15,7 @@ mod plan;
 mod put_in;
 mod reason;
 mod script;
+mod spelling;
 mod steering;
 mod through;
 
