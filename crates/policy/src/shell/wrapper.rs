@@ -167,6 +167,10 @@ fn is_input(word: &Word) -> bool {
 fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
     let unclear = Inner::Unclear("an option of a program that runs another is not understood");
     let Some(options) = leading(&wrapper.options, &words[1..]) else { return unclear };
+    // Many programs do what the name says by which they are called.
+    if wrapper.name == "exec" && options.given.iter().any(|given| given.name == "a") {
+        return Inner::Unclear("a program is called by another name");
+    }
     let mut at = 1 + options.end;
     let mut assignments = Vec::new();
     let takes_assignments = wrapper.name == "env";
