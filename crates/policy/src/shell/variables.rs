@@ -27,12 +27,15 @@ const PROGRAMS: &[&str] = &["PAGER", "GIT_PAGER"];
 /// Whether setting a variable for programs is harmless.
 pub(crate) fn harmless_assignment(assignment: &Assignment) -> bool {
     let name = assignment.name.as_str();
-    let flag = matches!(name, "GIT_OPTIONAL_LOCKS" | "GIT_TERMINAL_PROMPT" | "PYTHONDONTWRITEBYTECODE");
+    let flag = matches!(name, "GIT_TERMINAL_PROMPT" | "PYTHONDONTWRITEBYTECODE");
+    // Anything else makes `git status` write what it has found out.
+    let spares = name == "GIT_OPTIONAL_LOCKS" && assignment.value.known() == Some("0");
     let is_locale = name.starts_with("LANG") || name.starts_with("LC_") || name == "TERM";
     // With a slash it would name a file that is loaded.
     let is_path = assignment.value.known().is_none_or(|value| value.contains('/'));
     (HARMLESS.contains(&name) || name.starts_with("LC_")) && !(is_locale && is_path)
         || (PROGRAMS.contains(&name) && matches!(assignment.value.known(), Some("cat" | "")))
+        || spares
         || (flag && matches!(assignment.value.known(), Some("0" | "1")))
 }
 
