@@ -1,6 +1,7 @@
 //! What `git` can be asked without changing anything.
 
 use super::lookers::is_option;
+use super::options::{Given, Grammar, Sorted, sorted};
 use super::runners::Runs;
 use super::writers::values;
 use super::{Dirs, Word, effects, revision};
@@ -72,12 +73,12 @@ const SETTINGS: &[&str] =
 /// Whether a call of `git` only looks. `rest`: the words after `git`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
     let Some((subcommand, rest)) = subcommand(rest) else { return false };
-    if rest.iter().any(is_harmful) || !named_files(subcommand, rest).is_empty() {
+    if rest.iter().any(is_harmful) || sorts_by_signature(rest) || !named_files(subcommand, rest).is_empty() {
         return false;
     }
     match subcommand {
-        "branch" => lists(rest, BRANCH_LISTS, BRANCH_OPTIONS),
-        "tag" => lists(rest, TAG_LISTS, TAG_OPTIONS),
+        "branch" => lists(rest, &BRANCHES),
+        "tag" => lists(rest, &TAGS),
         "remote" => {
             matches!(known(rest).as_deref(), Some([] | ["-v" | "--verbose" | "show"] | ["get-url", _]))
         }
@@ -343,6 +344,12 @@ fn is_harmful(word: &Word) -> bool {
         || HARMFUL.iter().any(|bad| word.text != "--" && is_option(&word.text, bad))
 }
 
+/// Whether names are put in the order of their signatures, which a program checks.
+fn sorts_by_signature(rest: &[Word]) -> bool {
+    let is_harmless = |key: &Word| key.known().is_some_and(|key| !key.contains("signature"));
+    !values(rest, &["--sort"]).iter().all(is_harmless)
+}
+
 /// Whether nobody can tell which option a word is. Of some the rest is a text whatever it is.
 fn is_unclear_option(word: &Word) -> bool {
     word.is_unclear_option() && !["-S", "-G", "-n"].iter().any(|option| word.certain().starts_with(option))
@@ -352,49 +359,38 @@ fn known(words: &[Word]) -> Option<Vec<&str>> {
     words.iter().map(Word::known).collect()
 }
 
-const BRANCH_LISTS: &[&str] =
-    &["--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
-const BRANCH_OPTIONS: &[&str] = &[
-    "-a",
-    "-r",
-    "-v",
-    "-vv",
-    "-av",
-    "-avv",
-    "-ra",
-    "--all",
-    "--remotes",
-    "--show-current",
-    "--verbose",
-    "--sort",
-    "--format",
-    "--column",
-    "--no-column",
-    "--color",
-    "--no-color",
-    "--ignore-case",
-    "-i",
-    "--abbrev",
-];
-const TAG_LISTS: &[&str] =
-    &["--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"];
-const TAG_OPTIONS: &[&str] =
-    &["--sort", "--format", "--column", "--no-column", "--color", "-i", "--ignore-case"];
+/// Options of subcommands that list names, each with those that make a list of it.
+const LISTS: Grammar = Grammar {
+    long_valued: &["contains", "format", "merged", "no-contains", "no-merged", "points-at", "sort"],
+    ..Grammar::NONE
+};
+const BRANCHES: Grammar = Grammar {
+    flags: "arvil",
+    long: &["all", "ignore-case", "list", "no-color", "no-column", "remotes", "show-current", "verbose"],
+    long_optional: &["abbrev", "color", "column"],
+    ..LISTS
+};
+const TAGS: Grammar = Grammar {
+    flags: "il",
+    optional: "n",
+    long: &["ignore-case", "list", "no-column"],
+    long_optional: &["color", "column"],
+    ..LISTS
+};
+const LISTING: &[&str] = &["list", "l", "contains", "no-contains", "merged", "no-merged", "points-at"];
 
-/// Whether a subcommand that can also create or delete is only asked for a list.
-fn lists(rest: &[Word], listing: &[&str], options: &[&str]) -> bool {
-    let Some(words) = known(rest) else { return false };
-    let name = |word: &str| word.split('=').next().unwrap_or(word).to_owned();
-    let numbered =
-        |word: &str| word.strip_prefix("-n").is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
-    let is_listing = words.iter().any(|word| listing.contains(&name(word).as_str()) || numbered(word));
-    words.iter().all(|word| {
-        if !word.starts_with('-') {
-            return is_listing;
-        }
-        let name = name(word);
-        listing.contains(&name.as_str()) || options.contains(&name.as_str()) || numbered(word)
-    })
+/// Whether a subcommand that can also create or delete is only asked for a list. What looks like an option that does so
+/// may be the value of another.
+fn lists(rest: &[Word], grammar: &Grammar) -> bool {
+    let Sorted { given, operands, unclear, .. } = sorted(grammar, rest);
+    let is_listing =
+        given.iter().any(|given| LISTING.contains(&given.name) || grammar.optional.contains(given.name));
+    let is_count = |value: &Word| value.text.bytes().all(|byte| byte.is_ascii_digit());
+    let counts = |given: &&Given<'_>| grammar.optional.contains(given.name);
+    rest.iter().all(Word::is_literal)
+        && unclear.is_empty()
+        && given.iter().filter(counts).filter_map(|given| given.value.as_ref()).all(is_count)
+        && (operands.is_empty() || is_listing)
 }
 
 fn reads_config(rest: &[Word]) -> bool {
