@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::place::{beginning, is_one_name};
-use crate::shell::{Command, Form, Word, program_name};
+use crate::shell::{Command, Form, Word, before_end, program_name};
 
 /// So many ways to put values in are looked at.
 const MOST: usize = 16;
@@ -69,13 +69,27 @@ fn plain_values(word: &Word, variables: &Variables) -> Option<Vec<Word>> {
 }
 
 /// Programs that only look, some of whose options read what no word names.
-const PROGRAMS: &[&str] = &["ag", "du", "egrep", "fgrep", "grep", "ls", "wc"];
+const PROGRAMS: &[&str] = &[
+    "ag",
+    "b2sum",
+    "cksum",
+    "du",
+    "egrep",
+    "fgrep",
+    "grep",
+    "ls",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "wc",
+];
 
 /// Whether a command that only looks may be given options that its words do not show.
 pub(super) fn has_options(command: &Command, variables: &Variables) -> bool {
     let Some((program, rest)) = command.words().split_first() else { return false };
     let Some(name) = program_name(program).filter(|name| PROGRAMS.contains(name)) else { return false };
-    let before_end = || rest.iter().take_while(|word| word.known() != Some("--"));
+    let before_end = || before_end(rest).iter();
     // The pattern of a search is no file, so nothing else is asked about it.
     let first = before_end().find(|word| !word.certain().starts_with('-'));
     let is_pattern =

@@ -1,6 +1,7 @@
 //! Which files a command touches, as far as its words tell.
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
+use super::options::ends_options;
 use super::runners::Runs;
 use super::{
     Command, Dirs, Form, Kind, Redirect, Word, alternatives, awk, date, expansion, find, git, jq, revision,
@@ -43,6 +44,8 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     let mut all = touched(name, rest, command);
     let written = writers::written(name, rest).into_iter();
     all.extend(written.map(|word| Touch { deed: Deed::Write, word, dirs: command.dirs.clone() }));
+    let packed = writers::packed(name, rest).into_iter();
+    all.extend(packed.map(|word| Touch { deed: Deed::Read, word, dirs: command.dirs.clone() }));
     all
 }
 
@@ -167,20 +170,24 @@ pub(crate) fn mentions(words: &[Word], dirs: &Dirs) -> Vec<Touch> {
 /// Words that are no options, and what options hold after `=` or right behind their letter.
 pub(crate) fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
     let mut options_ended = false;
-    words.iter().filter_map(move |word| {
+    // Whether they have ended if no option takes that for its value.
+    let mut may_have_ended = false;
+    words.iter().enumerate().flat_map(move |(at, word)| {
         if options_ended || !(word.text.len() > 1 && word.text.starts_with('-')) {
-            return Some(word.clone());
+            return vec![word.clone()];
         }
         if word.text == "--" {
-            options_ended = true;
-            return None;
+            options_ended = ends_options(words, at);
+            may_have_ended = true;
+            return Vec::new();
         }
         let value = match word.text.split_once('=') {
             Some((_, value)) => Some(value),
             // Behind the letters of a cluster, a path may follow at once.
             None => word.text.find(['/', '.', '~']).filter(|at| *at > 1).and_then(|at| word.text.get(at..)),
         };
-        value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() })
+        let value = value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() });
+        value.into_iter().chain(may_have_ended.then(|| word.clone())).collect()
     })
 }
 
@@ -286,7 +293,8 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let is_pair = given <= 2 && rest.iter().any(|word| word.splits) || given == 2;
     let is_path =
         |word: &Word| any_files || is_pair || !word.text.starts_with('$') || word.text.contains('/');
-    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !revision::is_told(word);
+    let is_told = |word: &Word| revision::is_told(word) && !(given > 1 && revision::may_lead_up(word));
+    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !is_told(word);
     let is_named = |word: &&Word| word.form != Form::Dynamic || may_be_path(word);
     // The first word that `grep` gets is its pattern, unless an option holds that.
     let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));
@@ -306,10 +314,13 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         }
         // A path, or what a commit's message says, from the top of the repository.
         let text = word.text.strip_prefix(":/").unwrap_or(&word.text);
-        let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
-        let word = Word { text: path.to_owned(), ..word.clone() };
-        found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
-        found.push((deed, word));
+        // A colon may as well be part of a name.
+        let path = text.rsplit_once(':').map(|(_, path)| path);
+        for text in [Some(text), path].into_iter().flatten() {
+            let word = Word { text: text.to_owned(), ..word.clone() };
+            found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
+            found.push((deed, word));
+        }
     }
     found
 }

@@ -15,6 +15,8 @@ pub(crate) enum Options {
     Any,
     /// All but these: `-x` also counts inside a cluster, `--long` also when abbreviated.
     Except(&'static [&'static str]),
+    /// The same, but what the shell puts in is taken for names: whether those are options is judged elsewhere.
+    Without(&'static [&'static str]),
     /// These only.
     Only(&'static [&'static str]),
 }
@@ -46,22 +48,29 @@ const fn except(name: &'static str, bad: &'static [&'static str], operands: Oper
     Looker { name, options: Options::Except(bad), operands }
 }
 
+const fn without(name: &'static str, bad: &'static [&'static str], operands: Operands) -> Looker {
+    Looker { name, options: Options::Without(bad), operands }
+}
+
 const fn only(name: &'static str, good: &'static [&'static str], operands: Operands) -> Looker {
     Looker { name, options: Options::Only(good), operands }
 }
 
 use Operands::{Inside, None as NoOperands, One, Paths, PatternThenPaths, Places, Text};
 
+/// They read the names of further files from a file.
+const CHECKS: &[&str] = &["-c", "--check"];
+
 const LOOKERS: &[Looker] = &[
     any(":", Text),
     any("arch", NoOperands),
-    any("b2sum", Paths),
+    without("b2sum", CHECKS, Paths),
     except("base64", &["-o", "--output"], Paths),
     any("basename", Text),
     any("break", Text),
     any("cal", Text),
     any("cat", Paths),
-    any("cksum", Paths),
+    without("cksum", CHECKS, Paths),
     any("clear", NoOperands),
     any("cmp", Paths),
     any("column", Paths),
@@ -72,7 +81,8 @@ const LOOKERS: &[Looker] = &[
     any("df", Places),
     except("diff", &["-r", "--output", "--recursive"], Inside),
     any("dirname", Text),
-    any("du", Places),
+    // What is no name in a list of names is shown in a complaint.
+    without("du", &["-D", "-H", "-L", "-X", "--dereference", "--exclude-from", "--files0-from"], Places),
     any("echo", Text),
     any("egrep", PatternThenPaths),
     any("exit", Text),
@@ -116,9 +126,9 @@ const LOOKERS: &[Looker] = &[
     any("jq", PatternThenPaths),
     any("locale", Text),
     any("ls", Places),
-    any("lsblk", NoOperands),
-    any("lscpu", NoOperands),
-    any("md5sum", Paths),
+    except("lsblk", &["--sysroot"], NoOperands),
+    except("lscpu", &["-s", "--sysroot"], NoOperands),
+    without("md5sum", CHECKS, Paths),
     any("nl", Paths),
     except("nm", &["--plugin"], Paths),
     any("nproc", NoOperands),
@@ -140,9 +150,9 @@ const LOOKERS: &[Looker] = &[
     any("rev", Paths),
     except("rg", &["-L", "-z", "--follow", "--hostname-bin", "--pre", "--search-zip"], PatternThenPaths),
     any("seq", Text),
-    any("sha1sum", Paths),
-    any("sha256sum", Paths),
-    any("sha512sum", Paths),
+    without("sha1sum", CHECKS, Paths),
+    without("sha256sum", CHECKS, Paths),
+    without("sha512sum", CHECKS, Paths),
     any("shift", Text),
     except("shuf", &["-o", "--output", "--random-source"], Paths),
     except("size", &["--plugin"], Paths),
@@ -157,7 +167,11 @@ const LOOKERS: &[Looker] = &[
     any("tac", Paths),
     any("tail", Paths),
     any("tr", Text),
-    except("tree", &["-R", "-l", "-o", "--fromfile", "--fromtabfile", "--gitfile", "--infofile"], Places),
+    except(
+        "tree",
+        &["-R", "-l", "-o", "--fromfile", "--fromtabfile", "--gitfile", "--hintro", "--houtro", "--infofile"],
+        Places,
+    ),
     any("true", Text),
     any("tsort", Paths),
     any("tty", NoOperands),
@@ -166,13 +180,13 @@ const LOOKERS: &[Looker] = &[
     any("unexpand", Paths),
     any("uniq", One),
     any("uptime", NoOperands),
-    any("wc", Paths),
-    any("whereis", Text),
+    without("wc", &["--files0-from"], Paths),
+    except("whereis", &["-B", "-M", "-S", "-f"], Text),
     any("which", Text),
     any("who", NoOperands),
     any("whoami", NoOperands),
     any("xxd", One),
-    except("zcat", &["-r", "--recursive"], Paths),
+    except("zcat", &["-S", "-r", "--recursive", "--suffix"], Paths),
 ];
 
 /// Programs that tell their version or how they are used when that is all they are asked. Those that take other programs
@@ -227,7 +241,7 @@ impl Options {
     pub(crate) fn permit(&self, word: &str) -> bool {
         match self {
             Self::Any => true,
-            Self::Except(bad) => !bad.iter().any(|bad| is_option(word, bad)),
+            Self::Except(bad) | Self::Without(bad) => !bad.iter().any(|bad| is_option(word, bad)),
             Self::Only(good) => {
                 let long = word.split('=').next().unwrap_or(word);
                 good.contains(&word)

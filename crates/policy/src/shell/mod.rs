@@ -48,6 +48,7 @@ pub(crate) use listers::{
     found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
 };
 pub(crate) use lookers::{is_known_program, is_option, program_name};
+pub(crate) use options::before_end;
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;

@@ -1,6 +1,7 @@
 //! Whether a simple command only looks (conservatively: what is not known to be harmless is not).
 
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
+use super::options::{before_end, ends_options};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::{
     Assignment, Command, Kind, Word, awk, condition, date, find, git, is_sink, jq, lookers, printf, ps,
@@ -41,11 +42,6 @@ fn looks(words: &[Word]) -> bool {
         "date" => date::looks(rest),
         "ps" => ps::looks(rest),
         "grep" | "egrep" | "fgrep" | "rg" | "fd" => search::looks(name, rest),
-        // What is no name in a list of names is shown in a complaint.
-        "du" => {
-            let follows = &["-D", "-H", "-L", "-X", "--dereference", "--exclude-from", "--files0-from"];
-            !has_any(rest, follows) && !rest.iter().any(Word::is_unclear_option)
-        }
         // Names behind links may be those of anything.
         "ls" if has_any(rest, &["-L", "--dereference"]) && has_any(rest, &["-R", "--recursive"]) => false,
         // A name after @ is that of a file with further words.
@@ -80,11 +76,16 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
                 _ => true,
             };
     }
-    let mut words = rest.iter();
+    if let Options::Without(bad) = options {
+        return !has_any(rest, bad) && !rest.iter().any(Word::is_unclear_option);
+    }
     let mut operand_seen = false;
-    while let Some(word) = words.next() {
+    for (at, word) in rest.iter().enumerate() {
+        if ends_options(rest, at) {
+            return operands != Operands::None || at + 1 == rest.len();
+        }
         if word.known() == Some("--") {
-            return operands != Operands::None || words.next().is_none();
+            continue;
         }
         if !is_option(word) {
             // What the shell puts in could be one of the options that do harm.
@@ -105,8 +106,7 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
 
 /// Whether there is one of these options among words.
 fn has_any(rest: &[Word], options: &[&str]) -> bool {
-    let mut words = rest.iter().take_while(|word| word.known() != Some("--"));
-    words.any(|word| options.iter().any(|option| lookers::is_option(&word.text, option)))
+    before_end(rest).iter().any(|word| options.iter().any(|option| lookers::is_option(&word.text, option)))
 }
 
 fn is_option(word: &Word) -> bool {

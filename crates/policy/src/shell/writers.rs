@@ -1,6 +1,7 @@
 //! Programs that write files which their words name, beside those that do nothing else.
 
 use super::lookers::is_option;
+use super::options::before_end;
 use super::{Word, effects, second_file};
 
 /// How such a program is called.
@@ -52,6 +53,24 @@ const PACKERS: &[&str] = &[
     "xz",
     "zstd",
 ];
+
+/// Of these, and of programs that call them, those that add an ending to a name which they do not find.
+const UNPACKERS: &[&str] = &[
+    "gunzip",
+    "gzip",
+    "pigz",
+    "uncompress",
+    "unpigz",
+    "zcat",
+    "zcmp",
+    "zdiff",
+    "zegrep",
+    "zfgrep",
+    "zgrep",
+    "zless",
+    "zmore",
+];
+const ENDINGS: [&str; 6] = [".gz", ".z", "-gz", "-z", "_z", ".Z"];
 
 const WRITERS: &[Writer] = &[
     writer(&["base64", "sort", "shuf"], &["-o", "--output"], Written::None),
@@ -109,6 +128,17 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
     }
 }
 
+/// The files that a program may read in the place of those that it is told.
+pub(crate) fn packed(name: &str, rest: &[Word]) -> Vec<Word> {
+    if !UNPACKERS.contains(&name) {
+        return Vec::new();
+    }
+    let literal = effects::operands(rest).filter(Word::is_literal);
+    let with =
+        |word: Word| ENDINGS.map(|ending| Word { text: format!("{}{ending}", word.text), ..word.clone() });
+    literal.flat_map(with).collect()
+}
+
 /// The name without its last ending.
 fn unpacked(word: &Word) -> Option<Word> {
     let (name, ending) = word.text.rsplit_once('.')?;
@@ -118,7 +148,7 @@ fn unpacked(word: &Word) -> Option<Word> {
 /// The values of options: behind a letter or `=`, or in the next word.
 pub(crate) fn values(rest: &[Word], options: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
-    for (at, word) in rest.iter().enumerate().take_while(|(_, word)| word.known() != Some("--")) {
+    for (at, word) in before_end(rest).iter().enumerate() {
         for option in options.iter().filter(|option| is_option(&word.text, option)) {
             let attached = match option.strip_prefix("--") {
                 Some(_) => word.text.split_once('=').map(|(_, value)| value),
