@@ -1,0 +1,30 @@
+//! Programs whose version a file of the project chooses are no longer known.
+
+#![expect(clippy::unwrap_used, reason = "a broken file system has to fail loudly")]
+
+use tiller_policy::{Access, Behavior, Context, Request, Script, explain};
+
+fn decision(command: &str, cwd: &std::path::Path) -> Behavior {
+    let cx = Context { roots: vec![cwd.to_path_buf()], home: "/home/u".into(), ..Context::default() };
+    let script = Script { command: command.to_owned(), cwd: cwd.to_path_buf() };
+    let access = vec![Access::Exec(script)];
+    explain(&Request { tool: "Bash".to_owned(), access, read_only: true }, &cx).decision
+}
+
+// RULE-01
+#[test]
+fn what_the_project_chooses_is_asked_about() {
+    for (file, line) in [
+        ("go.mod", "go version"),
+        ("go.work", "go version"),
+        ("rust-toolchain", "cargo --version"),
+        ("rust-toolchain.toml", "rustc -V"),
+    ] {
+        let project = tempfile::tempdir().unwrap();
+        let below = project.path().join("sub");
+        fs_err::create_dir(&below).unwrap();
+        assert_eq!(decision(line, &below), Behavior::Allow, "{line}");
+        fs_err::write(project.path().join(file), "toolchain go1.99.0\n").unwrap();
+        assert_eq!(decision(line, &below), Behavior::Ask, "{line} below {file}");
+    }
+}
