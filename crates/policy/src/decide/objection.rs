@@ -7,15 +7,19 @@ use super::place::Where;
 use super::script::Judge;
 use crate::rule::Behavior;
 use crate::rule::command::{self, Match};
-use crate::shell::{self, Command, Deed, Form, Touch, Word};
+use crate::shell::{self, Command, Deed, Form, Kind, Touch, Word, gives_orders, harmless_assignment};
 
 impl Judge<'_> {
     /// A rule against the command itself.
     pub(super) fn objection(&self, command: &Command) -> Option<Part> {
         let what = command.text.as_str();
+        let given = self.given(command);
         let touching = |behavior, least| {
             self.rules(behavior)
-                .find(|(_, content)| command::touches(content, command) >= least)
+                .find(|(_, content)| {
+                    command::touches(content, command) >= least
+                        || given.iter().any(|value| command::touches_text(content, value))
+                })
                 .map(|(rule, _)| rule)
         };
         if let Some(rule) = touching(Behavior::Deny, Match::Yes) {
@@ -24,6 +28,23 @@ impl Judge<'_> {
         let rule =
             touching(Behavior::Deny, Match::Perhaps).or_else(|| touching(Behavior::Ask, Match::Perhaps));
         rule.map(|rule| Part::ask_by_rule(what, Reason::rule(rule)))
+    }
+
+    /// Values that a command sets, and that programs get at once or later and may run.
+    fn given<'c>(&'c self, command: &'c Command) -> Vec<&'c str> {
+        let all = &self.analysis.commands;
+        let is_given = |name: &str| {
+            command.kind == Kind::Run
+                || gives_orders(name)
+                || all.iter().any(|command| shell::exports(command, name))
+        };
+        let set = command.assignments.iter().filter(|set| !harmless_assignment(set) && is_given(&set.name));
+        let values: Vec<&Word> = set.map(|set| &set.value).collect();
+        // What is put in is a value of another variable.
+        let is_put_in =
+            |name: &str| values.iter().any(|value| !value.is_literal() && value.text.contains(name));
+        let others = all.iter().flat_map(|command| &command.assignments).filter(|set| is_put_in(&set.name));
+        values.iter().copied().chain(others.map(|set| &set.value)).map(|value| value.text.as_str()).collect()
     }
 
     /// A rule against a file that the command names.

@@ -2,6 +2,8 @@
 //! command line does not name.
 
 use super::Word;
+use super::effects::Deed;
+use super::listers;
 use super::options::{Grammar, leading};
 use super::sed::after_bracket;
 
@@ -34,7 +36,28 @@ pub(crate) fn may_run(rest: &[Word]) -> bool {
     let Some(options) = leading(&AWK, rest) else { return true };
     let is_in_file = options.given.iter().any(|given| given.name == "f");
     let program = rest.get(options.end).filter(|_| !is_in_file);
-    program.is_some_and(|program| program.known().map(conduct).is_none_or(|found| found == Conduct::Runs))
+    listers::takes_script_from_input(rest)
+        || program
+            .is_some_and(|program| program.known().map(conduct).is_none_or(|found| found == Conduct::Runs))
+}
+
+/// The files that a program reads and writes whose names it spells out.
+pub(crate) fn reached(rest: &[Word]) -> Vec<(Deed, Word)> {
+    let program = leading(&AWK, rest).and_then(|options| rest.get(options.end));
+    let Some(program) = program.filter(|program| conduct(&program.text) != Conduct::Harmless) else {
+        return Vec::new();
+    };
+    // Every other piece is a text, or all of them are pieces of something else.
+    let pieces: Vec<&str> = program.text.split('"').collect();
+    let named = pieces.iter().zip(pieces.iter().skip(1)).filter_map(|(before, name)| {
+        let deed = match before.trim_end_matches([' ', '\t', '(']).chars().last()? {
+            '>' => Deed::Write,
+            '<' => Deed::Read,
+            _ => return None,
+        };
+        Some((deed, Word { text: (*name).to_owned(), lead: true, tilde: false, ..program.clone() }))
+    });
+    named.filter(|(_, word)| !word.text.is_empty()).collect()
 }
 
 /// What a program does besides printing.

@@ -5,7 +5,7 @@ use super::options::ends_options;
 use super::runners::Runs;
 use super::{
     Command, Dirs, Form, Kind, Redirect, Word, alternatives, awk, date, expansion, find, git, jq, revision,
-    search, writers,
+    search, sed, writers,
 };
 
 /// What is done to a file.
@@ -72,7 +72,8 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
                 rest.iter().any(|word| is_option(&word.text, "-i") || word.text.starts_with("--in"));
             let others = without_scripts(rest);
             let files = operands(&others).skip(usize::from(!has_script_option(rest)));
-            files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word)).collect()
+            let files = files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word));
+            files.chain(sed::files(rest).iter().map(|(deed, word)| touch(*deed, word))).collect()
         }
         "find" | "gfind" => {
             let listed = find::list_of_places(rest).map(|word| touch(Deed::Read, word));
@@ -94,10 +95,25 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         }
         "date" => {
             let listed = rest.iter().filter(|word| lists_elsewhere(word));
-            listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect()
+            let looked_at =
+                listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect::<Vec<_>>();
+            let read = date::read_files(rest);
+            looked_at.into_iter().chain(read.iter().map(|word| touch(Deed::Read, word))).collect()
         }
-        "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
-        "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
+        "jq" => operands(&jq::without_given(rest))
+            .skip(usize::from(!jq::has_program_file(rest)))
+            .map(|word| touch(Deed::Read, &word))
+            .collect(),
+        "awk" | "gawk" | "mawk" => {
+            let files = awk::files(rest).into_iter().map(|word| (Deed::Read, word));
+            files.chain(awk::reached(rest)).map(|(deed, word)| touch(deed, &word)).collect()
+        }
+        // What it sends somewhere it reads.
+        "gh" => operands(rest).chain(at_files(rest)).map(|word| touch(Deed::Read, &word)).collect(),
+        "tree" => {
+            let read = writers::values(rest, &["--hintro", "--houtro", "--infofile", "--gitfile"]);
+            all(Deed::Look).into_iter().chain(read.iter().map(|word| touch(Deed::Read, word))).collect()
+        }
         _ => match looker(name).map(|looker| looker.operands) {
             // The shell lists what a pattern fits.
             Some(Operands::Text) => {
@@ -162,9 +178,20 @@ pub(crate) fn redirect_touch(redirect: &Redirect) -> Touch {
 }
 
 pub(crate) fn mentions(words: &[Word], dirs: &Dirs) -> Vec<Touch> {
-    let named =
-        operands(words).filter(|word| !word.text.is_empty() && !word.text.contains(char::is_whitespace));
+    let named = operands(words)
+        .chain(at_files(words))
+        .filter(|word| !word.text.is_empty() && !word.text.contains(char::is_whitespace));
     named.map(|word| Touch { deed: Deed::Mention, word, dirs: dirs.clone() }).collect()
+}
+
+/// The files whose content is put in the place of a word or of a value: their names follow an `@`.
+fn at_files(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
+    let name = |word: &Word| {
+        let name =
+            word.text.strip_prefix('@').or_else(|| word.text.split_once("=@").map(|(_, name)| name))?;
+        Some(Word { text: name.to_owned(), lead: true, ..word.clone() })
+    };
+    words.iter().filter_map(name)
 }
 
 /// Words that are no options, and what options hold after `=` or right behind their letter.
@@ -275,14 +302,19 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let Some((subcommand, rest)) = git::subcommand(rest) else { return found };
     found.extend(git::named_files(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     found.extend(git::written_by(subcommand, rest).into_iter().map(|word| (Deed::Write, word)));
+    found.extend(git::read_by(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     let deed = match subcommand {
-        "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
+        "checkout" | "checkout-index" | "restore" | "rm" | "mv" | "clean" | "apply" | "merge-file" => {
+            Deed::Write
+        }
         "grep" => {
             found.push((Deed::ReadBelow, Word::literal(".")));
             Deed::Read
         }
         "ls-files" => Deed::Look,
-        "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
+        "show" | "diff" | "diff-files" | "diff-index" | "diff-tree" | "difftool" | "whatchanged"
+        | "blame" | "cat-file" | "annotate" | "log" | "add" | "archive" | "format-patch" | "hash-object"
+        | "interpret-trailers" | "update-index" => Deed::Read,
         _ => return found,
     };
     // `diff` reads whatever files it is given, of a repository or not, if there are two; a name without a slash is more
@@ -318,7 +350,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         let path = text.rsplit_once(':').map(|(_, path)| path);
         for text in [Some(text), path].into_iter().flatten() {
             let word = Word { text: text.to_owned(), ..word.clone() };
-            found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
+            found.extend(["mv", "merge-file"].contains(&subcommand).then(|| (Deed::Read, word.clone())));
             found.push((deed, word));
         }
     }

@@ -131,11 +131,25 @@ pub(crate) fn written_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         ("config", _) if !shows_settings(rest) => values(rest, &["-f", "--file"]),
         ("config", _) => Vec::new(),
         ("checkout-index", _) => values(rest, &["--prefix"]),
+        ("apply" | "am", _) => values(rest, &["--directory"]),
+        ("bugreport" | "diagnose", _) => values(rest, &["-o", "--output-directory"]),
+        ("fast-export" | "fast-import", _) => values(rest, &["--export-marks"]),
+        ("read-tree", _) => values(rest, &["--prefix"]),
         ("archive" | "format-patch", _) => values(rest, &["-o", "--output", "--output-directory"]),
         ("clone", _) => operands().skip(1).chain(values(rest, &["--separate-git-dir"])).collect(),
         ("init", _) => operands().chain(values(rest, &["--separate-git-dir"])).collect(),
         ("bundle", Some("create")) | ("worktree", Some("add")) => operands().skip(1).collect(),
         _ => values(rest, &["--output"]),
+    }
+}
+
+/// The files that a subcommand reads where its options say so.
+pub(crate) fn read_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
+    match subcommand {
+        "config" => values(rest, &["-f", "--file"]),
+        "commit" => values(rest, &["-F", "-t", "--file", "--template"]),
+        "merge" | "notes" | "tag" => values(rest, &["-F", "--file"]),
+        _ => Vec::new(),
     }
 }
 

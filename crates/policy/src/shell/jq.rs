@@ -1,6 +1,7 @@
 //! What `jq` can be asked without reading more than its command line names.
 
 use super::Word;
+use super::lookers::is_option;
 
 /// Options that take no value.
 const FLAGS: &[&str] = &[
@@ -39,6 +40,12 @@ pub(crate) fn without_given(rest: &[Word]) -> Vec<Word> {
         }
     }
     left
+}
+
+/// Whether the program comes from a file, so that every operand is one.
+pub(crate) fn has_program_file(rest: &[Word]) -> bool {
+    rest.iter()
+        .any(|word| is_option(&word.text, "-f") || word.text != "--" && is_option(&word.text, "--from-file"))
 }
 
 /// Whether a call of `jq` only looks. `rest`: the words after `jq`.

@@ -1,6 +1,7 @@
 //! Which variables may be set without a thought: those that no program takes orders from.
 
-use super::{Assignment, Word};
+use super::lookers::is_option;
+use super::{Assignment, Command, Kind, Word};
 
 /// Variables that only change how something looks or how much is said.
 const HARMLESS: &[&str] = &[
@@ -37,6 +38,49 @@ pub(crate) fn harmless_assignment(assignment: &Assignment) -> bool {
         || (PROGRAMS.contains(&name) && matches!(assignment.value.known(), Some("cat" | "")))
         || spares
         || (flag && matches!(assignment.value.known(), Some("0" | "1")))
+}
+
+/// Endings of names whose value some program, or the shell itself, runs. Such variables are often there already, so that a
+/// plain assignment changes what programs get.
+const ORDERS: &[&str] = &[
+    "ASKPASS",
+    "BROWSER",
+    "COMMAND",
+    "EDITOR",
+    "ENV",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "MAKEFLAGS",
+    "PAGER",
+    "PS0",
+    "PS1",
+    "PS4",
+    "SHELL",
+    "SSH",
+    "VISUAL",
+    "WRAPPER",
+];
+
+/// Whether programs take orders from a variable.
+pub(crate) fn gives_orders(name: &str) -> bool {
+    ORDERS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a command makes a variable one that programs are given.
+pub(crate) fn exports(command: &Command, name: &str) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    let is_meant = |word: &Word| word.text == name || !word.is_literal();
+    match command.kind {
+        Kind::Declare => {
+            (program.text == "export" || rest.iter().any(|word| is_option(&word.text, "-x")))
+                && rest.iter().any(is_meant)
+        }
+        Kind::Run => {
+            program.text == "set"
+                && rest.iter().any(|word| is_option(&word.text, "-a") || word.text == "allexport")
+        }
+        _ => false,
+    }
 }
 
 /// Whether setting a variable of the shell is harmless: programs do not see it, and the shell does not obey it.

@@ -92,6 +92,7 @@ const WRITERS: &[Writer] = &[
     writer(&["tar", "bsdtar"], &["-C", "--directory"], Written::None),
     writer(&["unzip"], &["-d"], Written::None),
     writer(PACKERS, &["-o", "--output"], Written::All),
+    writer(&["cargo"], &["--artifact-dir", "--out-dir", "--root", "--target-dir"], Written::None),
     writer(&["ed", "ex", "vi", "vim", "nvim", "nano", "emacs"], &[], Written::All),
 ];
 
@@ -109,6 +110,7 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
     };
     match name {
         "uniq" | "xxd" if !second_file::is_spared(name, rest) => operands(Written::Further),
+        "cargo" if makes_package(rest) => operands(Written::Further),
         // Its options `-p`, `-i` and `-e` stand in clusters.
         "perl" | "ruby" if rest.iter().any(|word| is_option(&word.text, "-i")) => operands(Written::All),
         _ => {
@@ -126,6 +128,12 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
             all
         }
     }
+}
+
+/// Whether `cargo` is to make a package at a place that it is told.
+fn makes_package(rest: &[Word]) -> bool {
+    let subcommand = rest.iter().find(|word| !word.text.starts_with(['-', '+']));
+    subcommand.is_some_and(|word| matches!(word.text.as_str(), "init" | "new" | "vendor"))
 }
 
 /// The files that a program may read in the place of those that it is told.
