@@ -39,12 +39,18 @@ impl Judge<'_> {
                 || all.iter().any(|command| shell::exports(command, name))
         };
         let set = command.assignments.iter().filter(|set| !harmless_assignment(set) && is_given(&set.name));
-        let values: Vec<&Word> = set.map(|set| &set.value).collect();
-        // What is put in is a value of another variable.
-        let is_put_in =
-            |name: &str| values.iter().any(|value| !value.is_literal() && value.text.contains(name));
-        let others = all.iter().flat_map(|command| &command.assignments).filter(|set| is_put_in(&set.name));
-        values.iter().copied().chain(others.map(|set| &set.value)).map(|value| value.text.as_str()).collect()
+        let mut values: Vec<&Word> = set.map(|set| &set.value).collect();
+        let mut at = 0;
+        // What is put in is the value of another variable, or of several in turn.
+        while let Some(value) = values.get(at).copied() {
+            let others = all.iter().flat_map(|command| &command.assignments);
+            let put_in = others.filter(|set| !value.is_literal() && value.text.contains(&set.name));
+            let new: Vec<&Word> =
+                put_in.map(|set| &set.value).filter(|other| !values.contains(other)).collect();
+            values.extend(new);
+            at += 1;
+        }
+        values.into_iter().map(|value| value.text.as_str()).collect()
     }
 
     /// A rule against a file that the command names.

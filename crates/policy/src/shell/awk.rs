@@ -41,23 +41,34 @@ pub(crate) fn may_run(rest: &[Word]) -> bool {
             .is_some_and(|program| program.known().map(conduct).is_none_or(|found| found == Conduct::Runs))
 }
 
-/// The files that a program reads and writes whose names it spells out.
+/// The files that a program reads and writes, as far as it spells out their names. Where the name of what is written is put
+/// together, any text and any value could be it.
 pub(crate) fn reached(rest: &[Word]) -> Vec<(Deed, Word)> {
-    let program = leading(&AWK, rest).and_then(|options| rest.get(options.end));
-    let Some(program) = program.filter(|program| conduct(&program.text) != Conduct::Harmless) else {
-        return Vec::new();
-    };
-    // Every other piece is a text, or all of them are pieces of something else.
+    let Some(options) = leading(&AWK, rest) else { return Vec::new() };
+    let program = rest.get(options.end).filter(|program| conduct(&program.text) != Conduct::Harmless);
+    let Some(program) = program else { return Vec::new() };
+    // Every other piece is a text.
     let pieces: Vec<&str> = program.text.split('"').collect();
-    let named = pieces.iter().zip(pieces.iter().skip(1)).filter_map(|(before, name)| {
-        let deed = match before.trim_end_matches([' ', '\t', '(']).chars().last()? {
-            '>' => Deed::Write,
-            '<' => Deed::Read,
+    let sign = |before: &str| before.trim_end_matches([' ', '\t', '(']).chars().last();
+    let is_open = pieces.iter().step_by(2).any(|code| {
+        let behind = code.trim_end_matches([' ', '\t', '(']).trim_end_matches('>');
+        behind.contains('>')
+    });
+    let texts = pieces.iter().zip(pieces.iter().skip(1)).enumerate().filter_map(|(at, (before, text))| {
+        let deed = match sign(before) {
+            Some('>') => Deed::Write,
+            Some('<') => Deed::Read,
+            _ if is_open && at % 2 == 0 => Deed::Write,
             _ => return None,
         };
-        Some((deed, Word { text: (*name).to_owned(), lead: true, tilde: false, ..program.clone() }))
+        Some((deed, *text))
     });
-    named.filter(|(_, word)| !word.text.is_empty()).collect()
+    let values = options.given.iter().filter(|given| is_open && given.name == "v");
+    let values =
+        values.filter_map(|given| Some((Deed::Write, given.value.as_ref()?.text.split_once('=')?.1)));
+    let word = |text: &str| Word { text: text.to_owned(), lead: true, tilde: false, ..program.clone() };
+    let named = texts.chain(values).filter(|(_, text)| !text.is_empty());
+    named.map(|(deed, text)| (deed, word(text))).collect()
 }
 
 /// What a program does besides printing.
