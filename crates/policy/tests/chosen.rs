@@ -1,4 +1,4 @@
-//! Programs whose version a file of the project chooses are no longer known.
+//! What the files of a project make of a line: which program is run, and with which options.
 
 #![expect(clippy::unwrap_used, reason = "a broken file system has to fail loudly")]
 
@@ -26,5 +26,31 @@ fn what_the_project_chooses_is_asked_about() {
         assert_eq!(decision(line, &below), Behavior::Allow, "{line}");
         fs_err::write(project.path().join(file), "toolchain go1.99.0\n").unwrap();
         assert_eq!(decision(line, &below), Behavior::Ask, "{line} below {file}");
+    }
+}
+
+// RULE-01
+#[test]
+fn a_pattern_that_fits_an_option_is_asked_about() {
+    let lines = [
+        "wc -l *",
+        "wc [-a]*",
+        "wc -l *-from=*",
+        "md5sum ?*",
+        "du -sh *",
+        "for f in *; do wc -l \"$f\"; done",
+        "f='*'; wc $f",
+    ];
+    let project = tempfile::tempdir().unwrap();
+    fs_err::write(project.path().join("a.txt"), "").unwrap();
+    for line in lines {
+        assert_eq!(decision(line, project.path()), Behavior::Allow, "{line}");
+    }
+    fs_err::write(project.path().join("--files0-from=list"), "").unwrap();
+    for line in lines {
+        assert_eq!(decision(line, project.path()), Behavior::Ask, "{line}");
+    }
+    for line in ["wc -l ./*", "wc -- *", "wc *.txt", "cat *", "echo *"] {
+        assert_eq!(decision(line, project.path()), Behavior::Allow, "{line}");
     }
 }

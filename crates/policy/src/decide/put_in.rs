@@ -1,7 +1,10 @@
 //! What words become when the shell has put in the values of variables: that may be an option, or nothing special.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
+use super::listed::fits_name;
 use super::place::{beginning, is_one_name};
 use crate::shell::{Command, Form, Word, before_end, program_name};
 
@@ -105,6 +108,29 @@ pub(super) fn has_options(command: &Command, variables: &Variables) -> bool {
             None => is_pattern(word),
         }
     })
+}
+
+/// Whether a pattern among the words of such a command fits a name that looks like an option.
+pub(super) fn finds_options(command: &Command, variables: &Variables) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    if !program_name(program).is_some_and(|name| PROGRAMS.contains(&name)) {
+        return false;
+    }
+    let values = |word: &Word| match word.form {
+        Form::Dynamic => beginning(&word.text).and_then(|(name, _)| variables.get(name)?.clone()),
+        _ => Some(vec![word.clone()]),
+    };
+    let patterns = before_end(rest).iter().filter_map(values).flatten();
+    let begins = |text: &str| {
+        text.split('/').next().filter(|part| part.starts_with(['*', '?', '['])).map(str::to_owned)
+    };
+    let parts: Vec<String> = patterns.filter_map(|pattern| begins(&pattern.text)).collect();
+    let is_option = |name: &OsStr| {
+        name.as_encoded_bytes().starts_with(b"-") && parts.iter().any(|part| fits_name(part, name))
+    };
+    let names = |dir: &PathBuf| dir.read_dir().into_iter().flatten().flatten();
+    let mut dirs = command.dirs.iter().flatten().filter(|_| !parts.is_empty());
+    dirs.any(|dir| names(dir).any(|entry| is_option(&entry.file_name())))
 }
 
 /// Whether a value, or one of the words that it comes apart into, is an option.

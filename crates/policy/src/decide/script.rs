@@ -210,7 +210,10 @@ impl<'a> Judge<'a> {
     /// Whether a command only looks, whatever is put into its words.
     fn only_looks(&self, command: &Command, filled: &[Command]) -> bool {
         match only_looks(command) {
-            true => !put_in::has_options(command, &self.analysis.variables),
+            true => {
+                let variables = &self.analysis.variables;
+                !put_in::has_options(command, variables) && !put_in::finds_options(command, variables)
+            }
             false => !filled.is_empty() && filled.iter().all(only_looks),
         }
     }
