@@ -9,6 +9,9 @@ use crate::rule::Behavior;
 use crate::rule::command::{self, Match};
 use crate::shell::{self, Command, Deed, Form, Kind, Touch, Word, gives_orders, harmless_assignment};
 
+/// So many variables in turn are looked through for what programs are given.
+const DEEPEST: usize = 64;
+
 impl Judge<'_> {
     /// A rule against the command itself.
     pub(super) fn objection(&self, command: &Command) -> Option<Part> {
@@ -42,7 +45,7 @@ impl Judge<'_> {
         let mut values: Vec<&Word> = set.map(|set| &set.value).collect();
         let mut at = 0;
         // What is put in is the value of another variable, or of several in turn.
-        while let Some(value) = values.get(at).copied() {
+        while let Some(value) = values.get(at).copied().filter(|_| at < DEEPEST) {
             let others = all.iter().flat_map(|command| &command.assignments);
             let put_in = others.filter(|set| !value.is_literal() && value.text.contains(&set.name));
             let new: Vec<&Word> =

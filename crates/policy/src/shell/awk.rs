@@ -66,9 +66,16 @@ pub(crate) fn reached(rest: &[Word]) -> Vec<(Deed, Word)> {
     let values = options.given.iter().filter(|given| is_open && given.name == "v");
     let values =
         values.filter_map(|given| Some((Deed::Write, given.value.as_ref()?.text.split_once('=')?.1)));
-    let word = |text: &str| Word { text: text.to_owned(), lead: true, tilde: false, ..program.clone() };
-    let named = texts.chain(values).filter(|(_, text)| !text.is_empty());
-    named.map(|(deed, text)| (deed, word(text))).collect()
+    // What it runs, or reads by a name of its own making, may be any file that its texts name.
+    let reads_any = conduct(&program.text) == Conduct::Runs
+        || ["getline", "ARGV"].iter().any(|reads| program.text.contains(reads));
+    let given =
+        options.given.iter().filter(|given| given.name == "v").filter_map(|given| given.value.as_ref());
+    let given = given.filter_map(|value| Some(value.text.split_once('=')?.1));
+    let all = pieces.iter().skip(1).step_by(2).copied().chain(given).filter(|_| reads_any);
+    let read = all.flat_map(str::split_whitespace).map(|name| (Deed::Read, name));
+    let named = texts.chain(values).chain(read).filter(|(_, text)| !text.is_empty());
+    named.map(|(deed, text)| (deed, program.piece(text))).collect()
 }
 
 /// What a program does besides printing.

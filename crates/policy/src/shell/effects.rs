@@ -314,7 +314,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         "ls-files" => Deed::Look,
         "show" | "diff" | "diff-files" | "diff-index" | "diff-tree" | "difftool" | "whatchanged"
         | "blame" | "cat-file" | "annotate" | "log" | "add" | "archive" | "format-patch" | "hash-object"
-        | "interpret-trailers" | "update-index" => Deed::Read,
+        | "interpret-trailers" | "stash" | "update-index" => Deed::Read,
         _ => return found,
     };
     // `diff` reads whatever files it is given, of a repository or not, if there are two; a name without a slash is more
@@ -326,7 +326,9 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let is_path =
         |word: &Word| any_files || is_pair || !word.text.starts_with('$') || word.text.contains('/');
     let is_told = |word: &Word| revision::is_told(word) && !(given > 1 && revision::may_lead_up(word));
-    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !is_told(word);
+    // What these are told to look at is a path as well.
+    let leads_up = |word: &Word| ["grep", "ls-files"].contains(&subcommand) && revision::may_lead_up(word);
+    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !is_told(word) || leads_up(word);
     let is_named = |word: &&Word| word.form != Form::Dynamic || may_be_path(word);
     // The first word that `grep` gets is its pattern, unless an option holds that.
     let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));

@@ -149,6 +149,14 @@ pub(crate) fn read_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         "config" => values(rest, &["-f", "--file"]),
         "commit" => values(rest, &["-F", "-t", "--file", "--template"]),
         "merge" | "notes" | "tag" => values(rest, &["-F", "--file"]),
+        "log" => {
+            let lines = rest.iter().filter(|word| word.text.starts_with("-L"));
+            let path = |word: &Word| {
+                let (_, path) = word.text.rsplit_once(':')?;
+                Some(Word { text: path.to_owned(), lead: true, ..word.clone() })
+            };
+            lines.filter_map(path).collect()
+        }
         _ => Vec::new(),
     }
 }

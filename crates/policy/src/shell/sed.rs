@@ -77,7 +77,7 @@ pub(crate) fn files(rest: &[Word]) -> Vec<(Deed, Word)> {
         scripts.extend(found.operands.iter().find(|word| !word.text.is_empty()).map(|word| (*word).clone()));
     }
     let named = scripts.iter().flat_map(|script| {
-        let word = |name: &str| Word { text: name.to_owned(), lead: true, tilde: false, ..script.clone() };
+        let word = |name: &str| script.piece(name);
         named(&script.text).into_iter().map(move |(deed, name)| (deed, word(name)))
     });
     named.filter(|(_, word)| !word.text.is_empty()).collect()
@@ -97,6 +97,11 @@ fn named(script: &str) -> Vec<(Deed, &str)> {
             rest = after;
         } else if let Some((deed, name, after)) = after_addresses(rest).and_then(file_command) {
             found.push((deed, name));
+            rest = after;
+        } else if let Some(command) = after_addresses(rest).and_then(|text| text.strip_prefix('e')) {
+            // What is run may read whatever its words name.
+            let (line, after) = command.split_once('\n').unwrap_or((command, ""));
+            found.extend(line.split_whitespace().map(|name| (Deed::Read, name)));
             rest = after;
         } else {
             let letters = rest.char_indices().filter_map(|(at, _)| file_command(&rest[at..]));

@@ -92,6 +92,7 @@ const WRITERS: &[Writer] = &[
     writer(&["tar", "bsdtar"], &["-C", "--directory"], Written::None),
     writer(&["unzip"], &["-d"], Written::None),
     writer(PACKERS, &["-o", "--output"], Written::All),
+    writer(&["gh"], &["-D", "-O", "--dir", "--output"], Written::None),
     writer(&["cargo"], &["--artifact-dir", "--out-dir", "--root", "--target-dir"], Written::None),
     writer(&["ed", "ex", "vi", "vim", "nvim", "nano", "emacs"], &[], Written::All),
 ];
