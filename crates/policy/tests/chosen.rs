@@ -1,11 +1,23 @@
 //! What the files of a project make of a line: which program is run, and with which options.
 
-#![expect(clippy::unwrap_used, reason = "a broken file system has to fail loudly")]
+use std::path::Path;
 
-use tiller_policy::{Access, Behavior, Context, Request, Script, explain};
+use tiller_policy::{Access, Behavior, Context, Request, Resolver, Script, explain};
 
-fn decision(command: &str, cwd: &std::path::Path) -> Behavior {
-    let cx = Context { roots: vec![cwd.to_path_buf()], home: "/home/u".into(), ..Context::default() };
+#[expect(clippy::unwrap_used, reason = "a broken file system has to fail loudly")]
+fn decision(command: &str, cwd: &Path) -> Behavior {
+    let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let options = |dir: &Path| {
+        let names = fs_err::read_dir(dir).unwrap().map(|entry| entry.unwrap());
+        let names = names.filter(|name| name.file_name().to_string_lossy().starts_with('-'));
+        Some(names.map(|name| name.path()).collect())
+    };
+    let cx = Context {
+        roots: vec![cwd.to_path_buf()],
+        home: "/home/u".into(),
+        resolver: Resolver::new(resolve).with_odd_names(options),
+        ..Context::default()
+    };
     let script = Script { command: command.to_owned(), cwd: cwd.to_path_buf() };
     let access = vec![Access::Exec(script)];
     explain(&Request { tool: "Bash".to_owned(), access, read_only: true }, &cx).decision
@@ -52,5 +64,28 @@ fn a_pattern_that_fits_an_option_is_asked_about() {
     }
     for line in ["wc -l ./*", "wc -- *", "wc *.txt", "cat *", "echo *"] {
         assert_eq!(decision(line, project.path()), Behavior::Allow, "{line}");
+    }
+}
+
+// RULE-01
+#[test]
+fn a_link_is_found_by_every_name_that_a_program_gives_it() {
+    let outside = tempfile::tempdir().unwrap();
+    let project = tempfile::tempdir().unwrap();
+    let (outside, project) = (outside.path().canonicalize().unwrap(), project.path().canonicalize().unwrap());
+    fs_err::write(outside.join("secret"), "").unwrap();
+    for name in ["a:b", "notes.gz", "old.Z"] {
+        fs_err::os::unix::fs::symlink(&outside, project.join(name)).unwrap();
+    }
+    for line in [
+        "git diff --no-index README.md a:b/secret",
+        "git diff README.md a:b/secret",
+        "zcat -f notes",
+        "zcat old",
+    ] {
+        assert_eq!(decision(line, &project), Behavior::Ask, "{line}");
+    }
+    for line in ["git diff --no-index README.md b/secret", "zcat -f other", "git diff x:b c:d"] {
+        assert_eq!(decision(line, &project), Behavior::Allow, "{line}");
     }
 }

@@ -1,11 +1,11 @@
 //! What words become when the shell has put in the values of variables: that may be an option, or nothing special.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::listed::fits_name;
 use super::place::{beginning, is_one_name};
+use crate::context::Context;
 use crate::shell::{Command, Form, Word, before_end, program_name};
 
 /// So many ways to put values in are looked at.
@@ -111,7 +111,7 @@ pub(super) fn has_options(command: &Command, variables: &Variables) -> bool {
 }
 
 /// Whether a pattern among the words of such a command fits a name that looks like an option.
-pub(super) fn finds_options(command: &Command, variables: &Variables) -> bool {
+pub(super) fn finds_options(command: &Command, variables: &Variables, cx: &Context) -> bool {
     let Some((program, rest)) = command.words().split_first() else { return false };
     if !program_name(program).is_some_and(|name| PROGRAMS.contains(&name)) {
         return false;
@@ -125,12 +125,13 @@ pub(super) fn finds_options(command: &Command, variables: &Variables) -> bool {
         text.split('/').next().filter(|part| part.starts_with(['*', '?', '['])).map(str::to_owned)
     };
     let parts: Vec<String> = patterns.filter_map(|pattern| begins(&pattern.text)).collect();
-    let is_option = |name: &OsStr| {
-        name.as_encoded_bytes().starts_with(b"-") && parts.iter().any(|part| fits_name(part, name))
+    let is_option = |name: &Path, dir: &Path| {
+        let first = name.strip_prefix(dir).ok().and_then(|below| below.iter().next());
+        let first = first.filter(|first| first.as_encoded_bytes().starts_with(b"-"));
+        first.is_some_and(|first| parts.iter().any(|part| fits_name(part, first)))
     };
-    let names = |dir: &PathBuf| dir.read_dir().into_iter().flatten().flatten();
-    let mut dirs = command.dirs.iter().flatten().filter(|_| !parts.is_empty());
-    dirs.any(|dir| names(dir).any(|entry| is_option(&entry.file_name())))
+    let mut dirs = command.dirs.iter().flatten().filter(|_| !parts.is_empty()).map(|dir| cx.place(dir).real);
+    dirs.any(|dir| cx.resolver.odd_names(&dir).is_none_or(|odd| odd.iter().any(|name| is_option(name, &dir))))
 }
 
 /// Whether a value, or one of the words that it comes apart into, is an option.

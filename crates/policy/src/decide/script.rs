@@ -212,7 +212,8 @@ impl<'a> Judge<'a> {
         match only_looks(command) {
             true => {
                 let variables = &self.analysis.variables;
-                !put_in::has_options(command, variables) && !put_in::finds_options(command, variables)
+                !put_in::has_options(command, variables)
+                    && !put_in::finds_options(command, variables, self.cx)
             }
             false => !filled.is_empty() && filled.iter().all(only_looks),
         }
