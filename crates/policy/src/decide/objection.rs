@@ -7,15 +7,22 @@ use super::place::Where;
 use super::script::Judge;
 use crate::rule::Behavior;
 use crate::rule::command::{self, Match};
-use crate::shell::{self, Command, Deed, Form, Touch, Word};
+use crate::shell::{self, Command, Deed, Form, Kind, Touch, Word, gives_orders, harmless_assignment};
+
+/// So many variables in turn are looked through for what programs are given.
+const DEEPEST: usize = 64;
 
 impl Judge<'_> {
     /// A rule against the command itself.
     pub(super) fn objection(&self, command: &Command) -> Option<Part> {
         let what = command.text.as_str();
+        let given = self.given(command);
         let touching = |behavior, least| {
             self.rules(behavior)
-                .find(|(_, content)| command::touches(content, command) >= least)
+                .find(|(_, content)| {
+                    command::touches(content, command) >= least
+                        || given.iter().any(|value| command::touches_text(content, value))
+                })
                 .map(|(rule, _)| rule)
         };
         if let Some(rule) = touching(Behavior::Deny, Match::Yes) {
@@ -24,6 +31,29 @@ impl Judge<'_> {
         let rule =
             touching(Behavior::Deny, Match::Perhaps).or_else(|| touching(Behavior::Ask, Match::Perhaps));
         rule.map(|rule| Part::ask_by_rule(what, Reason::rule(rule)))
+    }
+
+    /// Values that a command sets, and that programs get at once or later and may run.
+    fn given<'c>(&'c self, command: &'c Command) -> Vec<&'c str> {
+        let all = &self.analysis.commands;
+        let is_given = |name: &str| {
+            command.kind == Kind::Run
+                || gives_orders(name)
+                || all.iter().any(|command| shell::exports(command, name))
+        };
+        let set = command.assignments.iter().filter(|set| !harmless_assignment(set) && is_given(&set.name));
+        let mut values: Vec<&Word> = set.map(|set| &set.value).collect();
+        let mut at = 0;
+        // What is put in is the value of another variable, or of several in turn.
+        while let Some(value) = values.get(at).copied().filter(|_| at < DEEPEST) {
+            let others = all.iter().flat_map(|command| &command.assignments);
+            let put_in = others.filter(|set| !value.is_literal() && value.text.contains(&set.name));
+            let new: Vec<&Word> =
+                put_in.map(|set| &set.value).filter(|other| !values.contains(other)).collect();
+            values.extend(new);
+            at += 1;
+        }
+        values.into_iter().map(|value| value.text.as_str()).collect()
     }
 
     /// A rule against a file that the command names.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::listed::{Torn, comes_apart, fits_name, is_torn};
 use crate::context::Context;
 use crate::path::Place;
-use crate::shell::{Analysis, Command, Dirs, Form, Word, alternatives};
+use crate::shell::{Analysis, Command, Dirs, Form, Word, alternatives, before_end};
 
 /// Where a word leads.
 #[derive(Clone, Debug)]
@@ -253,7 +253,8 @@ impl Places<'_> {
         }
         let mut led = command.clone();
         let words = &mut led.layers.last_mut()?.words;
-        for word in words.iter_mut().filter(|word| is_open(word)) {
+        let options = before_end(words).len();
+        for word in words.iter_mut().take(options).filter(|word| is_open(word)) {
             if self.may_name_options(word, &command.dirs) {
                 return None;
             }

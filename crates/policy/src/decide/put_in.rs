@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::place::Places;
 use super::spelling::{Spelling, Value};
 use crate::shell::{
-    self, Command, Dirs, Form, Gaps, Number, Word, counts_up, is_computed, parameter, program_name, summed,
+    self, Command, Dirs, Form, GLOBS, Gaps, Number, Word, before_end, counts_up, is_computed, parameter,
+    program_name, summed,
 };
 
 /// So many ways to put values in are looked at.
@@ -181,13 +182,27 @@ fn is_whole_variable(word: &Word) -> bool {
 }
 
 /// Programs that only look, some of whose options read what no word names.
-const PROGRAMS: &[&str] = &["ag", "du", "egrep", "fgrep", "grep", "ls", "wc"];
+const PROGRAMS: &[&str] = &[
+    "ag",
+    "b2sum",
+    "cksum",
+    "du",
+    "egrep",
+    "fgrep",
+    "grep",
+    "ls",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "wc",
+];
 
 /// Whether a command that only looks may be given options that its words do not show.
 pub(super) fn has_options(command: &Command, places: &Places<'_>) -> bool {
     let Some((program, rest)) = command.words().split_first() else { return false };
     let Some(name) = program_name(program).filter(|name| PROGRAMS.contains(name)) else { return false };
-    let before_end = || rest.iter().take_while(|word| word.known() != Some("--"));
+    let before_end = || before_end(rest).iter();
     // The pattern of a search is no file, so nothing else is asked about it.
     let first = before_end().find(|word| !word.certain().starts_with('-'));
     let is_pattern =
@@ -213,6 +228,12 @@ pub(super) fn has_options(command: &Command, places: &Places<'_>) -> bool {
 fn may_begin_option(value: &Word, splits: bool, places: &Places<'_>) -> bool {
     if let Some(number) = value.as_number() {
         return number == Number::Any;
+    }
+    // Without quotes, what looks like a pattern is one.
+    let becomes_pattern = splits && value.is_literal() && value.text.contains(GLOBS);
+    let pattern = Word { form: Form::Pattern, lead: !value.text.starts_with(GLOBS), ..value.clone() };
+    if becomes_pattern && (value.text.contains(char::is_whitespace) || places.may_hold_options(&pattern)) {
+        return true;
     }
     let mut pieces = value.text.split_whitespace().take(if splits { usize::MAX } else { 1 });
     value.form == Form::Dynamic

@@ -38,8 +38,10 @@ pub(crate) struct Judge<'a> {
 }
 
 /// Programs that are those of a toolchain, and the files in which a project chooses one, by any path.
-const BY_TOOLCHAIN: [&str; 4] = ["cargo", "rustc", "rustfmt", "rustup"];
-const TOOLCHAINS: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
+const BY_TOOLCHAIN: [(&[&str], &[&str]); 2] = [
+    (&["cargo", "rustc", "rustfmt", "rustup"], &["rust-toolchain", "rust-toolchain.toml"]),
+    (&["go"], &["go.mod", "go.work"]),
+];
 
 /// The parts of a script with their verdicts.
 pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Context) -> Vec<Part> {
@@ -224,12 +226,12 @@ impl<'a> Judge<'a> {
     /// Whether a file of the project may say which program is run by that name.
     fn is_chosen_by_project(&self, command: &Command) -> bool {
         let name = command.words().first().and_then(shell::program_name);
-        if !name.is_some_and(|name| BY_TOOLCHAIN.contains(&name)) {
-            return false;
-        }
+        let chosen =
+            BY_TOOLCHAIN.iter().find(|(programs, _)| name.is_some_and(|name| programs.contains(&name)));
+        let Some((_, toolchains)) = chosen else { return false };
         let is_chosen = |dir: &PathBuf| {
             let above = dir.ancestors();
-            above.flat_map(|dir| TOOLCHAINS.map(|file| dir.join(file))).any(|file| file.exists())
+            above.flat_map(|dir| toolchains.iter().map(|file| dir.join(file))).any(|file| file.exists())
         };
         // Where edits are not asked about, the same command may write that file first.
         self.cx.mode == Mode::AcceptEdits

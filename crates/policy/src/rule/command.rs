@@ -8,7 +8,8 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::Reading;
 use crate::shell::{
     Command, Kind, Runs, Word, analyse, git_deed, git_subcommand, harmless_assignment, is_known_program,
-    is_option, possible_commands, possible_subcommands, program_name, runs,
+    is_option, is_own_name, possible_commands, possible_subcommands, program_name, runs,
+    takes_script_from_input,
 };
 
 /// Whether a rule speaks of a command.
@@ -237,7 +238,13 @@ fn touched(wanted: &Wanted, command: &Command) -> Match {
 
 fn runs_input(words: &[Word]) -> bool {
     let name = words.first().and_then(program_name).map(base_name);
-    !words.is_empty() && !name.is_some_and(is_known_program)
+    let rest = words.get(1..).unwrap_or_default();
+    match name {
+        // What it reads may be for a variable that programs obey.
+        Some("read") => !rest.iter().all(|word| word.text.starts_with('-') || is_own_name(&word.text)),
+        Some("awk" | "gawk" | "mawk" | "sed" | "gsed") => takes_script_from_input(rest),
+        name => !words.is_empty() && !name.is_some_and(is_known_program),
+    }
 }
 
 fn touches_words(wanted: &Wanted, words: &[Word]) -> Match {

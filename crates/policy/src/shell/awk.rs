@@ -2,6 +2,8 @@
 //! command line does not name.
 
 use super::Word;
+use super::effects::Deed;
+use super::listers;
 use super::options::{Grammar, leading};
 use super::sed::after_bracket;
 
@@ -34,7 +36,46 @@ pub(crate) fn may_run(rest: &[Word]) -> bool {
     let Some(options) = leading(&AWK, rest) else { return true };
     let is_in_file = options.given.iter().any(|given| given.name == "f");
     let program = rest.get(options.end).filter(|_| !is_in_file);
-    program.is_some_and(|program| program.known().map(conduct).is_none_or(|found| found == Conduct::Runs))
+    listers::takes_script_from_input(rest)
+        || program
+            .is_some_and(|program| program.known().map(conduct).is_none_or(|found| found == Conduct::Runs))
+}
+
+/// The files that a program reads and writes, as far as it spells out their names. Where the name of what is written is put
+/// together, any text and any value could be it.
+pub(crate) fn reached(rest: &[Word]) -> Vec<(Deed, Word)> {
+    let Some(options) = leading(&AWK, rest) else { return Vec::new() };
+    let program = rest.get(options.end).filter(|program| conduct(&program.text) != Conduct::Harmless);
+    let Some(program) = program else { return Vec::new() };
+    // Every other piece is a text.
+    let pieces: Vec<&str> = program.text.split('"').collect();
+    let sign = |before: &str| before.trim_end_matches([' ', '\t', '(']).chars().last();
+    let is_open = pieces.iter().step_by(2).any(|code| {
+        let behind = code.trim_end_matches([' ', '\t', '(']).trim_end_matches('>');
+        behind.contains('>')
+    });
+    let texts = pieces.iter().zip(pieces.iter().skip(1)).enumerate().filter_map(|(at, (before, text))| {
+        let deed = match sign(before) {
+            Some('>') => Deed::Write,
+            Some('<') => Deed::Read,
+            _ if is_open && at % 2 == 0 => Deed::Write,
+            _ => return None,
+        };
+        Some((deed, *text))
+    });
+    let values = options.given.iter().filter(|given| is_open && given.name == "v");
+    let values =
+        values.filter_map(|given| Some((Deed::Write, given.value.as_ref()?.text.split_once('=')?.1)));
+    // What it runs, or reads by a name of its own making, may be any file that its texts name.
+    let reads_any = conduct(&program.text) == Conduct::Runs
+        || ["getline", "ARGV"].iter().any(|reads| program.text.contains(reads));
+    let given =
+        options.given.iter().filter(|given| given.name == "v").filter_map(|given| given.value.as_ref());
+    let given = given.filter_map(|value| Some(value.text.split_once('=')?.1));
+    let all = pieces.iter().skip(1).step_by(2).copied().chain(given).filter(|_| reads_any);
+    let read = all.flat_map(str::split_whitespace).map(|name| (Deed::Read, name));
+    let named = texts.chain(values).chain(read).filter(|(_, text)| !text.is_empty());
+    named.map(|(deed, text)| (deed, program.piece(text))).collect()
 }
 
 /// What a program does besides printing.

@@ -1,15 +1,15 @@
 //! What `date` can be asked: to tell a time, in no other way than this. Other words would set the clock, or show what a file
 //! holds.
 
-use super::Word;
-use super::options::{Grammar, Sorted, sorted};
+use super::options::{Given, Grammar, Sorted, sorted};
+use super::{Word, effects};
 
 const DATE: Grammar = Grammar {
     flags: "Ru",
-    valued: "dr",
+    valued: "dfrs",
     optional: "I",
     long: &["rfc-email", "universal", "utc"],
-    long_valued: &["date", "reference", "rfc-3339"],
+    long_valued: &["date", "file", "reference", "rfc-3339", "set"],
     long_optional: &["iso-8601"],
 };
 
@@ -17,7 +17,9 @@ const DATE: Grammar = Grammar {
 pub(crate) fn looks(rest: &[Word]) -> bool {
     let Sorted { given, operands, unclear, .. } = sorted(&DATE, rest);
     let is_format = |word: &&Word| word.lead && !word.splits && word.text.starts_with('+');
+    let is_told = |given: &Given<'_>| !["f", "file", "s", "set"].contains(&given.name);
     unclear.is_empty()
+        && given.iter().all(is_told)
         && given.iter().all(|given| given.value.as_ref().is_none_or(Word::is_single))
         && operands.iter().all(is_format)
 }
@@ -26,4 +28,14 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
 pub(crate) fn files(rest: &[Word]) -> Vec<Word> {
     let given = sorted(&DATE, rest).given.into_iter();
     given.filter(|given| matches!(given.name, "r" | "reference")).filter_map(|given| given.value).collect()
+}
+
+/// The files whose content is shown, as times or in complaints that it is none. Behind an option that is not understood it
+/// could be that of any word.
+pub(crate) fn read_files(rest: &[Word]) -> Vec<Word> {
+    let Sorted { given, operands, unclear, .. } = sorted(&DATE, rest);
+    let given = given.into_iter().filter(|given| matches!(given.name, "f" | "file"));
+    let doubtful = unclear.iter().chain(operands.iter().filter(|_| !unclear.is_empty()));
+    let doubtful = doubtful.flat_map(|word| effects::operands(std::slice::from_ref(*word)));
+    given.filter_map(|given| given.value).chain(doubtful).collect()
 }

@@ -1,10 +1,11 @@
 //! Which files a command touches, as far as its words tell.
 
 use super::lookers::{Operands, is_known_program, is_option, looker, program_name};
+use super::options::ends_options;
 use super::runners::Runs;
 use super::{
     Command, Dirs, Form, Kind, Redirect, Word, alternatives, archives, awk, date, expansion, find, git,
-    is_sink, jq, revision, search, separators,
+    is_sink, jq, revision, search, sed, separators,
     writers::{self, has_any},
     yq,
 };
@@ -51,6 +52,8 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     all.extend(instead.map(|word| Touch { deed: Deed::Read, word, dirs: command.dirs.clone() }));
     let written = writers::written(name, rest).into_iter();
     all.extend(written.map(|word| Touch { deed: Deed::Write, word, dirs: command.dirs.clone() }));
+    let packed = writers::packed(name, rest).into_iter();
+    all.extend(packed.map(|word| Touch { deed: Deed::Read, word, dirs: command.dirs.clone() }));
     all
 }
 
@@ -85,7 +88,8 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
                 rest.iter().any(|word| is_option(&word.text, "-i") || word.text.starts_with("--in"));
             let others = without_scripts(rest);
             let files = operands(&others).skip(usize::from(!has_script_option(rest)));
-            files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word)).collect()
+            let files = files.map(|word| touch(if in_place { Deed::Write } else { Deed::Read }, &word));
+            files.chain(sed::files(rest).iter().map(|(deed, word)| touch(*deed, word))).collect()
         }
         "find" | "gfind" => {
             let listed = find::list_of_places(rest).map(|word| touch(Deed::Read, word));
@@ -107,10 +111,22 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         }
         "date" => {
             let listed = rest.iter().filter(|word| lists_elsewhere(word));
-            listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect()
+            let looked_at =
+                listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect::<Vec<_>>();
+            let read = date::read_files(rest);
+            looked_at.into_iter().chain(read.iter().map(|word| touch(Deed::Read, word))).collect()
         }
         "jq" => jq::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
-        "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
+        "awk" | "gawk" | "mawk" => {
+            let files = awk::files(rest).into_iter().map(|word| (Deed::Read, word));
+            files.chain(awk::reached(rest)).map(|(deed, word)| touch(deed, &word)).collect()
+        }
+        // What it sends somewhere it reads.
+        "gh" => operands(rest).chain(at_files(rest)).map(|word| touch(Deed::Read, &word)).collect(),
+        "tree" => {
+            let read = writers::values(rest, &["--hintro", "--houtro", "--infofile", "--gitfile"]);
+            all(Deed::Look).into_iter().chain(read.iter().map(|word| touch(Deed::Read, word))).collect()
+        }
         "yq" if yq::looks(rest) => all(Deed::Read),
         _ if archives::looks(name, rest) == Some(true) => {
             archives::files(name, rest).iter().map(|word| touch(Deed::Read, word)).collect()
@@ -182,28 +198,43 @@ pub(crate) fn redirect_touch(redirect: &Redirect) -> Touch {
 }
 
 pub(crate) fn mentions(words: &[Word], dirs: &Dirs) -> Vec<Touch> {
-    let named =
-        operands(words).filter(|word| !word.text.is_empty() && !word.text.contains(char::is_whitespace));
+    let named = operands(words)
+        .chain(at_files(words))
+        .filter(|word| !word.text.is_empty() && !word.text.contains(char::is_whitespace));
     named.map(|word| Touch { deed: Deed::Mention, word, dirs: dirs.clone() }).collect()
+}
+
+/// The files whose content is put in the place of a word or of a value: their names follow an `@`.
+fn at_files(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
+    let name = |word: &Word| {
+        let name =
+            word.text.strip_prefix('@').or_else(|| word.text.split_once("=@").map(|(_, name)| name))?;
+        Some(Word { text: name.to_owned(), lead: true, ..word.clone() })
+    };
+    words.iter().filter_map(name)
 }
 
 /// Words that are no options, and what options hold after `=` or right behind their letter.
 pub(crate) fn operands(words: &[Word]) -> impl Iterator<Item = Word> + '_ {
     let mut options_ended = false;
-    words.iter().filter_map(move |word| {
+    // Whether they have ended if no option takes that for its value.
+    let mut may_have_ended = false;
+    words.iter().enumerate().flat_map(move |(at, word)| {
         if options_ended || !(word.text.len() > 1 && word.text.starts_with('-')) {
-            return Some(word.clone());
+            return vec![word.clone()];
         }
         if word.text == "--" {
-            options_ended = true;
-            return None;
+            options_ended = ends_options(words, at);
+            may_have_ended = true;
+            return Vec::new();
         }
         let value = match word.text.split_once('=') {
             Some((_, value)) => Some(value),
             // Behind the letters of a cluster, a path may follow at once.
             None => word.text.find(['/', '.', '~']).filter(|at| *at > 1).and_then(|at| word.text.get(at..)),
         };
-        value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() })
+        let value = value.map(|value| Word { text: value.to_owned(), lead: true, ..word.clone() });
+        value.into_iter().chain(may_have_ended.then(|| word.clone())).collect()
     })
 }
 
@@ -315,6 +346,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let Some((subcommand, rest)) = git::subcommand(rest) else { return found };
     found.extend(git::named_files(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     found.extend(git::written_by(subcommand, rest).into_iter().map(|word| (Deed::Write, word)));
+    found.extend(git::read_by(subcommand, rest).into_iter().map(|word| (Deed::Read, word)));
     let deed = match subcommand {
         // What a patch is about is compared with it.
         "apply" if git::examines_patch(rest) => {
@@ -322,14 +354,17 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
             found.extend(checks.then(|| (Deed::ReadBelow, Word::literal("."))));
             Deed::Read
         }
-        "hash-object" => Deed::Read,
-        "checkout" | "restore" | "rm" | "mv" | "clean" | "apply" => Deed::Write,
+        "checkout" | "checkout-index" | "restore" | "rm" | "mv" | "clean" | "apply" | "merge-file" => {
+            Deed::Write
+        }
         "grep" => {
             found.push((Deed::ReadBelow, Word::literal(".")));
             Deed::Read
         }
         "ls-files" => Deed::Look,
-        "show" | "diff" | "blame" | "cat-file" | "annotate" | "log" | "add" => Deed::Read,
+        "show" | "diff" | "diff-files" | "diff-index" | "diff-tree" | "difftool" | "whatchanged"
+        | "blame" | "cat-file" | "annotate" | "log" | "add" | "archive" | "format-patch" | "hash-object"
+        | "interpret-trailers" | "stash" | "update-index" => Deed::Read,
         _ => return found,
     };
     // `diff` reads whatever files it is given, of a repository or not, if there are two; a name without a slash is more
@@ -340,7 +375,10 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     let is_pair = given <= 2 && rest.iter().any(|word| word.splits) || given == 2;
     let is_path =
         |word: &Word| any_files || is_pair || !word.text.starts_with('$') || word.text.contains('/');
-    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !revision::is_told(word);
+    let is_told = |word: &Word| revision::is_told(word) && !(given > 1 && revision::may_lead_up(word));
+    // What these are told to look at is a path as well.
+    let leads_up = |word: &Word| ["grep", "ls-files"].contains(&subcommand) && revision::may_lead_up(word);
+    let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !is_told(word) || leads_up(word);
     let is_named = |word: &&Word| word.form != Form::Dynamic || may_be_path(word);
     // The first word that `grep` gets is its pattern, unless an option holds that.
     let has_pattern = rest.iter().any(|word| is_option(&word.text, "-e") || is_option(&word.text, "-f"));
@@ -360,14 +398,13 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         }
         // A path, or what a commit's message says, from the top of the repository.
         let text = word.text.strip_prefix(":/").unwrap_or(&word.text);
-        let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
-        // These may as well be, or always are, names of files, which may hold a colon.
-        if matches!(subcommand, "apply" | "diff" | "hash-object") && path != word.text {
-            found.push((deed, word.clone()));
+        // A colon may as well be part of a name.
+        let path = text.rsplit_once(':').map(|(_, path)| path);
+        for text in [Some(text), path].into_iter().flatten() {
+            let word = Word { text: text.to_owned(), ..word.clone() };
+            found.extend(["mv", "merge-file"].contains(&subcommand).then(|| (Deed::Read, word.clone())));
+            found.push((deed, word));
         }
-        let word = Word { text: path.to_owned(), ..word.clone() };
-        found.extend((subcommand == "mv").then(|| (Deed::Read, word.clone())));
-        found.push((deed, word));
     }
     found
 }

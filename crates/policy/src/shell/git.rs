@@ -1,6 +1,7 @@
 //! What `git` can be asked without changing anything.
 
 use super::lookers::is_option;
+use super::options::{Given, Grammar, Sorted, sorted};
 use super::runners::Runs;
 use super::writers::values;
 use super::{Dirs, Word, effects, revision};
@@ -93,13 +94,13 @@ const EXACT_SETTINGS: &[&str] = &["core.pager=", "core.pager=cat", "log.showsign
 pub(crate) fn looks(rest: &[Word]) -> bool {
     let Some((subcommand, rest)) = subcommand(rest) else { return false };
     let is_text = |word: &Word| word.known() == Some("--text") && KNOW_TEXT.contains(&subcommand);
-    if rest.iter().any(|word| is_harmful(word) && !is_text(word)) || !named_files(subcommand, rest).is_empty()
-    {
+    let is_harmful = rest.iter().any(|word| is_harmful(word) && !is_text(word));
+    if is_harmful || sorts_by_signature(rest) || !named_files(subcommand, rest).is_empty() {
         return false;
     }
     match subcommand {
-        "branch" => lists(rest, BRANCH_LISTS, BRANCH_OPTIONS),
-        "tag" => lists(rest, TAG_LISTS, TAG_OPTIONS),
+        "branch" => lists(rest, &BRANCHES),
+        "tag" => lists(rest, &TAGS),
         "remote" => {
             matches!(
                 known(rest).as_deref(),
@@ -174,11 +175,33 @@ pub(crate) fn written_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         ("config", _) if !shows_settings(rest) => values(rest, &["-f", "--file"]),
         ("config", _) => Vec::new(),
         ("checkout-index", _) => values(rest, &["--prefix"]),
+        ("apply" | "am", _) => values(rest, &["--directory"]),
+        ("bugreport" | "diagnose", _) => values(rest, &["-o", "--output-directory"]),
+        ("fast-export" | "fast-import", _) => values(rest, &["--export-marks"]),
+        ("read-tree", _) => values(rest, &["--prefix"]),
         ("archive" | "format-patch", _) => values(rest, &["-o", "--output", "--output-directory"]),
         ("clone", _) => operands().skip(1).chain(values(rest, &["--separate-git-dir"])).collect(),
         ("init", _) => operands().chain(values(rest, &["--separate-git-dir"])).collect(),
         ("bundle", Some("create")) | ("worktree", Some("add")) => operands().skip(1).collect(),
         _ => values(rest, &["--output"]),
+    }
+}
+
+/// The files that a subcommand reads where its options say so.
+pub(crate) fn read_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
+    match subcommand {
+        "config" => values(rest, &["-f", "--file"]),
+        "commit" => values(rest, &["-F", "-t", "--file", "--template"]),
+        "merge" | "notes" | "tag" => values(rest, &["-F", "--file"]),
+        "log" => {
+            let lines = rest.iter().filter(|word| word.text.starts_with("-L"));
+            let path = |word: &Word| {
+                let (_, path) = word.text.rsplit_once(':')?;
+                Some(Word { text: path.to_owned(), lead: true, ..word.clone() })
+            };
+            lines.filter_map(path).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -395,6 +418,12 @@ fn is_harmful(word: &Word) -> bool {
         || HARMFUL.iter().any(|bad| word.text != "--" && is_option(&word.text, bad))
 }
 
+/// Whether names are put in the order of their signatures, which a program checks.
+fn sorts_by_signature(rest: &[Word]) -> bool {
+    let is_harmless = |key: &Word| key.known().is_some_and(|key| !key.contains("signature"));
+    !values(rest, &["--sort"]).iter().all(is_harmless)
+}
+
 /// Whether nobody can tell which option a word is. Of some the rest is a text whatever it is.
 fn is_unclear_option(word: &Word) -> bool {
     word.is_unclear_option() && !["-S", "-G", "-n"].iter().any(|option| word.certain().starts_with(option))
@@ -404,49 +433,38 @@ fn known(words: &[Word]) -> Option<Vec<&str>> {
     words.iter().map(Word::known).collect()
 }
 
-const BRANCH_LISTS: &[&str] =
-    &["--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
-const BRANCH_OPTIONS: &[&str] = &[
-    "-a",
-    "-r",
-    "-v",
-    "--all",
-    "--remotes",
-    "--show-current",
-    "--verbose",
-    "--sort",
-    "--format",
-    "--column",
-    "--no-column",
-    "--color",
-    "--no-color",
-    "--ignore-case",
-    "-i",
-    "--abbrev",
-];
-const TAG_LISTS: &[&str] =
-    &["--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"];
-const TAG_OPTIONS: &[&str] =
-    &["--sort", "--format", "--column", "--no-column", "--color", "-i", "--ignore-case"];
+/// Options of subcommands that list names, each with those that make a list of it.
+const LISTS: Grammar = Grammar {
+    long_valued: &["contains", "format", "merged", "no-contains", "no-merged", "points-at", "sort"],
+    ..Grammar::NONE
+};
+const BRANCHES: Grammar = Grammar {
+    flags: "arvil",
+    long: &["all", "ignore-case", "list", "no-color", "no-column", "remotes", "show-current", "verbose"],
+    long_optional: &["abbrev", "color", "column"],
+    ..LISTS
+};
+const TAGS: Grammar = Grammar {
+    flags: "il",
+    optional: "n",
+    long: &["ignore-case", "list", "no-column"],
+    long_optional: &["color", "column"],
+    ..LISTS
+};
+const LISTING: &[&str] = &["list", "l", "contains", "no-contains", "merged", "no-merged", "points-at"];
 
-/// Whether a subcommand that can also create or delete is only asked for a list.
-fn lists(rest: &[Word], listing: &[&str], options: &[&str]) -> bool {
-    let Some(words) = known(rest) else { return false };
-    let name = |word: &str| word.split('=').next().unwrap_or(word).to_owned();
-    let numbered =
-        |word: &str| word.strip_prefix("-n").is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
-    let is_listing = words.iter().any(|word| listing.contains(&name(word).as_str()) || numbered(word));
-    words.iter().all(|word| {
-        if !word.starts_with('-') {
-            return is_listing;
-        }
-        let name = name(word);
-        let shows_more = word[1..].chars().all(|letter| "arv".contains(letter)) && word.len() > 1;
-        shows_more && options.contains(&"-v")
-            || listing.contains(&name.as_str())
-            || options.contains(&name.as_str())
-            || numbered(word)
-    })
+/// Whether a subcommand that can also create or delete is only asked for a list. What looks like an option that does so
+/// may be the value of another.
+fn lists(rest: &[Word], grammar: &Grammar) -> bool {
+    let Sorted { given, operands, unclear, .. } = sorted(grammar, rest);
+    let is_listing =
+        given.iter().any(|given| LISTING.contains(&given.name) || grammar.optional.contains(given.name));
+    let is_count = |value: &Word| value.text.bytes().all(|byte| byte.is_ascii_digit());
+    let counts = |given: &&Given<'_>| grammar.optional.contains(given.name);
+    rest.iter().all(Word::is_literal)
+        && unclear.is_empty()
+        && given.iter().filter(counts).filter_map(|given| given.value.as_ref()).all(is_count)
+        && (operands.is_empty() || is_listing)
 }
 
 fn reads_config(rest: &[Word]) -> bool {

@@ -1,5 +1,6 @@
 //! What `jq` can be asked without reading more than its command line names.
 
+use super::lookers::is_option;
 use super::{Word, effects};
 
 /// Options that take no value.
@@ -50,11 +51,17 @@ fn without_given(rest: &[Word]) -> Vec<Word> {
 /// The files that a call reads.
 pub(crate) fn files(rest: &[Word]) -> Vec<Word> {
     let others = without_given(rest);
-    let operands = effects::operands(&others).skip(1);
+    let operands = effects::operands(&others).skip(usize::from(!has_program_file(rest)));
     // More of them than are read, if one stands behind `--`.
     let is_read = |at: &usize| rest[*at].known().is_some_and(|option| READ.contains(&option));
     let named = (0..rest.len()).filter(is_read).filter_map(|at| rest.get(at + 2).cloned());
     operands.chain(named).collect()
+}
+
+/// Whether the program comes from a file, so that every operand is one.
+fn has_program_file(rest: &[Word]) -> bool {
+    rest.iter()
+        .any(|word| is_option(&word.text, "-f") || word.text != "--" && is_option(&word.text, "--from-file"))
 }
 
 /// Whether a call of `jq` only looks. `rest`: the words after `jq`.

@@ -2,7 +2,7 @@
 
 use super::effects::{Deed, Touch};
 use super::lookers::{Operands, looker, program_name};
-use super::wrapper::SHELLS;
+use super::wrapper::{SHELLS, is_input};
 use super::{Command, Kind, Word, find};
 
 /// Programs that run the file that they are given.
@@ -138,12 +138,21 @@ pub(crate) fn run_files(command: &Command) -> Vec<Touch> {
     words.into_iter().map(|word| Touch { deed: Deed::Read, word, dirs: command.dirs.clone() }).collect()
 }
 
+/// Whether a script that `-f` names comes from the input, or from a pipe.
+pub(crate) fn takes_script_from_input(rest: &[Word]) -> bool {
+    named_by_option(rest).iter().any(is_input)
+}
+
 /// The files that `-f` names, attached to it or in the next word.
 fn named_by_option(rest: &[Word]) -> Vec<Word> {
     let mut named = Vec::new();
     for (at, word) in rest.iter().enumerate() {
         let value = match word.text.strip_prefix("--") {
-            Some(long) => long.split_once('=').filter(|(name, _)| name.ends_with("file")),
+            Some(long) => {
+                let (name, value) = long.split_once('=').unwrap_or((long, ""));
+                let is_file = |option: &str| !name.is_empty() && option.starts_with(name);
+                ["file", "makefile"].iter().any(|option| is_file(option)).then_some((name, value))
+            }
             None => word.text.split_once('f').filter(|(letters, _)| letters.starts_with('-')),
         };
         match value {

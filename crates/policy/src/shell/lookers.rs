@@ -15,6 +15,8 @@ pub(crate) enum Options {
     Any,
     /// All but these: `-x` also counts inside a cluster, `--long` also when abbreviated.
     Except(&'static [&'static str]),
+    /// The same, but what the shell puts in is taken for names: whether those are options is judged elsewhere.
+    Without(&'static [&'static str]),
     /// These only.
     Only(&'static [&'static str]),
 }
@@ -46,26 +48,30 @@ const fn except(name: &'static str, bad: &'static [&'static str], operands: Oper
     Looker { name, options: Options::Except(bad), operands }
 }
 
+const fn without(name: &'static str, bad: &'static [&'static str], operands: Operands) -> Looker {
+    Looker { name, options: Options::Without(bad), operands }
+}
+
 const fn only(name: &'static str, good: &'static [&'static str], operands: Operands) -> Looker {
     Looker { name, options: Options::Only(good), operands }
 }
 
 use Operands::{Inside, None as NoOperands, One, Paths, PatternThenPaths, Places, Text};
 
-/// Options by which files are read that the content of another one names.
+/// They read the names of further files from a file.
 const CHECKS: &[&str] = &["-c", "--check"];
 
 const LOOKERS: &[Looker] = &[
     any(":", Text),
     any("arch", NoOperands),
-    except("b2sum", CHECKS, Paths),
+    without("b2sum", CHECKS, Paths),
     except("base32", &["-o", "--output"], Paths),
     except("base64", &["-o", "--output"], Paths),
     any("basename", Text),
     any("break", Text),
     any("cal", Text),
     any("cat", Paths),
-    except("cksum", CHECKS, Paths),
+    without("cksum", CHECKS, Paths),
     any("clear", NoOperands),
     any("cmp", Paths),
     any("column", Paths),
@@ -122,9 +128,9 @@ const LOOKERS: &[Looker] = &[
     any("locale", Text),
     any("look", PatternThenPaths),
     any("ls", Places),
-    any("lsblk", NoOperands),
-    any("lscpu", NoOperands),
-    except("md5sum", CHECKS, Paths),
+    except("lsblk", &["--sysroot"], NoOperands),
+    except("lscpu", &["-s", "--sysroot"], NoOperands),
+    without("md5sum", CHECKS, Paths),
     any("nl", Paths),
     except("nm", &["--plugin"], Paths),
     any("nproc", NoOperands),
@@ -147,11 +153,11 @@ const LOOKERS: &[Looker] = &[
     any("rev", Paths),
     except("rg", &["-L", "-z", "--follow", "--hostname-bin", "--pre", "--search-zip"], PatternThenPaths),
     any("seq", Text),
-    except("sha1sum", CHECKS, Paths),
-    except("sha224sum", CHECKS, Paths),
-    except("sha256sum", CHECKS, Paths),
-    except("sha384sum", CHECKS, Paths),
-    except("sha512sum", CHECKS, Paths),
+    without("sha1sum", CHECKS, Paths),
+    without("sha224sum", CHECKS, Paths),
+    without("sha256sum", CHECKS, Paths),
+    without("sha384sum", CHECKS, Paths),
+    without("sha512sum", CHECKS, Paths),
     any("shift", Text),
     except("shuf", &["-o", "--output", "--random-source"], Paths),
     except("size", &["--plugin"], Paths),
@@ -167,7 +173,11 @@ const LOOKERS: &[Looker] = &[
     any("tac", Paths),
     any("tail", Paths),
     any("tr", Text),
-    except("tree", &["-R", "-l", "-o", "--fromfile", "--fromtabfile", "--gitfile", "--infofile"], Places),
+    except(
+        "tree",
+        &["-R", "-l", "-o", "--fromfile", "--fromtabfile", "--gitfile", "--hintro", "--houtro", "--infofile"],
+        Places,
+    ),
     any("true", Text),
     any("tsort", Paths),
     any("tty", NoOperands),
@@ -176,13 +186,13 @@ const LOOKERS: &[Looker] = &[
     any("unexpand", Paths),
     any("uniq", One),
     any("uptime", NoOperands),
-    any("wc", Paths),
-    any("whereis", Text),
+    without("wc", &["--files0-from"], Paths),
+    except("whereis", &["-B", "-M", "-S", "-f"], Text),
     any("which", Text),
     any("who", NoOperands),
     any("whoami", NoOperands),
     any("xxd", One),
-    except("zcat", &["-r", "--recursive"], Paths),
+    except("zcat", &["-S", "-r", "--recursive", "--suffix"], Paths),
 ];
 
 /// Programs with their own kind of command line, known not to run the words they are given.
@@ -214,7 +224,7 @@ impl Options {
     pub(crate) fn permit(&self, word: &str) -> bool {
         match self {
             Self::Any => true,
-            Self::Except(bad) => !bad.iter().any(|bad| is_option(word, bad)),
+            Self::Except(bad) | Self::Without(bad) => !bad.iter().any(|bad| is_option(word, bad)),
             Self::Only(good) => {
                 let long = word.split('=').next().unwrap_or(word);
                 good.contains(&word)

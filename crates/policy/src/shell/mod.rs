@@ -52,13 +52,15 @@ pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use landing::{Landing, Name, landings};
 pub(crate) use listers::{
     found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
+    takes_script_from_input,
 };
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use number::{counts_up, ends, is_computed, summed};
+pub(crate) use options::before_end;
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
-pub(crate) use variables::harmless_assignment;
+pub(crate) use variables::{exports, gives_orders, harmless_assignment, is_own_name};
 pub(crate) use word::{Form, Gaps, Number, Word};
 
 /// What a shell text does, as far as it can be seen.

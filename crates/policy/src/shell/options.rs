@@ -85,6 +85,13 @@ pub(crate) fn sorted<'a>(grammar: &Grammar, words: &'a [Word]) -> Sorted<'a> {
     while let Some(word) = words.get(at) {
         at += 1;
         if word.known() == Some("--") {
+            let before = at.checked_sub(2).and_then(|before| words.get(before));
+            // It may be the value of an option that nobody knows, which ends nothing.
+            if before.zip(found.unclear.last()).is_some_and(|(before, last)| std::ptr::eq(before, *last)) {
+                found.before_end = found.operands.len();
+                found.unclear.extend(&words[at - 1..]);
+                return found;
+            }
             found.before_end = found.operands.len();
             found.operands.extend(&words[at..]);
             return found;
@@ -101,6 +108,18 @@ pub(crate) fn sorted<'a>(grammar: &Grammar, words: &'a [Word]) -> Sorted<'a> {
     }
     found.before_end = found.operands.len();
     found
+}
+
+/// The words in front of the `--` that certainly ends the options, or all of them. Behind an option it may be its value.
+pub(crate) fn before_end(words: &[Word]) -> &[Word] {
+    let end = (0..words.len()).find(|at| ends_options(words, *at)).unwrap_or(words.len());
+    &words[..end]
+}
+
+/// Whether there certainly are no options behind a word, whichever of them take a value.
+pub(crate) fn ends_options(words: &[Word], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    words.get(at).and_then(Word::known) == Some("--") && !before.is_some_and(Word::may_be_option)
 }
 
 fn options_at<'a>(grammar: &Grammar, words: &'a [Word], at: usize) -> Option<Taken<'a>> {

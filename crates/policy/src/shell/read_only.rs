@@ -1,6 +1,7 @@
 //! Whether a simple command only looks (conservatively: what is not known to be harmless is not).
 
 use super::lookers::{Operands, Options, looker, program_name};
+use super::options::{before_end, ends_options};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::versions::asks_for_version;
 use super::{
@@ -90,11 +91,16 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
                 _ => true,
             };
     }
-    let mut words = rest.iter();
+    if let Options::Without(bad) = options {
+        return !has_any(rest, bad) && !rest.iter().any(Word::is_unclear_option);
+    }
     let mut operand_seen = false;
-    while let Some(word) = words.next() {
+    for (at, word) in rest.iter().enumerate() {
+        if ends_options(rest, at) {
+            return operands != Operands::None || at + 1 == rest.len();
+        }
         if word.known() == Some("--") {
-            return operands != Operands::None || words.next().is_none();
+            continue;
         }
         if !is_option(word) {
             // What the shell puts in could be one of the options that do harm.
@@ -115,8 +121,7 @@ fn listed(name: &str, options: &Options, operands: Operands, rest: &[Word]) -> b
 
 /// Whether there is one of these options among words.
 fn has_any(rest: &[Word], options: &[&str]) -> bool {
-    let mut words = rest.iter().take_while(|word| word.known() != Some("--"));
-    words.any(|word| options.iter().any(|option| lookers::is_option(&word.text, option)))
+    before_end(rest).iter().any(|word| options.iter().any(|option| lookers::is_option(&word.text, option)))
 }
 
 fn is_option(word: &Word) -> bool {

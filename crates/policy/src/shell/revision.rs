@@ -5,7 +5,16 @@ use super::Word;
 /// Whether a word is what `git` says when asked for commits, perhaps with more of the kind behind it: no option, and one
 /// word for each.
 pub(super) fn is_told(word: &Word) -> bool {
-    asked(&word.text).is_some_and(|(asked, behind)| prints_commits(asked) && is_plain(behind))
+    asked(&word.text).is_some_and(|(asked, behind)| {
+        // Nothing at all may be printed, so that the word begins with what stands behind.
+        let is_suffix = behind.is_empty() || behind.starts_with(['.', '^', '~', '@']);
+        prints_commits(asked) && is_suffix && is_plain(behind)
+    })
+}
+
+/// Whether such a word leads up where no commit is told.
+pub(super) fn may_lead_up(word: &Word) -> bool {
+    asked(&word.text).is_some_and(|(_, behind)| behind == "..")
 }
 
 /// The command whose output a word begins with, and what stands behind that.
@@ -68,6 +77,9 @@ mod tests {
             "$(git rev-parse ../out)",
             "$(git rev-parse --show-toplevel)",
             "$(git rev-parse ..)",
+            "$(git merge-base a b)--output",
+            "$(git merge-base a b)-x",
+            "$(git rev-parse -q --verify a)x",
             "$(git rev-parse HEAD)/../../out",
             "$(git merge-base $x)",
             "$(git merge-base a; echo /etc)",

@@ -1,7 +1,7 @@
 //! Known programs that run what some of their words say.
 
 use super::lookers::{is_known_program, is_option};
-use super::{Word, awk, git, printf, sed};
+use super::{Word, awk, git, listers, printf, sed};
 
 /// Whether the words of a program can be commands that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,7 @@ pub(crate) fn runs(name: &str, rest: &[Word]) -> Runs {
         "git" => return git::runs(rest),
         "awk" | "gawk" | "mawk" if awk::may_run(rest) => return Runs::Unseen,
         "awk" | "gawk" | "mawk" => false,
+        "sed" | "gsed" if listers::takes_script_from_input(rest) => return Runs::Unseen,
         "sed" | "gsed" => sed::may_run(rest),
         "printf" if printf::may_run(rest) => true,
         // Builtins that look into subscripts.
@@ -79,7 +80,11 @@ pub(crate) fn runs(name: &str, rest: &[Word]) -> Runs {
             subcommand.is_some_and(|word| !CARGO.contains(&word.text.as_str()))
                 || rest.iter().any(|word| is_option(&word.text, "--config"))
         }
-        "gh" => rest.first().is_some_and(|word| !is_plain_gh(&word.text)),
+        // What stands behind `--` is passed on to git.
+        "gh" => {
+            rest.first().is_some_and(|word| !is_plain_gh(&word.text))
+                || rest.iter().any(|word| word.text == "--")
+        }
         _ => match OPTIONS.iter().find(|(program, _)| *program == name) {
             Some((_, options)) => rest.iter().any(|word| {
                 let sneaks = !word.is_literal() && word.may_be_option();

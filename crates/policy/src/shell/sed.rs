@@ -1,7 +1,29 @@
 //! What `sed` can be asked without changing anything: scripts that neither write files nor run programs.
 
 use super::Word;
+use super::effects::{self, Deed};
 use super::lookers::is_option;
+use super::options::{Grammar, sorted};
+
+const SED: Grammar = Grammar {
+    flags: "nErsuz",
+    valued: "efl",
+    optional: "i",
+    long: &[
+        "debug",
+        "follow-symlinks",
+        "null-data",
+        "posix",
+        "quiet",
+        "regexp-extended",
+        "sandbox",
+        "separate",
+        "silent",
+        "unbuffered",
+    ],
+    long_valued: &["expression", "file", "line-length"],
+    long_optional: &["in-place"],
+};
 
 /// Whether a call of `sed` only looks. `rest`: the words after `sed`.
 pub(crate) fn looks(rest: &[Word]) -> bool {
@@ -40,6 +62,97 @@ pub(crate) fn may_run(rest: &[Word]) -> bool {
     }
     scripts.iter().any(|script| !script.known().is_some_and(is_harmless))
         || rest.iter().any(|word| word.text.starts_with("--expression=") || is_option(&word.text, "-f"))
+}
+
+/// The files that the scripts of a call read and write.
+pub(crate) fn files(rest: &[Word]) -> Vec<(Deed, Word)> {
+    let found = sorted(&SED, rest);
+    let given = |names: &'static [&str]| found.given.iter().filter(|given| names.contains(&given.name));
+    let mut scripts: Vec<Word> =
+        given(&["e", "expression"]).filter_map(|given| given.value.clone()).collect();
+    // What is not understood may hold one.
+    scripts.extend(found.unclear.iter().flat_map(|word| effects::operands(std::slice::from_ref(*word))));
+    if scripts.is_empty() && given(&["f", "file"]).next().is_none() {
+        // To some kinds, the word behind `-i` is an ending, and mostly empty.
+        scripts.extend(found.operands.iter().find(|word| !word.text.is_empty()).map(|word| (*word).clone()));
+    }
+    let named = scripts.iter().flat_map(|script| {
+        let word = |name: &str| script.piece(name);
+        named(&script.text).into_iter().map(move |(deed, name)| (deed, word(name)))
+    });
+    named.filter(|(_, word)| !word.text.is_empty()).collect()
+}
+
+/// The files that the commands of a script name, each to the end of its line. From where it is not understood, every letter
+/// that could be such a command counts.
+fn named(script: &str) -> Vec<(Deed, &str)> {
+    let mut found = Vec::new();
+    let mut rest = script;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n', ';', '{', '}']);
+        if rest.is_empty() {
+            return found;
+        }
+        if let Some(after) = after_command(rest).or_else(|| after_jump(rest)) {
+            rest = after;
+        } else if let Some((deed, name, after)) = after_addresses(rest).and_then(file_command) {
+            found.push((deed, name));
+            rest = after;
+        } else if let Some(command) = after_addresses(rest).and_then(|text| text.strip_prefix('e')) {
+            // What is run may read whatever its words name.
+            let (line, after) = command.split_once('\n').unwrap_or((command, ""));
+            found.extend(line.split_whitespace().map(|name| (Deed::Read, name)));
+            rest = after;
+        } else {
+            let letters = rest.char_indices().filter_map(|(at, _)| file_command(&rest[at..]));
+            found.extend(letters.map(|(deed, name, _)| (deed, name)));
+            return found;
+        }
+    }
+}
+
+/// What a command does to which file, and what follows it.
+fn file_command(text: &str) -> Option<(Deed, &str, &str)> {
+    let text = text
+        .strip_prefix('s')
+        .and_then(after_substitution)
+        .filter(|flags| flags.starts_with('w'))
+        .unwrap_or(text);
+    let mut letters = text.chars();
+    let deed = match letters.next()? {
+        'r' | 'R' => Deed::Read,
+        'w' | 'W' => Deed::Write,
+        _ => return None,
+    };
+    let behind = letters.as_str();
+    let (name, rest) = behind.split_once('\n').unwrap_or((behind, ""));
+    Some((deed, name.trim_start(), rest))
+}
+
+/// What follows text that goes on behind each escaped end of a line.
+fn after_lines(text: &str) -> &str {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => _ = chars.next(),
+            '\n' => break,
+            _ => {}
+        }
+    }
+    chars.as_str()
+}
+
+/// What follows a comment, text that is put in, a label or a jump to one.
+fn after_jump(text: &str) -> Option<&str> {
+    if text.starts_with('#') {
+        return Some(text.split_once('\n').map_or("", |(_, rest)| rest));
+    }
+    let text = after_addresses(text)?;
+    if let Some(added) = text.strip_prefix(['a', 'i', 'c']) {
+        return Some(after_lines(added));
+    }
+    let label = text.strip_prefix([':', 'b', 't', 'T'])?;
+    Some(label.find(['\n', ';', '}']).map_or("", |at| &label[at..]))
 }
 
 /// Whether a script has only commands that print, select and substitute.

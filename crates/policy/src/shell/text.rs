@@ -1,4 +1,6 @@
-//! Looking for commands in text that is not understood.
+//! Looking for commands in text that is not understood, and for names in text of other languages.
+
+use super::Word;
 
 /// Where a word ends, whatever the text means.
 const BREAKS: &[char] = &[
@@ -17,4 +19,13 @@ pub(crate) fn possible_commands(text: &str) -> Vec<Vec<&str>> {
         rest[..end].split([' ', '\t', ',']).filter(|word| !word.is_empty()).collect::<Vec<_>>()
     });
     commands.filter(|words| !words.is_empty()).collect()
+}
+
+impl Word {
+    /// A name that stands in a word which is text of another language. Where the shell puts nothing into the name itself, it is
+    /// known, whatever the rest of the text is.
+    pub(super) fn piece(&self, name: &str) -> Word {
+        let word = Word { text: name.to_owned(), lead: true, tilde: false, ..self.clone() };
+        if name.contains(['$', '`', '*', '?', '[', '{']) { word } else { Word::literal(name) }
+    }
 }

@@ -1,6 +1,7 @@
 //! Which variables may be set without a thought: those that no program takes orders from.
 
-use super::{Assignment, Word};
+use super::lookers::is_option;
+use super::{Assignment, Command, Kind, Word};
 
 /// Variables that only change how something looks or how much is said.
 const HARMLESS: &[&str] = &[
@@ -27,7 +28,9 @@ const PROGRAMS: &[&str] = &["PAGER", "GIT_PAGER"];
 /// Whether setting a variable for programs is harmless.
 pub(crate) fn harmless_assignment(assignment: &Assignment) -> bool {
     let name = assignment.name.as_str();
-    let flag = matches!(name, "GIT_OPTIONAL_LOCKS" | "GIT_TERMINAL_PROMPT" | "PYTHONDONTWRITEBYTECODE");
+    let flag = matches!(name, "GIT_TERMINAL_PROMPT" | "PYTHONDONTWRITEBYTECODE");
+    // Anything else makes `git status` write what it has found out.
+    let spares = name == "GIT_OPTIONAL_LOCKS" && assignment.value.known() == Some("0");
     let is_locale = name.starts_with("LANG") || name.starts_with("LC_") || name == "TERM";
     // With a slash it would name a file that is loaded; in some languages, a backslash can be half a character.
     let is_odd = assignment.value.known().is_none_or(|value| {
@@ -37,7 +40,51 @@ pub(crate) fn harmless_assignment(assignment: &Assignment) -> bool {
     });
     (HARMLESS.contains(&name) || name.starts_with("LC_")) && !(is_locale && is_odd)
         || (PROGRAMS.contains(&name) && matches!(assignment.value.known(), Some("cat" | "")))
+        || spares
         || (flag && matches!(assignment.value.known(), Some("0" | "1")))
+}
+
+/// Endings of names whose value some program, or the shell itself, runs. Such variables are often there already, so that a
+/// plain assignment changes what programs get.
+const ORDERS: &[&str] = &[
+    "ASKPASS",
+    "BROWSER",
+    "COMMAND",
+    "EDITOR",
+    "ENV",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "MAKEFLAGS",
+    "PAGER",
+    "PS0",
+    "PS1",
+    "PS4",
+    "SHELL",
+    "SSH",
+    "VISUAL",
+    "WRAPPER",
+];
+
+/// Whether programs take orders from a variable.
+pub(crate) fn gives_orders(name: &str) -> bool {
+    ORDERS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a command makes a variable one that programs are given.
+pub(crate) fn exports(command: &Command, name: &str) -> bool {
+    let Some((program, rest)) = command.words().split_first() else { return false };
+    let is_meant = |word: &Word| word.text == name || !word.is_literal();
+    match command.kind {
+        Kind::Declare => {
+            (program.text == "export" || rest.iter().any(|word| is_option(&word.text, "-x")))
+                && rest.iter().any(is_meant)
+        }
+        Kind::Run => {
+            program.text == "set"
+                && rest.iter().any(|word| is_option(&word.text, "-a") || word.text == "allexport")
+        }
+        _ => false,
+    }
 }
 
 /// Whether setting a variable of the shell is harmless: programs do not see it, and the shell does not obey it.

@@ -42,7 +42,7 @@ impl Wrapper {
 }
 
 const WRAPPERS: &[Wrapper] = &[
-    plain("env", "i0v", "u").long(&["ignore-environment", "debug"], &["unset"]),
+    plain("env", "i0v", "uC").long(&["ignore-environment", "debug"], &["unset", "chdir"]),
     plain("timeout", "vf", "ks")
         .long(&["foreground", "preserve-status", "verbose"], &["kill-after", "signal"])
         .after(1),
@@ -83,6 +83,8 @@ pub(crate) enum Inner {
     Commands { commands: Vec<Vec<Word>>, own: usize, assignments: Vec<Assignment>, plain: bool },
     /// Other commands, in directories that nobody knows beforehand.
     Elsewhere { commands: Vec<Vec<Word>> },
+    /// Other commands, in a directory of their own.
+    Moved { commands: Vec<Vec<Word>>, dir: Word, assignments: Vec<Assignment> },
     /// A script. `here`: in this very shell.
     Script { text: String, here: bool },
     /// A script for a shell that may take it otherwise than bash.
@@ -160,7 +162,7 @@ fn shell_script(words: &[Word]) -> Inner {
 const FROM_INPUT: &str = "a shell takes commands from its input";
 
 /// Whether a word stands for what a program reads from a pipe.
-fn is_input(word: &Word) -> bool {
+pub(super) fn is_input(word: &Word) -> bool {
     word.text == "-" || ["<(", "/dev/", "/proc/"].iter().any(|begin| word.text.starts_with(begin))
 }
 
@@ -168,6 +170,10 @@ fn is_input(word: &Word) -> bool {
 fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
     let unclear = Inner::Unclear("an option of a program that runs another is not understood");
     let Some(options) = leading(&wrapper.options, &words[1..]) else { return unclear };
+    // Many programs do what the name says by which they are called.
+    if wrapper.name == "exec" && options.given.iter().any(|given| given.name == "a") {
+        return Inner::Unclear("a program is called by another name");
+    }
     let mut at = 1 + options.end;
     let mut assignments = Vec::new();
     let takes_assignments = wrapper.name == "env";
@@ -193,6 +199,16 @@ fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
     }
     if inner.is_empty() {
         return Inner::Nothing;
+    }
+    let moves = |given: &&Given<'_>| {
+        matches!(
+            (wrapper.name, given.name),
+            ("env", "C" | "chdir") | ("sudo", "D" | "R" | "chdir" | "chroot")
+        )
+    };
+    if let Some(given) = options.given.iter().rfind(moves) {
+        let Some(dir) = given.value.clone() else { return unclear };
+        return Inner::Moved { commands: vec![inner], dir, assignments };
     }
     let plain = wrapper.plain && !clears_variables(wrapper, &options.given);
     Inner::Commands { commands: vec![inner], own: at.min(words.len()), assignments, plain }

@@ -1,6 +1,7 @@
 //! Programs that write files which their words name, beside those that do nothing else.
 
 use super::lookers::is_option;
+use super::options::before_end;
 use super::{Word, effects, second_file};
 
 /// How such a program is called.
@@ -53,6 +54,24 @@ const PACKERS: &[&str] = &[
     "zstd",
 ];
 
+/// Of these, and of programs that call them, those that add an ending to a name which they do not find.
+const UNPACKERS: &[&str] = &[
+    "gunzip",
+    "gzip",
+    "pigz",
+    "uncompress",
+    "unpigz",
+    "zcat",
+    "zcmp",
+    "zdiff",
+    "zegrep",
+    "zfgrep",
+    "zgrep",
+    "zless",
+    "zmore",
+];
+const ENDINGS: [&str; 6] = [".gz", ".z", "-gz", "-z", "_z", ".Z"];
+
 const WRITERS: &[Writer] = &[
     writer(&["base32", "base64", "iconv", "sort", "shuf"], &["-o", "--output"], Written::None),
     writer(&["diff"], &["--output"], Written::None),
@@ -73,6 +92,8 @@ const WRITERS: &[Writer] = &[
     writer(&["tar", "bsdtar"], &["-C", "--directory"], Written::None),
     writer(&["unzip"], &["-d"], Written::None),
     writer(PACKERS, &["-o", "--output"], Written::All),
+    writer(&["gh"], &["-D", "-O", "--dir", "--output"], Written::None),
+    writer(&["cargo"], &["--artifact-dir", "--out-dir", "--root", "--target-dir"], Written::None),
     writer(&["ed", "ex", "vi", "vim", "nvim", "nano", "emacs"], &[], Written::All),
 ];
 
@@ -90,6 +111,7 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
     };
     match name {
         "uniq" | "xxd" if !second_file::is_spared(name, rest) => operands(Written::Further),
+        "cargo" if makes_package(rest) => operands(Written::Further),
         // Its options `-p`, `-i` and `-e` stand in clusters.
         "perl" | "ruby" if rest.iter().any(|word| is_option(&word.text, "-i")) => operands(Written::All),
         _ => {
@@ -109,6 +131,23 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
     }
 }
 
+/// Whether `cargo` is to make a package at a place that it is told.
+fn makes_package(rest: &[Word]) -> bool {
+    let subcommand = rest.iter().find(|word| !word.text.starts_with(['-', '+']));
+    subcommand.is_some_and(|word| matches!(word.text.as_str(), "init" | "new" | "vendor"))
+}
+
+/// The files that a program may read in the place of those that it is told.
+pub(crate) fn packed(name: &str, rest: &[Word]) -> Vec<Word> {
+    if !UNPACKERS.contains(&name) {
+        return Vec::new();
+    }
+    let literal = effects::operands(rest).filter(Word::is_literal);
+    let with =
+        |word: Word| ENDINGS.map(|ending| Word { text: format!("{}{ending}", word.text), ..word.clone() });
+    literal.flat_map(with).collect()
+}
+
 /// The name without its last ending.
 fn unpacked(word: &Word) -> Option<Word> {
     let (name, ending) = word.text.rsplit_once('.')?;
@@ -118,7 +157,7 @@ fn unpacked(word: &Word) -> Option<Word> {
 /// The values of options: behind a letter or `=`, or in the next word.
 pub(crate) fn values(rest: &[Word], options: &[&str]) -> Vec<Word> {
     let mut found = Vec::new();
-    for (at, word) in rest.iter().enumerate().take_while(|(_, word)| word.known() != Some("--")) {
+    for (at, word) in before_end(rest).iter().enumerate() {
         for option in options.iter().filter(|option| is_option(&word.text, option)) {
             let attached = match option.strip_prefix("--") {
                 Some(_) => word.text.split_once('=').map(|(_, value)| value),

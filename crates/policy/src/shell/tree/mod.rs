@@ -16,7 +16,9 @@ use tree_sitter::{Node, Parser};
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Output, Word, number, sound};
+use super::{
+    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Output, Redirect, Word, number, sound,
+};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
@@ -209,6 +211,7 @@ impl<'a> Walker<'a> {
         let last = node.named_child_count().saturating_sub(1);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
+            let redirected = self.out.redirects.len();
             // Names are good where they were listed, and nowhere else.
             if at > 0 && self.has_mover(child, |_| true) {
                 self.names = Names::Any;
@@ -216,7 +219,8 @@ impl<'a> Walker<'a> {
             let output = if at == last { self.output } else { Output::Fed };
             self.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
             self.names = match self.out.commands.get(already..) {
-                // Complaints are no names.
+                // Complaints are no names, and may come by any file that leads to where names go.
+                _ if self.out.redirects[redirected..].iter().any(is_diverted) => Names::Any,
                 _ if complains || [">&", "&>"].iter().any(|sign| self.text(child).contains(sign)) => {
                     Names::Any
                 }
@@ -329,6 +333,11 @@ impl<'a> Walker<'a> {
         let moves = self.moves(body);
         self.dirs = if moves { None } else { before };
     }
+}
+
+/// Whether a redirect leads anywhere but to nowhere.
+fn is_diverted(redirect: &Redirect) -> bool {
+    redirect.writes && redirect.target.known() != Some("/dev/null")
 }
 
 /// Commands that change the directory, or may.

@@ -10,7 +10,7 @@ use super::{DEEPEST, MOST_DIRS, Walker, union};
 use crate::path::lexical;
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
-use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Output, Word};
+use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Output, Word, is_option};
 
 /// Words of the language itself: no program is called by them, so the tree has misread what begins with one.
 const RESERVED: &[&str] = &[
@@ -90,6 +90,18 @@ impl Walker<'_> {
                 });
                 self.outer.pop();
             }
+            Inner::Moved { commands, dir, assignments: more } => {
+                self.opaque("it runs in a directory of its own");
+                self.outer.push(around(words));
+                self.apart(|inner| {
+                    inner.dirs = inner.moved(&[dir]);
+                    for command in commands {
+                        let both = assignments.iter().chain(&more).cloned().collect();
+                        inner.run(text.clone(), command, both);
+                    }
+                });
+                self.outer.pop();
+            }
             Inner::Commands { commands, own, assignments: more, plain } => {
                 let looks_itself = own > words.len();
                 let own = own.min(words.len());
@@ -149,6 +161,10 @@ impl Walker<'_> {
             }
             "cd" | "pushd" | "popd" | "source" | "." => self.dirs = None,
             "alias" if words.len() > 1 => self.opaque("an alias makes a name mean something else"),
+            // From then on, words that look like assignments are variables for programs, wherever they stand.
+            "set" if words[1..].iter().any(|word| is_option(&word.text, "-k") || word.text == "keyword") => {
+                self.opaque("words are made to be variables");
+            }
             "hash" if words[1..].iter().any(|word| word.text.starts_with("-p")) => {
                 self.opaque("a name is made to mean another program");
             }
