@@ -77,7 +77,7 @@ pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
 
 /// Where a script changes something.
 fn changed(analysis: &Analysis, cx: &Context) -> Vec<Where> {
-    let places = Places { cx, variables: &analysis.variables };
+    let places = Places { cx, variables: &analysis.variables, listings: &analysis.listings };
     let touches = analysis.commands.iter().flat_map(shell::touches);
     let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
     let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));

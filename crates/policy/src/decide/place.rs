@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::listed::{Torn, is_torn};
 use crate::context::Context;
 use crate::path::Place;
-use crate::shell::{Dirs, Form, Word, alternatives};
+use crate::shell::{Dirs, Form, Listings, Word, alternatives};
 
 /// Where a word leads.
 #[derive(Clone, Debug)]
@@ -28,6 +28,7 @@ pub(crate) const ANY_DEPTH: &str = "**";
 pub(crate) struct Places<'a> {
     pub(crate) cx: &'a Context,
     pub(crate) variables: &'a BTreeMap<String, Option<Vec<Word>>>,
+    pub(crate) listings: &'a Listings,
 }
 
 impl Places<'_> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::place::{beginning, is_one_name};
-use crate::shell::{Command, Form, Word, program_name};
+use crate::shell::{Analysis, Command, Form, GLOBS, Listing, Word, expansions, program_name};
 
 /// So many ways to put values in are looked at.
 const MOST: usize = 16;
@@ -12,21 +12,22 @@ type Variables = BTreeMap<String, Option<Vec<Word>>>;
 
 /// A command in every way that values are put into its words, where all of them are known and plain; nothing otherwise. The
 /// program itself is not put in.
-pub(super) fn filled(command: &Command, variables: &Variables) -> Vec<Command> {
+pub(super) fn filled(command: &Command, analysis: &Analysis) -> Vec<Command> {
     let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
-    if !rest.iter().any(|word| word.form == Form::Dynamic && beginning(&word.text).is_some()) {
+    if !rest.iter().any(|word| word.form == Form::Dynamic) {
         return Vec::new();
     }
     let mut ways = vec![vec![program.clone()]];
     for word in rest {
-        let values = match plain_values(word, variables) {
-            Some(values) => values,
-            None if is_whole_variable(word) => return Vec::new(),
-            None => vec![word.clone()],
+        let values = match (listed(word, command, analysis), plain_values(word, &analysis.variables)) {
+            (Some(words), _) => vec![words],
+            (None, Some(values)) => values.into_iter().map(|value| vec![value]).collect(),
+            (None, None) if is_whole_variable(word) => return Vec::new(),
+            (None, None) => vec![vec![word.clone()]],
         };
         ways = ways
             .iter()
-            .flat_map(|way| values.iter().map(|value| [way.clone(), vec![value.clone()]].concat()))
+            .flat_map(|way| values.iter().map(|words| [way.as_slice(), words.as_slice()].concat()))
             .collect();
         if ways.len() > MOST {
             return Vec::new();
@@ -40,6 +41,34 @@ pub(super) fn filled(command: &Command, variables: &Variables) -> Vec<Command> {
         commands.push(filled);
     }
     commands
+}
+
+/// The words that stand for a word in which the shell puts what commands of the script print, if that is of a known kind.
+fn listed(word: &Word, command: &Command, analysis: &Analysis) -> Option<Vec<Word>> {
+    let listings = &analysis.listings;
+    if listings.are_names(word, &command.dirs) {
+        let one = matches!(listings.of(word), Some(Listing::Names { one: true, .. }));
+        // Where there may be several, each has a place of its own among the words.
+        return Some(vec![Word::found(&word.text); if one { 1 } else { 2 }]);
+    }
+    if word.form != Form::Dynamic {
+        return None;
+    }
+    let (outside, put_in) = expansions(&word.text);
+    let are_commits = !put_in.is_empty() && put_in.iter().all(|(_, text)| listings.are_commits(text));
+    match put_in.as_slice() {
+        [(0, text)] if are_commits => Some(vec![Word::commit(&word.text[text.len()..])]),
+        // Hashes do not come apart, and make no pattern.
+        _ if are_commits && word.lead && !outside.contains(GLOBS) => {
+            Some(vec![Word { splits: false, ..word.clone() }])
+        }
+        _ => None,
+    }
+}
+
+/// Whether some of the words stand for names of files that the shell puts in.
+pub(super) fn has_names(command: &Command) -> bool {
+    command.words().iter().any(Word::is_found_by_shell)
 }
 
 /// Whether a word is a variable and nothing else.

@@ -62,7 +62,7 @@ pub(crate) fn judge(tool: &str, script: &Script, analysis: &Analysis, cx: &Conte
 impl<'a> Judge<'a> {
     pub(super) fn new(tool: &'a str, script: &'a Script, analysis: &'a Analysis, cx: &'a Context) -> Self {
         let files = Files { cx, tool: None };
-        let places = Places { cx, variables: &analysis.variables };
+        let places = Places { cx, variables: &analysis.variables, listings: &analysis.listings };
         Self {
             cx,
             tool,
@@ -151,7 +151,10 @@ impl<'a> Judge<'a> {
     }
 
     fn command(&self, command: &Command) -> Part {
-        let filled = put_in::filled(command, &self.analysis.variables);
+        let filled = put_in::filled(command, self.analysis);
+        // Names that may be other words tell nothing.
+        let are_whole = !filled.iter().any(put_in::has_names) || self.listed_by_shell_stays_whole().is_ok();
+        let filled = if are_whole { filled } else { Vec::new() };
         let readings = std::iter::once(command).chain(&filled);
         let objections = readings.flat_map(|reading| [self.objection(reading), self.file_objection(reading)]);
         if let Some(part) = strictest(objections.flatten()) {
@@ -233,6 +236,11 @@ impl<'a> Judge<'a> {
             if touch.word.text == "-" {
                 continue;
             }
+            let is_put_in = self.analysis.listings.are_names(&touch.word, &touch.dirs);
+            if is_put_in || touch.word.is_found_by_shell() {
+                self.listed_by_shell_may_be_looked_at()?;
+                continue;
+            }
             match self.places.of(&touch.word, &touch.dirs) {
                 Where::Elsewhere => {
                     self.listed_may_be_looked_at()?;
@@ -286,7 +294,11 @@ impl<'a> Judge<'a> {
             return part;
         }
         let literal = self.literal_rule().map(Reason::rule);
+        let is_put_in = self.analysis.listings.are_names(&redirect.target, &redirect.dirs);
         let opinion = match self.places.of(&redirect.target, &redirect.dirs) {
+            _ if is_put_in && !redirect.writes => {
+                self.listed_by_shell_may_be_looked_at().map(|()| Reason::ReadOnly)
+            }
             Where::Known(places) if !(redirect.writes && self.places.holds_hidden(&redirect.target)) => {
                 self.all_fine(&places, redirect.writes)
             }

@@ -14,9 +14,11 @@ mod ends;
 mod expansion;
 mod find;
 mod git;
+mod input;
 mod jq;
 mod landing;
 mod listers;
+mod listings;
 mod lookers;
 mod options;
 mod printf;
@@ -47,8 +49,10 @@ pub(crate) use landing::{Landing, Name, landings};
 pub(crate) use listers::{
     found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
 };
+pub(crate) use listings::{Listing, Listings};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
+pub(crate) use revision::prints_commits;
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
 pub(crate) use variables::harmless_assignment;
@@ -67,6 +71,8 @@ pub(crate) struct Analysis {
     pub(crate) background: bool,
     /// The values a variable can have, for variables that get plain values only.
     pub(crate) variables: BTreeMap<String, Option<Vec<Word>>>,
+    /// Names and commits that variables and substitutions stand for.
+    pub(crate) listings: Listings,
     /// Variables that are computed with, so that what they hold must be numbers.
     pub(crate) computed: BTreeSet<String>,
 }

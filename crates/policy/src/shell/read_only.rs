@@ -115,7 +115,7 @@ fn is_option(word: &Word) -> bool {
 
 /// Whether a word certainly is no name after `@`.
 fn is_no_word_list(word: &Word) -> bool {
-    word.lead && !word.splits && !word.text.starts_with('@')
+    !word.is_found_by_shell() && word.lead && !word.splits && !word.text.starts_with('@')
 }
 
 /// `read` sets variables of the shell.

@@ -186,7 +186,7 @@ const FD: Grammar = Grammar {
 /// Options whose value is a file or a directory that is looked into.
 const FILES: &[&str] = &["f", "file", "exclude-from", "ignore-file", "C", "base-directory", "search-path"];
 
-fn grammar(name: &str) -> &'static Grammar {
+pub(super) fn grammar(name: &str) -> &'static Grammar {
     match name {
         "rg" => &RIPGREP,
         "fd" => &FD,

@@ -1,6 +1,7 @@
 //! From the syntax tree to a list of commands.
 
 mod conditions;
+mod listings;
 mod loops;
 mod names;
 mod plain;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use tree_sitter::{Node, Parser};
 
+use self::listings::Readers;
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
@@ -32,11 +34,14 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         outer: Vec::new(),
         base: 0,
         depth: 0,
-        names: Names::Any,
+        names: Names::ANY,
+        passed: Names::ANY,
+        readers: Readers::default(),
         fed: Vec::new(),
         output: Output::Shown,
     }
     .script();
+    analysis.listings.settle();
     let are_numbers = |name: &String| match analysis.variables.get(name) {
         Some(Some(held)) => !held.is_empty() && held.iter().all(values::counts),
         _ => false,
@@ -59,6 +64,10 @@ struct Walker<'a> {
     depth: usize,
     /// What the names that come through the pipeline are like.
     names: Names,
+    /// What comes out of the pipeline that was looked at last.
+    passed: Names,
+    /// Who takes something from that input.
+    readers: Readers,
     /// Texts that are put into the next command, or into the pipeline that it is part of.
     fed: Vec<String>,
     /// Where what the next command prints goes.
@@ -78,7 +87,8 @@ impl<'a> Walker<'a> {
             None => self.opaque("it could not be parsed"),
             Some(tree) => match objection(tree.root_node()) {
                 Some(objection) => self.opaque(objection),
-                None => self.statement(tree.root_node()),
+                // Who has started it may give it any input.
+                None => self.fed_with(Names::ANY, |inner| inner.statement(tree.root_node())),
             },
         }
     }
@@ -161,7 +171,7 @@ impl<'a> Walker<'a> {
     }
 
     fn pipeline(&mut self, node: Node<'_>) {
-        let (outer, fed) = (std::mem::take(&mut self.names), self.fed.len());
+        let (mut names, fed) = (Names::ANY, self.fed.len());
         let mut cursor = node.walk();
         let complains = node.children(&mut cursor).any(|child| child.kind() == "|&");
         let last = node.named_child_count().saturating_sub(1);
@@ -169,18 +179,21 @@ impl<'a> Walker<'a> {
             let already = self.out.commands.len();
             // Names are good where they were listed, and nowhere else.
             if at > 0 && self.has_mover(child) {
-                self.names = Names::Any;
+                names = Names::ANY;
             }
             let output = if at == last { self.output } else { Output::Fed };
-            self.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
-            self.names = match self.out.commands.get(already..) {
+            let walk = |inner: &mut Self| inner.printing(output, |inner| inner.statement(child));
+            // What stands first takes from the input of the whole, though not by `xargs`: nobody has listed for that.
+            self.apart(|inner| match at {
+                0 => inner.listing_nothing(walk),
+                _ => inner.fed_with(names, walk),
+            });
+            names = match self.out.commands.get(already..) {
                 // Complaints are no names.
-                _ if complains || [">&", "&>"].iter().any(|sign| self.text(child).contains(sign)) => {
-                    Names::Any
-                }
+                _ if complains || self.complains(child) => Names::ANY,
                 Some([only]) if at == 0 => Names::listed_by(only.words()),
-                Some([only]) => self.names.passed_by(only.words()),
-                _ => Names::Any,
+                Some([only]) => names.passed_by(only.words()),
+                _ => Names::ANY,
             };
             let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
             let says = words.first().is_some_and(|word| matches!(word.text.as_str(), "echo" | "printf"));
@@ -188,7 +201,7 @@ impl<'a> Walker<'a> {
                 self.fed.push(self.text(child).to_owned());
             }
         }
-        self.names = outer;
+        self.passed = names;
         self.fed.truncate(fed);
     }
 

@@ -1,10 +1,19 @@
 //! What kind of names come through a pipeline.
 
-use crate::shell::{Form, Word};
+use crate::shell::{Dirs, Form, Listing, Word, prints_commits};
 
-/// The names that `xargs` will put in.
+/// What is printed that others take for names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) struct Names {
+    kind: Kind,
+    /// What each ends with.
+    ends: Ends,
+    /// Whether there is one at most.
+    one: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
     /// Anything at all.
     #[default]
     Any,
@@ -12,12 +21,25 @@ pub(super) enum Names {
     Listed,
     /// The same, never taken for options.
     Found,
+    /// Commits of the repository.
+    Commits,
+}
+
+/// What a name ends with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// The end of a line.
+    #[default]
+    Line,
+    /// A character that no name holds.
+    Nul,
+    /// Nobody can tell.
+    Unclear,
 }
 
 /// Long options of listers that leave names as they are.
 const PLAIN: &[&str] = &[
     "--cached",
-    "--deleted",
     "--exclude",
     "--exclude-dir",
     "--exclude-standard",
@@ -35,16 +57,78 @@ const PLAIN: &[&str] = &[
 ];
 
 impl Names {
+    /// Nothing that is known.
+    pub(super) const ANY: Self = Self { kind: Kind::Any, ends: Ends::Line, one: false };
+
     /// What a command prints at the start of a pipeline.
     pub(super) fn listed_by(words: &[Word]) -> Self {
+        let ends = if ends_by_nul(words) { Ends::Nul } else { Ends::Line };
+        Self { kind: Kind::listed_by(words), ends, one: false }
+    }
+    /// What is left of them after a further command of the pipeline.
+    pub(super) fn passed_by(self, words: &[Word]) -> Self {
+        let Some((program, rest)) = words.split_first() else { return Self::ANY };
+        let (letters, operands) = match program.text.as_str() {
+            // The pattern.
+            "grep" => ("EFGPivwx", usize::from(!gives_pattern(rest))),
+            "head" | "tail" => ("n", 0),
+            "sort" => ("Vbdfghnru", 0),
+            "uniq" => ("diu", 0),
+            _ => return Self::ANY,
+        };
+        let valued = match program.text.as_str() {
+            "grep" => "-e",
+            "head" | "tail" => "-n",
+            _ => "",
+        };
+        let rest = others_than(rest, valued);
+        let others = rest.iter().filter(|word| !word.text.starts_with('-'));
+        let passes =
+            has_only(&rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
+        // Lines that hold several names are other lines afterwards.
+        let ends = if self.ends == Ends::Line { Ends::Line } else { Ends::Unclear };
+        if passes { Self { one: self.one || is_one_line(words), ends, ..self } } else { Self::ANY }
+    }
+
+    /// The word that stands for such a name.
+    pub(super) fn as_word(self) -> Word {
+        match self.kind {
+            Kind::Any => Word::put_in("{}", Form::Dynamic, true),
+            Kind::Listed => Word::put_in("{}", Form::Found, true),
+            Kind::Found => Word::put_in("{}", Form::Found, false),
+            Kind::Commits => Word::commit(""),
+        }
+    }
+
+    /// What one of them is, if they are of a kind that is known.
+    pub(super) fn listing(self, dirs: &Dirs) -> Option<Listing> {
+        match self.kind {
+            Kind::Any => None,
+            Kind::Listed | Kind::Found => Some(Listing::Names { dirs: dirs.clone(), one: true }),
+            Kind::Commits => Some(Listing::Commits),
+        }
+    }
+
+    pub(super) fn ends(self) -> Option<Ends> {
+        (self.kind != Kind::Any).then_some(self.ends)
+    }
+
+    pub(super) fn is_one(self) -> bool {
+        self.one
+    }
+}
+
+impl Kind {
+    fn listed_by(words: &[Word]) -> Self {
         let Some((program, rest)) = words.split_first() else { return Self::Any };
         let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
         let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
         let lists = match program.text.as_str() {
             "find" => return if has(&shows) { Self::Any } else { Self::Found },
             // Links are shown with where they lead, and `..` is a name as well.
-            "ls" => has_only(rest, "1RSUdhrtX") && names_here(rest),
+            "ls" => has_only(rest, "1SUdhrtX") && names_here(rest),
             "fd" => has_only(rest, "0EFHIadegijpstu"),
+            "git" if prints_commits(words) => return Self::Commits,
             "git" => match rest.first().map(|word| word.text.as_str()) {
                 Some("ls-files") => names_below(&rest[1..]),
                 Some("diff") => has(&["--name-only"]) && names_changed(&rest[1..]),
@@ -56,38 +140,28 @@ impl Names {
         };
         if lists { Self::Listed } else { Self::Any }
     }
+}
 
-    /// What is left of them after a further command of the pipeline.
-    pub(super) fn passed_by(self, words: &[Word]) -> Self {
-        let Some((program, rest)) = words.split_first() else { return Self::Any };
-        let (letters, operands) = match program.text.as_str() {
-            // The pattern.
-            "grep" => ("EFGPivwx", usize::from(!gives_pattern(rest))),
-            "head" | "tail" => ("n", 0),
-            "sort" => ("Vbdfghnru", 0),
-            "uniq" => ("diu", 0),
-            _ => return Self::Any,
-        };
-        let valued = match program.text.as_str() {
-            "grep" => "-e",
-            "head" | "tail" => "-n",
-            _ => "",
-        };
-        let rest = others_than(rest, valued);
-        let others = rest.iter().filter(|word| !word.text.starts_with('-'));
-        let passes =
-            has_only(&rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
-        if passes { self } else { Self::Any }
-    }
+/// Whether a lister is told to end names with a character that no name holds.
+fn ends_by_nul(words: &[Word]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return false };
+    let letter = match program.text.as_str() {
+        "find" => return rest.iter().any(|word| word.text == "-print0"),
+        "git" => 'z',
+        "grep" => 'Z',
+        _ => '0',
+    };
+    rest.iter().any(|word| match word.text.strip_prefix('-') {
+        Some(long) if long.starts_with('-') => matches!(long, "-null" | "-print0" | "-null-data" | "-zero"),
+        Some(letters) => letters.contains(letter),
+        None => false,
+    })
+}
 
-    /// The word that stands for such a name.
-    pub(super) fn as_word(self) -> Word {
-        match self {
-            Self::Any => Word::put_in("{}", Form::Dynamic, true),
-            Self::Listed => Word::put_in("{}", Form::Found, true),
-            Self::Found => Word::put_in("{}", Form::Found, false),
-        }
-    }
+/// Whether `head` or `tail` leaves a single line.
+fn is_one_line(words: &[Word]) -> bool {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    matches!(texts[..], ["head" | "tail", "-1" | "-n1"] | ["head" | "tail", "-n", "1"])
 }
 
 /// Whether all options are of these letters, with digits at most behind them, or long and plain.
@@ -163,8 +237,8 @@ fn leaves_out_deleted(rest: &[Word]) -> bool {
     filters.next().is_some_and(is_without) && filters.next().is_none()
 }
 
-/// Whether `git ls-files` is asked for nothing but files below the directory it runs in.
+/// Whether `git ls-files` is asked for nothing but files below the directory it runs in that are on disk.
 fn names_below(rest: &[Word]) -> bool {
     let is_below = |word: &Word| !word.text.starts_with(['/', ':', '~']) && !word.text.contains("..");
-    has_only(rest, "cdmoz") && rest.iter().all(|word| word.form <= Form::Pattern && is_below(word))
+    has_only(rest, "cmoz") && rest.iter().all(|word| word.form <= Form::Pattern && is_below(word))
 }

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Output, Word, expansion};
+use crate::shell::{Assignment, Form, Kind, Word, expansion};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {
@@ -41,6 +41,7 @@ impl Walker<'_> {
         self.look_into(&value);
         if self.text(node).contains("+=") {
             value.form = Form::Dynamic;
+            self.out.listings.spoil(&name);
         }
         if let Some(array) = node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             self.elements(array, &name);
@@ -71,6 +72,7 @@ impl Walker<'_> {
 
     /// Remembers the values a variable may have.
     pub(super) fn bind(&mut self, name: &str, mut values: Vec<Word>) {
+        self.out.listings.note_values(name, &values);
         // What is computed is a number.
         let computed = values.iter_mut().filter(|value| !value.is_literal() && is_computed(&value.text));
         computed.for_each(|value| *value = Word::literal("0"));
@@ -138,10 +140,7 @@ impl Walker<'_> {
         }
         match node.kind() {
             "command_substitution" | "process_substitution" => {
-                let names = std::mem::take(&mut self.names);
-                self.printing(Output::Fed, |inner| inner.statement(node));
-                self.names = names;
-                return;
+                return self.substitution(node);
             }
             "arithmetic_expansion" => return self.arithmetic(node),
             "subscript" => {
