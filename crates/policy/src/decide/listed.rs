@@ -18,6 +18,7 @@ impl Judge<'_> {
             if self.moved().has_links() {
                 return Err(unclear(&lister.text));
             }
+            self.lists_no_directories(lister)?;
             for place in places(lister, &self.places)? {
                 let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
                 let links = links.ok_or_else(|| unclear(&lister.text))?;
@@ -29,11 +30,37 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// What a directory holds is shown without it, and would be looked for elsewhere.
+    fn lists_no_directories(&self, lister: &Command) -> Result<(), Reason> {
+        for word in shell::shown_inside(lister) {
+            let Where::Below(places, shape) = self.places.of(word, &lister.dirs) else {
+                return Err(unclear(&lister.text));
+            };
+            let last = shape.rsplit('/').next().unwrap_or(&shape);
+            for place in places {
+                let below = self.cx.resolver.below(&place.real).ok_or_else(|| unclear(&lister.text))?;
+                let is_shown = |name: &PathBuf| {
+                    fits_name(last, name.file_name().unwrap_or_default())
+                        && self.cx.resolver.is_dir(&place.real.join(name))
+                };
+                if below.iter().any(is_shown) {
+                    return Err(unclear(&lister.text));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Among what the commands of the script list there may be names that are taken for others.
     pub(super) fn listed_stays_whole(&self, reader: &Command) -> Result<(), Reason> {
         if !shell::takes_names_apart(reader) {
             return Ok(());
         }
+        self.put_in_stays_whole()
+    }
+
+    /// What commands of the script list are names that are read as what they are, however they are told apart.
+    pub(super) fn put_in_stays_whole(&self) -> Result<(), Reason> {
         self.listed_is_not(Torn::Apart)
     }
 

@@ -14,7 +14,7 @@ type Variables = BTreeMap<String, Option<Vec<Word>>>;
 /// program itself is not put in.
 pub(super) fn filled(command: &Command, analysis: &Analysis) -> Vec<Command> {
     let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
-    if !rest.iter().any(|word| word.form == Form::Dynamic) {
+    if !rest.iter().any(|word| word.form >= Form::Found) {
         return Vec::new();
     }
     let mut ways = vec![vec![program.clone()]];
@@ -46,6 +46,15 @@ pub(super) fn filled(command: &Command, analysis: &Analysis) -> Vec<Command> {
 /// The words that stand for a word in which the shell puts what commands of the script print, if that is of a known kind.
 fn listed(word: &Word, command: &Command, analysis: &Analysis) -> Option<Vec<Word>> {
     let listings = &analysis.listings;
+    let program = command.words().first().and_then(program_name);
+    // Without a word it goes home.
+    if matches!(program, Some("cd" | "pushd")) {
+        return None;
+    }
+    if is_put_in_by_xargs(word, command) {
+        let name = Word::put_in(NAME, Form::Found, false);
+        return Some(vec![name; if puts_in_one(command) { 1 } else { 2 }]);
+    }
     if listings.are_names(word, &command.dirs) {
         let one = matches!(listings.of(word), Some(Listing::Names { one: true, .. }));
         // Where there may be several, each has a place of its own among the words.
@@ -69,6 +78,31 @@ fn listed(word: &Word, command: &Command, analysis: &Analysis) -> Option<Vec<Wor
 /// Whether some of the words stand for names of files that the shell puts in.
 pub(super) fn has_names(command: &Command) -> bool {
     command.words().iter().any(Word::is_found_by_shell)
+}
+
+/// Whether some of the words stand for names of files that `xargs` puts in.
+pub(super) fn has_names_of_xargs(command: &Command) -> bool {
+    command.words().iter().any(|word| word.form == Form::Found && word.text == NAME)
+}
+
+/// What stands for a name that `xargs` puts in and that is no option.
+const NAME: &str = "(name)";
+
+fn is_put_in_by_xargs(word: &Word, command: &Command) -> bool {
+    word.form == Form::Found && word.text == "{}" && xargs(command).is_some()
+}
+
+/// The words of the `xargs` that runs a command.
+fn xargs(command: &Command) -> Option<&[Word]> {
+    let wrapper = command.layers.iter().rev().nth(1)?;
+    let (program, rest) = wrapper.words.split_first()?;
+    (program_name(program) == Some("xargs")).then_some(rest)
+}
+
+/// Whether `xargs` puts in one name at a time, wherever a mark stands.
+fn puts_in_one(command: &Command) -> bool {
+    let marks = |word: &Word| ["-I", "-i", "--replace"].iter().any(|option| word.text.starts_with(option));
+    xargs(command).is_some_and(|rest| rest.iter().any(marks))
 }
 
 /// Whether a word is a variable and nothing else.

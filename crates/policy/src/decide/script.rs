@@ -153,7 +153,9 @@ impl<'a> Judge<'a> {
     fn command(&self, command: &Command) -> Part {
         let filled = put_in::filled(command, self.analysis);
         // Names that may be other words tell nothing.
-        let are_whole = !filled.iter().any(put_in::has_names) || self.listed_by_shell_stays_whole().is_ok();
+        let has = |names: fn(&Command) -> bool| filled.iter().any(names);
+        let are_whole = (!has(put_in::has_names) || self.listed_by_shell_stays_whole().is_ok())
+            && (!has(put_in::has_names_of_xargs) || self.put_in_stays_whole().is_ok());
         let filled = if are_whole { filled } else { Vec::new() };
         let readings = std::iter::once(command).chain(&filled);
         let objections = readings.flat_map(|reading| [self.objection(reading), self.file_objection(reading)]);
@@ -236,7 +238,9 @@ impl<'a> Judge<'a> {
             if touch.word.text == "-" {
                 continue;
             }
-            let is_put_in = self.analysis.listings.are_names(&touch.word, &touch.dirs);
+            let program = command.words().first().and_then(program_name);
+            let goes_there = matches!(program, Some("cd" | "pushd"));
+            let is_put_in = !goes_there && self.analysis.listings.are_names(&touch.word, &touch.dirs);
             if is_put_in || touch.word.is_found_by_shell() {
                 self.listed_by_shell_may_be_looked_at()?;
                 continue;

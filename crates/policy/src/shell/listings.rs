@@ -19,7 +19,7 @@ pub(crate) enum Listing {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listings {
     held: BTreeMap<String, Option<Listing>>,
-    /// The variables that got their values from others.
+    /// Variables, and those that they got their values from.
     sources: BTreeSet<(String, String)>,
 }
 
@@ -36,14 +36,33 @@ impl Listings {
     /// Notes that a variable holds what words are, if all of them are of one kind.
     pub(super) fn note_values(&mut self, name: &str, values: &[Word]) {
         for value in values {
-            match self.of(value).cloned() {
+            // Where a variable is set, nothing comes apart.
+            match self.held.get(key(&value.text)).cloned().flatten().filter(|_| value.form == Form::Dynamic) {
                 Some(listing) => {
-                    self.sources.insert((name.to_owned(), key(&value.text).to_owned()));
+                    self.depends(name, key(&value.text));
                     self.note(name, listing);
                 }
                 None => self.spoil(name),
             }
         }
+    }
+
+    /// Notes that a variable holds one after the other of what words become.
+    pub(super) fn note_each(&mut self, name: &str, values: &[Word]) {
+        for value in values {
+            match self.of(value).cloned() {
+                Some(listing) => {
+                    self.depends(name, key(&value.text));
+                    self.note(name, listing.single());
+                }
+                None => self.spoil(name),
+            }
+        }
+    }
+
+    /// Notes that a variable holds nothing known if another one does not.
+    pub(super) fn depends(&mut self, name: &str, source: &str) {
+        self.sources.insert((name.to_owned(), source.to_owned()));
     }
 
     /// Notes that a variable may hold anything.
@@ -92,6 +111,14 @@ impl Listings {
 }
 
 impl Listing {
+    /// The same for one of them.
+    fn single(self) -> Self {
+        match self {
+            Self::Names { dirs, .. } => Self::Names { dirs, one: true },
+            Self::Commits => Self::Commits,
+        }
+    }
+
     /// What is certain of something that is one of two. `None` if it is not of one kind.
     fn joined(&self, other: &Self) -> Option<Self> {
         match (self, other) {

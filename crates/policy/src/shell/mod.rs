@@ -47,7 +47,8 @@ pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use landing::{Landing, Name, landings};
 pub(crate) use listers::{
-    found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
+    found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, shown_inside,
+    takes_names_apart,
 };
 pub(crate) use listings::{Listing, Listings};
 pub(crate) use lookers::{is_known_program, is_option, program_name};

@@ -3,7 +3,7 @@
 use super::lookers::{Operands, Options, asks_for_version, looker, program_name};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::{
-    Assignment, Command, Kind, Word, awk, condition, date, find, git, is_sink, jq, lookers, printf, ps,
+    Assignment, Command, Form, Kind, Word, awk, condition, date, find, git, is_sink, jq, lookers, printf, ps,
     search, second_file, sed,
 };
 
@@ -113,9 +113,10 @@ fn is_option(word: &Word) -> bool {
     word.text.len() > 1 && word.text.starts_with('-')
 }
 
-/// Whether a word certainly is no name after `@`.
+/// Whether a word certainly is no name after `@`. Of those that others have listed, only what `find` puts in is none.
 fn is_no_word_list(word: &Word) -> bool {
-    !word.is_found_by_shell() && word.lead && !word.splits && !word.text.starts_with('@')
+    let is_listed = word.form == Form::Found && word.text != "{}";
+    word.lead && !word.splits && !is_listed && !word.text.starts_with('@')
 }
 
 /// `read` sets variables of the shell.

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::Walker;
 use super::names::{Ends, Names};
 use crate::shell::input::spares_input;
-use crate::shell::{Kind, Listing, Output, Word};
+use crate::shell::{Assignment, Kind, Listing, Output, Word};
 
 /// Who takes something from the input of a part of a script.
 #[derive(Debug, Default)]
@@ -27,10 +27,12 @@ impl Walker<'_> {
         let readers = std::mem::replace(&mut self.readers, outer.1);
         self.names = outer.0;
         self.readers.replaced |= readers.replaced;
-        for (name, ends) in readers.lines {
+        for (name, ends) in &readers.lines {
+            // Where one of them holds nothing, a program could read the input instead of a file.
+            readers.lines.iter().for_each(|(other, _)| self.out.listings.depends(name, other));
             match names
                 .listing(&self.dirs)
-                .filter(|_| !readers.others && !readers.replaced && names.ends() == Some(ends))
+                .filter(|_| !readers.others && !readers.replaced && names.ends() == Some(*ends))
             {
                 Some(listing) => self.out.listings.note(&name, listing),
                 None => self.out.listings.spoil(&name),
@@ -81,12 +83,17 @@ impl Walker<'_> {
     }
 
     /// Notes who takes something from the input.
-    pub(super) fn note_reader(&mut self, kind: Kind, words: &[Word]) {
+    pub(super) fn note_reader(&mut self, kind: Kind, words: &[Word], assignments: &[Assignment]) {
         let is_wrapped = !self.outer.is_empty();
         let wrappers = self.outer.iter().flat_map(|layer| &layer.words);
         self.readers.replaced |= wrappers.chain(words).any(|word| word.text == "exec");
-        if let Some((name, ends)) = line_read(words).filter(|_| !is_wrapped) {
-            return self.readers.lines.push((name.to_owned(), ends));
+        // Other ends of words than blanks would be cut off.
+        let is_whole =
+            assignments.iter().all(|given| given.value.known().is_some_and(|ends| ends.trim().is_empty()));
+        match line_read(words).filter(|_| !is_wrapped) {
+            Some((name, ends)) if is_whole => return self.readers.lines.push((name.to_owned(), ends)),
+            Some((name, _)) => self.out.listings.spoil(name),
+            None => {}
         }
         // Nothing becomes of a variable that is put in without quotes, unless it certainly holds a name.
         let is_filled = |word: &Word| {

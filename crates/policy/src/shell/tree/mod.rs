@@ -35,6 +35,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         base: 0,
         depth: 0,
         names: Names::ANY,
+        last_has_input: false,
         passed: Names::ANY,
         readers: Readers::default(),
         fed: Vec::new(),
@@ -64,6 +65,8 @@ struct Walker<'a> {
     depth: usize,
     /// What the names that come through the pipeline are like.
     names: Names,
+    /// Whether a redirect around the next pipeline or list gives its last command another input.
+    last_has_input: bool,
     /// What comes out of the pipeline that was looked at last.
     passed: Names,
     /// Who takes something from that input.
@@ -153,7 +156,10 @@ impl<'a> Walker<'a> {
         let before = self.dirs.clone();
         let mut cursor = node.walk();
         let mut certain = true;
-        for child in node.children(&mut cursor) {
+        let last = node.children(&mut cursor).len().saturating_sub(1);
+        let last_has_input = std::mem::take(&mut self.last_has_input);
+        for (at, child) in node.children(&mut cursor).enumerate() {
+            self.last_has_input = last_has_input && at == last;
             match child.kind() {
                 "&&" => {}
                 "||" => {
@@ -165,6 +171,7 @@ impl<'a> Walker<'a> {
                 _ => {}
             }
         }
+        self.last_has_input = false;
         if !certain {
             self.dirs = union(before, self.dirs.take());
         }
@@ -175,10 +182,11 @@ impl<'a> Walker<'a> {
         let mut cursor = node.walk();
         let complains = node.children(&mut cursor).any(|child| child.kind() == "|&");
         let last = node.named_child_count().saturating_sub(1);
+        let last_has_input = std::mem::take(&mut self.last_has_input);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
-            // Names are good where they were listed, and nowhere else.
-            if at > 0 && self.has_mover(child) {
+            // Names are good where they were listed, and nowhere else; and who reads from elsewhere gets none of them.
+            if at > 0 && self.has_mover(child) || at == last && last_has_input {
                 names = Names::ANY;
             }
             let output = if at == last { self.output } else { Output::Fed };
@@ -192,7 +200,7 @@ impl<'a> Walker<'a> {
                 // Complaints are no names.
                 _ if complains || self.complains(child) => Names::ANY,
                 Some([only]) if at == 0 => Names::listed_by(only.words()),
-                Some([only]) => names.passed_by(only.words()),
+                Some([only]) => names.passed_by(only),
                 _ => Names::ANY,
             };
             let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
@@ -247,7 +255,8 @@ impl<'a> Walker<'a> {
                 if values.is_empty() { vec![Word::put_in("$@", Form::Dynamic, true)] } else { values };
             let assign = |value: &Word| Assignment { name: name.clone(), value: value.clone() };
             let assignments = bound.iter().map(assign).collect();
-            self.bind(&name, bound);
+            self.out.listings.note_each(&name, &bound);
+            self.hold(&name, bound);
             let text = self.text(node).lines().next().unwrap_or_default().to_owned();
             self.push(text, Kind::Assign, Vec::new(), assignments);
         }

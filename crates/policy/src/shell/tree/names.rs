@@ -1,6 +1,6 @@
 //! What kind of names come through a pipeline.
 
-use crate::shell::{Dirs, Form, Listing, Word, prints_commits};
+use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commits};
 
 /// What is printed that others take for names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,17 @@ impl Names {
         Self { kind: Kind::listed_by(words), ends, one: false }
     }
     /// What is left of them after a further command of the pipeline.
-    pub(super) fn passed_by(self, words: &[Word]) -> Self {
+    pub(super) fn passed_by(self, command: &Command) -> Self {
+        let words = command.words();
+        let is_put_in = |word: &&Word| word.form == Form::Found && word.text == "{}";
+        // Of the files that it searches, which are no others, it prints names.
+        if words.iter().filter(is_put_in).count() == 1 && words.last().is_some_and(|last| is_put_in(&last)) {
+            let searches = matches!(words[0].text.as_str(), "grep" | "rg") && operands(&words[1..]) == 2;
+            let lists = searches
+                && Kind::listed_by(words) == Kind::Listed
+                && ends_by_nul(words) == (self.ends == Ends::Nul);
+            return if lists { Self { one: false, ..self } } else { Self::ANY };
+        }
         let Some((program, rest)) = words.split_first() else { return Self::ANY };
         let (letters, operands) = match program.text.as_str() {
             // The pattern.
@@ -121,25 +131,70 @@ impl Names {
 impl Kind {
     fn listed_by(words: &[Word]) -> Self {
         let Some((program, rest)) = words.split_first() else { return Self::Any };
-        let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
+        let before_end: Vec<&str> =
+            rest.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--").collect();
+        let has = |options: &[&str]| before_end.iter().any(|text| options.contains(text));
+        let names_only = |valued: &str| has_option(rest, "--files-with-matches", 'l', valued);
         let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
         let lists = match program.text.as_str() {
             "find" => return if has(&shows) { Self::Any } else { Self::Found },
             // Links are shown with where they lead, and `..` is a name as well.
-            "ls" => has_only(rest, "1SUdhrtX") && names_here(rest),
+            "ls" => has_only(rest, "1SUdhrtX") && (names_here(rest) || names_given(rest)),
             "fd" => has_only(rest, "0EFHIadegijpstu"),
             "git" if prints_commits(words) => return Self::Commits,
             "git" => match rest.first().map(|word| word.text.as_str()) {
                 Some("ls-files") => names_below(&rest[1..]),
+                Some("grep") => names_only("e") && names_searched(&rest[1..]),
                 Some("diff") => has(&["--name-only"]) && names_changed(&rest[1..]),
                 _ => false,
             },
-            "rg" => has(&["-l", "--files", "--files-with-matches"]) && has_only(rest, "0EFHSeghijlstuwx"),
-            "grep" => has(&["-l", "-rl", "-lr", "--files-with-matches"]) && has_only(rest, "EFGPZehilrsvwx"),
+            "rg" => {
+                // The name of a kind of files may follow at once.
+                let rest: Vec<Word> =
+                    rest.iter().filter(|word| !word.text.starts_with("-t")).cloned().collect();
+                (has_option(&rest, "--files", 'l', "egjt") || names_only("egjt"))
+                    && has_only(&rest, "0EFHSeghijlstuwx")
+            }
+            "grep" => names_only("e") && has_only(rest, "EFGPZehilrsvwx"),
+            "printf" => prints_each(rest),
             _ => false,
         };
         if lists { Self::Listed } else { Self::Any }
     }
+}
+
+/// How many words are no options.
+fn operands(rest: &[Word]) -> usize {
+    rest.iter().filter(|word| !word.text.starts_with('-')).count()
+}
+
+/// Long options with a value that may stand in the next word.
+const VALUED: &[&str] =
+    &["--exclude", "--exclude-dir", "--extension", "--glob", "--iglob", "--include", "--type"];
+
+/// Whether there is an option by its long name or its letter. What stands behind one of the `valued` letters is a text, here
+/// or in the next word.
+fn has_option(rest: &[Word], long: &str, letter: char, valued: &str) -> bool {
+    let mut words = rest.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--");
+    while let Some(text) = words.next() {
+        let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
+            if text == long {
+                return true;
+            }
+            if VALUED.contains(&text) {
+                words.next();
+            }
+            continue;
+        };
+        let value = letters.find(|letter| valued.contains(letter));
+        if letters[..value.unwrap_or(letters.len())].contains(letter) {
+            return true;
+        }
+        if value.is_some_and(|at| at + 1 == letters.len()) {
+            words.next();
+        }
+    }
+    false
 }
 
 /// Whether a lister is told to end names with a character that no name holds.
@@ -149,6 +204,7 @@ fn ends_by_nul(words: &[Word]) -> bool {
         "find" => return rest.iter().any(|word| word.text == "-print0"),
         "git" => 'z',
         "grep" => 'Z',
+        "printf" => return rest.first().is_some_and(|format| format.text.ends_with("\\0")),
         _ => '0',
     };
     rest.iter().any(|word| match word.text.strip_prefix('-') {
@@ -179,6 +235,34 @@ fn names_here(rest: &[Word]) -> bool {
     let itself =
         |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('d');
     !rest.iter().any(is_operand) || rest.iter().any(itself)
+}
+
+/// Whether `ls` is given nothing but patterns: it prints the names that they fit, unless these are directories, which is
+/// seen where it is judged.
+fn names_given(rest: &[Word]) -> bool {
+    let given = || rest.iter().filter(|word| !word.text.starts_with('-'));
+    given().all(|word| word.form == Form::Pattern && !word.tilde)
+}
+
+/// Whether `printf` prints words one by one that are the names of files below where it runs.
+fn prints_each(rest: &[Word]) -> bool {
+    let Some((format, names)) = rest.split_first() else { return false };
+    matches!(format.known(), Some("%s\\n" | "%s\\0"))
+        && names.iter().all(|word| word.form == Form::Pattern && is_below(word))
+}
+
+/// Whether `git grep` searches in the files that are on disk below where it runs.
+fn names_searched(rest: &[Word]) -> bool {
+    let end = rest.iter().position(|word| word.text == "--").unwrap_or(rest.len());
+    let given = rest[..end].iter().filter(|word| !word.text.starts_with('-'));
+    has_only(rest, "EFGIPehilwz")
+        && given.count() <= 1
+        && rest[end..].iter().all(|word| word.form <= Form::Pattern && is_below(word))
+}
+
+/// Whether a word leads to something below where a command runs.
+fn is_below(word: &Word) -> bool {
+    !word.tilde && !word.text.starts_with(['/', ':', '~', '{']) && !word.text.contains("..")
 }
 
 /// Whether an option of `grep` holds its pattern.
@@ -239,6 +323,5 @@ fn leaves_out_deleted(rest: &[Word]) -> bool {
 
 /// Whether `git ls-files` is asked for nothing but files below the directory it runs in that are on disk.
 fn names_below(rest: &[Word]) -> bool {
-    let is_below = |word: &Word| !word.text.starts_with(['/', ':', '~']) && !word.text.contains("..");
     has_only(rest, "cmoz") && rest.iter().all(|word| word.form <= Form::Pattern && is_below(word))
 }

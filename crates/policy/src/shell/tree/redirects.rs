@@ -37,6 +37,13 @@ impl Walker<'_> {
         if body.is_some_and(|body| self.has_mover(body)) {
             input = input.map(|_| Names::ANY);
         }
+        // The tree puts the redirect of the last command around all that stands before it as well.
+        let is_of_last =
+            body.is_some_and(|body| matches!(body.kind(), "list" | "pipeline" | "negated_command"));
+        if is_of_last && input.is_some() {
+            input = Some(Names::ANY);
+            self.last_has_input = true;
+        }
         let last = self.out.redirects.len();
         let output = output.max(self.output_after(first));
         let walk = |inner: &mut Self| match body {
@@ -52,6 +59,7 @@ impl Walker<'_> {
             Some(names) => inner.fed_with(names, walk),
             None => walk(inner),
         });
+        self.last_has_input = false;
         self.fed.truncate(fed);
         // The tree puts the redirect of a list's last command around the list, which may have moved until then.
         let dirs = union(before, self.dirs.clone());
@@ -166,8 +174,11 @@ impl Walker<'_> {
 fn piped(redirect: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = redirect.walk();
     let children: Vec<Node<'_>> = redirect.children(&mut cursor).collect();
+    let reads = |inner: Node<'_>| inner.child(0).is_some_and(|sign| sign.kind() == "<(");
     match children[..] {
-        [sign, inner] if sign.kind() == "<" && inner.kind() == "process_substitution" => Some(inner),
+        [sign, inner] if sign.kind() == "<" && inner.kind() == "process_substitution" => {
+            Some(inner).filter(|inner| reads(*inner))
+        }
         _ => None,
     }
 }

@@ -139,6 +139,7 @@ impl Walker<'_> {
             base,
             depth,
             names,
+            last_has_input: false,
             passed: names,
             readers,
             fed,
@@ -207,7 +208,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
-        self.note_reader(kind, &words);
+        self.note_reader(kind, &words, &assignments);
         let mut layers = self.outer.clone();
         layers.push(around(words));
         let (dirs, fed, output) = (self.dirs.clone(), self.fed.clone(), self.output);

@@ -71,8 +71,13 @@ impl Walker<'_> {
     }
 
     /// Remembers the values a variable may have.
-    pub(super) fn bind(&mut self, name: &str, mut values: Vec<Word>) {
+    pub(super) fn bind(&mut self, name: &str, values: Vec<Word>) {
         self.out.listings.note_values(name, &values);
+        self.hold(name, values);
+    }
+
+    /// The same for values of which nothing but their text is to be known.
+    pub(super) fn hold(&mut self, name: &str, mut values: Vec<Word>) {
         // What is computed is a number.
         let computed = values.iter_mut().filter(|value| !value.is_literal() && is_computed(&value.text));
         computed.for_each(|value| *value = Word::literal("0"));
@@ -105,6 +110,8 @@ impl Walker<'_> {
         for assignment in &assignments {
             self.bind(&assignment.name, vec![assignment.value.clone()]);
         }
+        // What is declared or unset holds nothing for a while.
+        words.iter().for_each(|word| self.out.listings.spoil(&word.text));
         let text = self.text(node).to_owned();
         self.push(text, Kind::Declare, words, assignments);
     }
