@@ -37,6 +37,10 @@ impl Judge<'_> {
                 return Err(unclear(&lister.text));
             };
             let last = shape.rsplit('/').next().unwrap_or(&shape);
+            // Nothing but directories.
+            if last.is_empty() {
+                return Err(unclear(&lister.text));
+            }
             for place in places {
                 let below = self.cx.resolver.below(&place.real).ok_or_else(|| unclear(&lister.text))?;
                 let is_shown = |name: &PathBuf| {
@@ -166,7 +170,16 @@ pub(crate) fn places(lister: &Command, places: &Places<'_>) -> Result<Vec<Place>
             Where::Unknown => return Err(unclear(&lister.text)),
         }
     }
+    if lister.words().get(1).and_then(Word::known) == Some("diff") {
+        let dirs = lister.dirs.iter().flatten();
+        all.extend(dirs.filter_map(|dir| repository_around(dir)).map(|top| places.cx.place(top)));
+    }
     Ok(all)
+}
+
+/// The top of the repository that a directory lies in, if that is another one: `git diff` names what changed in all of it.
+fn repository_around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|above| above.join(".git").exists()).filter(|top| *top != dir)
 }
 
 /// Whether a link can be among what a command lists, as far as that says which names it wants.

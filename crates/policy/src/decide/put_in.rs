@@ -66,7 +66,11 @@ fn listed(word: &Word, command: &Command, analysis: &Analysis) -> Option<Vec<Wor
     let (outside, put_in) = expansions(&word.text);
     let are_commits = !put_in.is_empty() && put_in.iter().all(|(_, text)| listings.are_commits(text));
     match put_in.as_slice() {
-        [(0, text)] if are_commits => Some(vec![Word::commit(&word.text[text.len()..])]),
+        [(0, first), others @ ..] if are_commits => {
+            let behind = word.text[first.len()..].to_owned();
+            let behind = others.iter().fold(behind, |behind, (_, text)| behind.replace(text, "HEAD"));
+            Some(vec![Word::commit(&behind)])
+        }
         // Hashes do not come apart, and make no pattern.
         _ if are_commits && word.lead && !outside.contains(GLOBS) => {
             Some(vec![Word { splits: false, ..word.clone() }])

@@ -51,7 +51,8 @@ pub(super) fn spares_input(kind: Kind, words: &[Word]) -> bool {
     match program_name(program) {
         Some("git") => {
             let subcommand = rest.first().and_then(Word::known);
-            subcommand.is_some_and(|subcommand| GIT.contains(&subcommand))
+            let asks = rest.iter().any(|word| word.text == "--parseopt");
+            subcommand.is_some_and(|subcommand| GIT.contains(&subcommand)) && !asks
         }
         Some("sed") => names_several(rest, &["-n", "-E", "-r", "-nE", "-En", "-nr", "-rn"]),
         Some("awk") => names_several(rest, &["-F:", "-F,", "-F\t", "-F=", "-F|"]),
@@ -155,6 +156,7 @@ mod tests {
             "jq .",
             "jq --arg a b .",
             "git cat-file --batch",
+            "git rev-parse --parseopt",
             "git log --stdin",
             "git shortlog",
             "xargs cat",

@@ -53,7 +53,7 @@ pub(crate) use listers::{
 pub(crate) use listings::{Listing, Listings};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
-pub(crate) use revision::prints_commits;
+pub(crate) use revision::{prints_commit_lines, prints_commits};
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
 pub(crate) use variables::harmless_assignment;

@@ -81,6 +81,27 @@ pub(crate) fn prints_commits(words: &[Word]) -> bool {
     }
 }
 
+/// Whether a command prints lines that begin with the name of a commit and a blank.
+pub(crate) fn prints_commit_lines(words: &[Word]) -> bool {
+    let words = words.iter().take_while(|word| word.known() != Some("--"));
+    let Some(texts) = words.map(Word::known).collect::<Option<Vec<_>>>() else { return false };
+    let ["git", "log", rest @ ..] = texts.as_slice() else { return false };
+    let (formats, others): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| begins_with_hash(word));
+    !formats.is_empty() && selects(&others)
+}
+
+/// Whether a format begins with a hash, and shows nothing else that may have several lines.
+fn begins_with_hash(word: &str) -> bool {
+    const ON_A_LINE: &[&str] = &["h", "H", "s", "an", "ae", "ad", "ar", "as", "cn", "cd", "cr", "cs"];
+    let format = word.strip_prefix("--format=").or_else(|| word.strip_prefix("--pretty=format:"));
+    word == "--oneline"
+        || format.is_some_and(|format| {
+            let is_on_a_line = |piece: &str| ON_A_LINE.iter().any(|shown| piece.starts_with(shown));
+            (format.starts_with("%h ") || format.starts_with("%H "))
+                && format.split('%').skip(1).all(is_on_a_line)
+        })
+}
+
 fn asks_for_hashes(word: &str) -> bool {
     let format = word.strip_prefix("--format=").or_else(|| word.strip_prefix("--pretty=format:"));
     matches!(format, Some("%h" | "%H"))

@@ -4,18 +4,29 @@ use tree_sitter::Node;
 
 use super::Walker;
 use super::names::{Ends, Names};
+use crate::shell::condition::is_name;
 use crate::shell::input::spares_input;
 use crate::shell::{Assignment, Kind, Listing, Output, Word};
 
 /// Who takes something from the input of a part of a script.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
-    /// Variables that `read` sets to one line each, and what that ends with.
-    lines: Vec<(String, Ends)>,
+    /// Variables that `read` sets to one line each.
+    lines: Vec<Line>,
     /// Whether others may take some of it, so that lines do not begin where they seem to.
     others: bool,
     /// Whether the shell may have got another one for all that follows.
     replaced: bool,
+}
+
+/// A variable that `read` sets to a line, or to the first word on it.
+#[derive(Debug)]
+struct Line {
+    name: String,
+    /// What the line ends with.
+    ends: Ends,
+    /// The variables that are set to other words on it.
+    others: Vec<String>,
 }
 
 impl Walker<'_> {
@@ -27,15 +38,15 @@ impl Walker<'_> {
         let readers = std::mem::replace(&mut self.readers, outer.1);
         self.names = outer.0;
         self.readers.replaced |= readers.replaced;
-        for (name, ends) in &readers.lines {
+        let is_read_by_lines = !readers.others && !readers.replaced;
+        for Line { name, ends, others } in &readers.lines {
             // Where one of them holds nothing, a program could read the input instead of a file.
-            readers.lines.iter().for_each(|(other, _)| self.out.listings.depends(name, other));
-            match names
-                .listing(&self.dirs)
-                .filter(|_| !readers.others && !readers.replaced && names.ends() == Some(*ends))
-            {
-                Some(listing) => self.out.listings.note(&name, listing),
-                None => self.out.listings.spoil(&name),
+            readers.lines.iter().for_each(|other| self.out.listings.depends(name, &other.name));
+            others.iter().for_each(|other| self.out.listings.spoil(other));
+            let listing = if others.is_empty() { names.listing(&self.dirs) } else { names.first_field() };
+            match listing.filter(|_| is_read_by_lines && names.ends() == Some(*ends)) {
+                Some(listing) => self.out.listings.note(name, listing),
+                None => self.out.listings.spoil(name),
             }
         }
     }
@@ -79,7 +90,7 @@ impl Walker<'_> {
 
     /// Whether complaints may be among what a part of a script prints.
     pub(super) fn complains(&self, node: Node<'_>) -> bool {
-        [">&", "&>", "|&"].iter().any(|sign| self.text(node).contains(sign))
+        [">&", "&>", "|&", "/dev/std"].iter().any(|sign| self.text(node).contains(sign))
     }
 
     /// Notes who takes something from the input.
@@ -91,14 +102,16 @@ impl Walker<'_> {
         let is_whole =
             assignments.iter().all(|given| given.value.known().is_some_and(|ends| ends.trim().is_empty()));
         match line_read(words).filter(|_| !is_wrapped) {
-            Some((name, ends)) if is_whole => return self.readers.lines.push((name.to_owned(), ends)),
-            Some((name, _)) => self.out.listings.spoil(name),
+            Some(line) if is_whole => return self.readers.lines.push(line),
+            Some(line) => {
+                line.others.iter().chain([&line.name]).for_each(|name| self.out.listings.spoil(name));
+            }
             None => {}
         }
         // Nothing becomes of a variable that is put in without quotes, unless it certainly holds a name.
         let is_filled = |word: &Word| {
             let name = word.text.strip_prefix('$').unwrap_or_default();
-            self.readers.lines.iter().any(|(read, _)| read == name)
+            self.readers.lines.iter().any(|line| line.name == name && line.others.is_empty())
         };
         let filled = words.iter().map(|word| if is_filled(word) { Word::literal("f") } else { word.clone() });
         let words: Vec<Word> = filled.collect();
@@ -117,20 +130,23 @@ impl Walker<'_> {
         self.names = names;
     }
 
-    /// Whether a command is `read` that sets one variable to a line.
+    /// Whether a command is `read` that sets variables to lines, or to words on them.
     pub(super) fn reads_a_line(&self, words: &[Word]) -> bool {
         self.outer.is_empty() && line_read(words).is_some()
     }
 }
 
-/// The variable that `read` sets to a line, if it sets no other and its options only say where a line ends.
-fn line_read(words: &[Word]) -> Option<(&str, Ends)> {
+/// What `read` sets, if its options only say where a line ends.
+fn line_read(words: &[Word]) -> Option<Line> {
     let texts: Vec<&str> = words.iter().map(Word::known).collect::<Option<_>>()?;
-    let (name, options) = texts.strip_prefix(&["read"])?.split_last()?;
-    let ends = match options {
-        [] | ["-r"] => Ends::Line,
-        ["-r", "-d", ""] | ["-d", "", "-r"] | ["-d", ""] | ["-rd", ""] => Ends::Nul,
-        _ => return None,
+    let rest = texts.strip_prefix(&["read"])?;
+    let (ends, names) = match rest {
+        ["-r", "-d", "", names @ ..] | ["-d", "", "-r", names @ ..] | ["-d" | "-rd", "", names @ ..] => {
+            (Ends::Nul, names)
+        }
+        ["-r", names @ ..] | names => (Ends::Line, names),
     };
-    (!name.starts_with('-')).then_some((name, ends))
+    let (name, others) = names.split_first().filter(|_| names.iter().all(|name| is_name(name)))?;
+    let others = others.iter().map(|other| (*other).to_owned()).collect();
+    Some(Line { name: (*name).to_owned(), ends, others })
 }

@@ -292,7 +292,8 @@ impl<'a> Walker<'a> {
         }
         let Some(body) = node.child_by_field_name("body") else { return };
         let before = self.dirs.take();
-        self.printing(Output::Fed, |inner| inner.statement(body));
+        // Whoever calls it may give it another input.
+        self.fed_with(Names::ANY, |inner| inner.printing(Output::Fed, |inner| inner.statement(body)));
         let mut cursor = node.walk();
         for redirect in node.children_by_field_name("redirect", &mut cursor) {
             self.redirect(redirect, &mut Vec::new());

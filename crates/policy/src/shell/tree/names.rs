@@ -1,6 +1,6 @@
 //! What kind of names come through a pipeline.
 
-use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commits};
+use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commit_lines, prints_commits};
 
 /// What is printed that others take for names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ enum Kind {
     Found,
     /// Commits of the repository.
     Commits,
+    /// Lines that begin with one.
+    CommitLines,
 }
 
 /// What a name ends with.
@@ -78,6 +80,9 @@ impl Names {
             return if lists { Self { one: false, ..self } } else { Self::ANY };
         }
         let Some((program, rest)) = words.split_first() else { return Self::ANY };
+        if self.kind == Kind::CommitLines && takes_first_field(words) {
+            return Self { kind: Kind::Commits, ..self };
+        }
         let (letters, operands) = match program.text.as_str() {
             // The pattern.
             "grep" => ("EFGPivwx", usize::from(!gives_pattern(rest))),
@@ -103,7 +108,7 @@ impl Names {
     /// The word that stands for such a name.
     pub(super) fn as_word(self) -> Word {
         match self.kind {
-            Kind::Any => Word::put_in("{}", Form::Dynamic, true),
+            Kind::Any | Kind::CommitLines => Word::put_in("{}", Form::Dynamic, true),
             Kind::Listed => Word::put_in("{}", Form::Found, true),
             Kind::Found => Word::put_in("{}", Form::Found, false),
             Kind::Commits => Word::commit(""),
@@ -113,10 +118,15 @@ impl Names {
     /// What one of them is, if they are of a kind that is known.
     pub(super) fn listing(self, dirs: &Dirs) -> Option<Listing> {
         match self.kind {
-            Kind::Any => None,
+            Kind::Any | Kind::CommitLines => None,
             Kind::Listed | Kind::Found => Some(Listing::Names { dirs: dirs.clone(), one: true }),
             Kind::Commits => Some(Listing::Commits),
         }
+    }
+
+    /// What the first of the words on a line is.
+    pub(super) fn first_field(self) -> Option<Listing> {
+        matches!(self.kind, Kind::Commits | Kind::CommitLines).then_some(Listing::Commits)
     }
 
     pub(super) fn ends(self) -> Option<Ends> {
@@ -142,6 +152,7 @@ impl Kind {
             "ls" => has_only(rest, "1SUdhrtX") && (names_here(rest) || names_given(rest)),
             "fd" => has_only(rest, "0EFHIadegijpstu"),
             "git" if prints_commits(words) => return Self::Commits,
+            "git" if prints_commit_lines(words) => return Self::CommitLines,
             "git" => match rest.first().map(|word| word.text.as_str()) {
                 Some("ls-files") => names_below(&rest[1..]),
                 Some("grep") => names_only("e") && names_searched(&rest[1..]),
@@ -161,6 +172,21 @@ impl Kind {
         };
         if lists { Self::Listed } else { Self::Any }
     }
+}
+
+/// Whether a filter leaves the first word of each line and nothing else.
+fn takes_first_field(words: &[Word]) -> bool {
+    let texts: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+    matches!(
+        texts.as_deref(),
+        Some(
+            ["cut", "-d ", "-f1"]
+                | ["cut", "-d", " ", "-f1"]
+                | ["cut", "-d", " ", "-f", "1"]
+                | ["cut", "-f1", "-d "]
+                | ["awk", "{print $1}" | "{ print $1 }"]
+        )
+    )
 }
 
 /// How many words are no options.
@@ -255,14 +281,20 @@ fn prints_each(rest: &[Word]) -> bool {
 fn names_searched(rest: &[Word]) -> bool {
     let end = rest.iter().position(|word| word.text == "--").unwrap_or(rest.len());
     let given = rest[..end].iter().filter(|word| !word.text.starts_with('-'));
-    has_only(rest, "EFGIPehilwz")
+    has_only(rest, "EFGIPhilwz")
         && given.count() <= 1
         && rest[end..].iter().all(|word| word.form <= Form::Pattern && is_below(word))
 }
 
 /// Whether a word leads to something below where a command runs.
 fn is_below(word: &Word) -> bool {
-    !word.tilde && !word.text.starts_with(['/', ':', '~', '{']) && !word.text.contains("..")
+    // A pattern for hidden names may fit `..` as well.
+    let leads_up = |part: &str| part.starts_with('.') && part.contains(['*', '?', '[']);
+    !word.tilde
+        && !word.text.starts_with(['/', ':', '~'])
+        && !word.text.contains(['{', '('])
+        && !word.text.contains("..")
+        && !word.text.split('/').any(leads_up)
 }
 
 /// Whether an option of `grep` holds its pattern.

@@ -57,9 +57,9 @@ impl Walker<'_> {
         let output = self.output_after(redirects);
         let run = |inner: &mut Self| inner.printing(output, |inner| inner.run(text, words, assignments));
         if has_input {
-            self.fed_with(Names::ANY, run)
+            self.fed_with(Names::ANY, run);
         } else {
-            run(self)
+            run(self);
         }
         self.fed.truncate(fed);
     }
