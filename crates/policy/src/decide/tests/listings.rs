@@ -78,6 +78,26 @@ fn links_among_names_that_are_put_in_are_judged_by_where_they_lead() {
     }
 }
 
+// RULE-05: where several names are put in, the first is a pattern and the others are read.
+#[test]
+fn links_behind_a_name_that_is_a_pattern_are_judged_by_where_they_lead() {
+    let resolver = Resolver::new(|path: &Path| match path.to_str() {
+        Some("/w/out") => "/home/u/.netrc".into(),
+        _ => crate::path::lexical(path),
+    });
+    let links = |_: &Path, _: &str| Some(vec![PathBuf::from("/w/out")]);
+    let cx = Context { resolver: resolver.with_links(links), ..cx(Mode::Default) };
+    for command in
+        ["find . | xargs grep", "find . -print0 | xargs -0 grep", "find . -exec grep {} +", "grep $(ls)"]
+    {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+    let cx = with(Context { resolver: Resolver::default(), ..cx }, Behavior::Deny, &["Read(.env)"]);
+    for command in ["find . | xargs grep", "find . -exec grep {} +", "grep $(ls)"] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+    }
+}
+
 // RULE-05
 #[test]
 fn names_that_are_put_in_and_come_apart_are_asked_about() {
