@@ -18,6 +18,7 @@ impl Judge<'_> {
             if self.moved().has_links() {
                 return Err(unclear(&lister.text));
             }
+            self.lists_no_directories(lister)?;
             for place in places(lister, &self.places)? {
                 let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
                 let links = links.ok_or_else(|| unclear(&lister.text))?;
@@ -29,13 +30,66 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// What a directory holds is shown without it, and would be looked for elsewhere.
+    fn lists_no_directories(&self, lister: &Command) -> Result<(), Reason> {
+        for word in shell::shown_inside(lister) {
+            let Where::Below(places, shape) = self.places.of(word, &lister.dirs) else {
+                return Err(unclear(&lister.text));
+            };
+            let last = shape.rsplit('/').next().unwrap_or(&shape);
+            // Nothing but directories.
+            if last.is_empty() {
+                return Err(unclear(&lister.text));
+            }
+            for place in places {
+                let below = self.cx.resolver.below(&place.real).ok_or_else(|| unclear(&lister.text))?;
+                let is_shown = |name: &PathBuf| {
+                    fits_name(last, name.file_name().unwrap_or_default())
+                        && self.cx.resolver.is_dir(&place.real.join(name))
+                };
+                if below.iter().any(is_shown) {
+                    return Err(unclear(&lister.text));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Among what the commands of the script list there may be names that are taken for others.
     pub(super) fn listed_stays_whole(&self, reader: &Command) -> Result<(), Reason> {
         if !shell::takes_names_apart(reader) {
             return Ok(());
         }
+        self.put_in_stays_whole()
+    }
+
+    /// What commands of the script list are names that are read as what they are, however they are told apart.
+    pub(super) fn put_in_stays_whole(&self) -> Result<(), Reason> {
+        self.listed_is_not(Torn::Apart)
+    }
+
+    /// What commands of the script list and the shell puts into words may be read.
+    pub(super) fn listed_by_shell_may_be_looked_at(&self) -> Result<(), Reason> {
+        self.listed_may_be_looked_at()?;
+        self.listed_by_shell_stays_whole()
+    }
+
+    /// What commands of the script list and the shell puts into words are names that are read as what they are.
+    pub(super) fn listed_by_shell_stays_whole(&self) -> Result<(), Reason> {
+        // Between listing and reading, the script may do anything else.
+        let writes = |touch: shell::Touch| touch.deed == shell::Deed::Write;
+        let changes = |command: &&Command| shell::touches(command).into_iter().any(writes);
+        if let Some(command) = self.analysis.commands.iter().find(changes) {
+            return Err(unclear(&command.text));
+        }
+        self.listed_is_not(Torn::ApartOrPattern)
+    }
+
+    fn listed_is_not(&self, least: Torn) -> Result<(), Reason> {
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_names(command)) {
             let torn = if shell::lists_bare_names(lister) { Torn::OrOption } else { Torn::Apart };
+            // All links below are looked at where `git` lists, so no pattern leads out of there.
+            let is_glob = |name: &Path| least == Torn::ApartOrPattern && may_list_others(lister, name);
             let unclear = || Reason::Uncovered {
                 what: format!(
                     "reading all that `{}` lists, of which names may be taken for others",
@@ -51,7 +105,9 @@ impl Judge<'_> {
                     return Err(unclear());
                 }
                 let odd = self.cx.resolver.odd_names(&place.real).ok_or_else(unclear)?;
-                let matters = |name: &PathBuf| could_list(lister, name) && is_torn(name, &place.real, torn);
+                let matters = |name: &PathBuf| {
+                    could_list(lister, name) && (is_torn(name, &place.real, torn) || is_glob(name))
+                };
                 if odd.iter().any(matters) {
                     return Err(unclear());
                 }
@@ -68,12 +124,24 @@ pub(crate) enum Torn {
     Apart,
     /// Or it is taken for an option, because nothing stands in front of it.
     OrOption,
+    /// Or it is taken for a pattern.
+    ApartOrPattern,
 }
 
 /// Whether a name below a directory is not read as what it is.
 pub(crate) fn is_torn(name: &Path, dir: &Path, torn: Torn) -> bool {
     let below = name.strip_prefix(dir).unwrap_or(name).to_string_lossy();
     comes_apart(&below) || torn == Torn::OrOption && below.starts_with('-')
+}
+
+/// Whether the shell may take a name for a pattern that fits others than those that are looked at anyway.
+fn may_list_others(lister: &Command, name: &Path) -> bool {
+    let is_pattern = |part: &str| part.contains(['*', '?', '[']);
+    let looks_at_all = lister.words().first().and_then(program_name) == Some("git");
+    name.iter().map(|part| part.to_string_lossy()).any(|part| {
+        // Such a part could lead up.
+        is_pattern(&part) && (!looks_at_all || part.starts_with('.'))
+    })
 }
 
 /// Whether a name is not one word where words are told apart by blanks and quotes.
@@ -91,6 +159,10 @@ pub(crate) fn places(lister: &Command, places: &Places<'_>) -> Result<Vec<Place>
     }
     let mut all = Vec::new();
     for (word, dirs) in named {
+        // It lies below what another one lists.
+        if places.listings.are_names(&word, &dirs) {
+            continue;
+        }
         match places.of(&word, &dirs) {
             Where::Known(places) | Where::Below(places, _) => all.extend(places),
             // It lies below what another one lists.
@@ -98,7 +170,16 @@ pub(crate) fn places(lister: &Command, places: &Places<'_>) -> Result<Vec<Place>
             Where::Unknown => return Err(unclear(&lister.text)),
         }
     }
+    if lister.words().get(1).and_then(Word::known) == Some("diff") {
+        let dirs = lister.dirs.iter().flatten();
+        all.extend(dirs.filter_map(|dir| repository_around(dir)).map(|top| places.cx.place(top)));
+    }
     Ok(all)
+}
+
+/// The top of the repository that a directory lies in, if that is another one: `git diff` names what changed in all of it.
+fn repository_around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|above| above.join(".git").exists()).filter(|top| *top != dir)
 }
 
 /// Whether a link can be among what a command lists, as far as that says which names it wants.

@@ -3,6 +3,7 @@
 mod change;
 mod fence;
 mod files;
+mod known_names;
 mod landing;
 mod listed;
 mod listing;

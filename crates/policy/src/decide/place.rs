@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::listed::{Torn, comes_apart, fits_name, is_torn};
 use crate::context::Context;
 use crate::path::Place;
-use crate::shell::{Analysis, Command, Dirs, Form, Word, alternatives, before_end};
+use crate::shell::{Analysis, Command, Dirs, Form, Listings, Word, alternatives, before_end};
 
 /// Where a word leads.
 #[derive(Clone, Debug)]
@@ -29,6 +29,7 @@ pub(crate) const ANY_DEPTH: &str = "**";
 pub(crate) struct Places<'a> {
     pub(crate) cx: &'a Context,
     pub(crate) variables: &'a BTreeMap<String, Option<Vec<Word>>>,
+    pub(crate) listings: &'a Listings,
     /// Where anything of the script may run.
     everywhere: Dirs,
 }
@@ -40,7 +41,7 @@ impl<'a> Places<'a> {
             let all: BTreeSet<&PathBuf> = dirs.into_iter().flatten().collect();
             all.into_iter().cloned().collect()
         });
-        Self { cx, variables: &analysis.variables, everywhere }
+        Self { cx, variables: &analysis.variables, listings: &analysis.listings, everywhere }
     }
 
     pub(crate) fn of(&self, word: &Word, dirs: &Dirs) -> Where {

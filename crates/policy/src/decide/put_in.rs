@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::known_names::listed;
 use super::place::Places;
 use super::spelling::{Spelling, Value};
 use crate::shell::{
@@ -22,8 +23,9 @@ pub(super) fn filled(command: &Command, places: &Places<'_>) -> Vec<Command> {
 /// The one word that a word becomes, in every way that values are put into it; nothing if that is not known.
 pub(super) fn fillings(word: &Word, dirs: &Dirs, places: &Places<'_>) -> Option<Vec<Word>> {
     let filler = Filler { places, dirs };
+    let fillable = filler.fillable(word)?;
     let mut words = Vec::new();
-    for way in filler.ways(filler.fillable(word).into_iter())? {
+    for way in filler.ways(std::iter::once(fillable))? {
         let [spelt] = filler.spell(word, &way)?.try_into().ok()?;
         let [one] = spelt.try_into().ok()?;
         words.push(one);
@@ -45,14 +47,20 @@ struct Filler<'a> {
 impl Filler<'_> {
     fn command(&self, command: &Command) -> Option<Vec<Command>> {
         let (program, rest) = command.words().split_first()?;
-        if rest.iter().any(|word| is_whole_variable(word) && self.fillable(word).is_none()) {
+        let known: Vec<_> = rest.iter().map(|word| listed(word, command, self.places.listings)).collect();
+        let others = || rest.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(word, _)| word);
+        if others().any(|word| is_whole_variable(word) && self.fillable(word).is_none()) {
             return None;
         }
         let mut commands = Vec::new();
         let mut touched = BTreeMap::new();
-        for way in self.ways(rest.iter().filter_map(|word| self.fillable(word)))? {
+        let ways = self.ways(others().filter_map(|word| self.fillable(word)))?;
+        if known.iter().all(Option::is_none) && ways.iter().all(BTreeMap::is_empty) {
+            return None;
+        }
+        for way in ways {
             let named: Vec<_> = way.iter().map(|(name, value)| (name.clone(), value.settled())).collect();
-            for (at, words) in self.line(rest, &way)?.into_iter().enumerate() {
+            for (at, words) in self.line(rest.iter().zip(&known), &way)?.into_iter().enumerate() {
                 let mut filled = command.clone();
                 filled.layers.last_mut()?.words = [vec![program.clone()], words].concat();
                 // A few numbers stand for all of them only where no file is named by one.
@@ -94,7 +102,7 @@ impl Filler<'_> {
                 return None;
             }
         }
-        (!ways[0].is_empty()).then_some(ways)
+        Some(ways)
     }
 
     /// What an expansion may put in; nothing if nobody can tell.
@@ -125,12 +133,17 @@ impl Filler<'_> {
     }
 
     /// The words of a line after its program, with the values put in; in more than one way where a word may vanish.
-    fn line(&self, words: &[Word], way: &Way) -> Option<Vec<Vec<Word>>> {
+    fn line<'w>(
+        &self,
+        words: impl Iterator<Item = (&'w Word, &'w Option<Vec<Word>>)>,
+        way: &Way,
+    ) -> Option<Vec<Vec<Word>>> {
         let mut lines = vec![Vec::new()];
-        for word in words {
-            let spelt = match self.fillable(word) {
-                Some(_) => self.spell(word, way)?,
-                None => vec![vec![word.clone()]],
+        for (word, known) in words {
+            let spelt = match (known, self.fillable(word)) {
+                (Some(names), _) => vec![names.clone()],
+                (None, Some(_)) => self.spell(word, way)?,
+                (None, None) => vec![vec![word.clone()]],
             };
             lines = lines
                 .iter()

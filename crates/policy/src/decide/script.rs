@@ -13,7 +13,7 @@ use super::moved::Moved;
 use super::objection::strictest;
 use super::part::Part;
 use super::place::{Places, Where};
-use super::{listed, own_work, put_in};
+use super::{known_names, listed, own_work, put_in};
 use crate::access::Script;
 use crate::context::Context;
 use crate::path::Place;
@@ -154,6 +154,11 @@ impl<'a> Judge<'a> {
 
     fn command(&self, command: &Command) -> Part {
         let filled = put_in::filled(command, &self.places);
+        // Names that may be other words tell nothing.
+        let has = |names: fn(&Command) -> bool| filled.iter().any(names);
+        let are_whole = (!has(known_names::has_names) || self.listed_by_shell_stays_whole().is_ok())
+            && (!has(known_names::has_names_of_xargs) || self.put_in_stays_whole().is_ok());
+        let filled = if are_whole { filled } else { Vec::new() };
         let readings = || std::iter::once(command).chain(&filled);
         // What only looks at files whose names are known looks at no others.
         let is_known =
@@ -243,6 +248,13 @@ impl<'a> Judge<'a> {
             if touch.word.text == "-" {
                 continue;
             }
+            let program = command.words().first().and_then(program_name);
+            let goes_there = matches!(program, Some("cd" | "pushd"));
+            let is_put_in = !goes_there && self.analysis.listings.are_names(&touch.word, &touch.dirs);
+            if is_put_in || touch.word.is_found_by_shell() {
+                self.listed_by_shell_may_be_looked_at()?;
+                continue;
+            }
             match self.places.of(&touch.word, &touch.dirs) {
                 // Among what is listed there may be links to directories with further links.
                 Where::Elsewhere if touch.deed == Deed::ReadThrough => {
@@ -306,7 +318,11 @@ impl<'a> Judge<'a> {
             return part;
         }
         let literal = self.literal_rule().map(Reason::rule);
+        let is_put_in = self.analysis.listings.are_names(&redirect.target, &redirect.dirs);
         let opinion = match self.places.of_all(&targets, &redirect.dirs) {
+            _ if is_put_in && !redirect.writes => {
+                self.listed_by_shell_may_be_looked_at().map(|()| Reason::ReadOnly)
+            }
             Where::Known(places) if !(redirect.writes && self.places.holds_hidden(&redirect.target)) => {
                 self.all_fine(&places, redirect.writes)
             }

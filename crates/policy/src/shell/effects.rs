@@ -390,6 +390,7 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         !word.text.starts_with('-') && !is_count && !is_asked_for(subcommand, rest, *at)
     });
     let operands = operands.map(|(_, word)| word).skip(patterns);
+    found.extend(rest.iter().filter_map(revision::told_path).map(|path| (deed, path)));
     for word in operands.filter(|word| !is_number(word)).filter(is_named) {
         // From the top of the repository, which may lie above.
         if subcommand == "grep" && (word.text.starts_with(":/") || word.text.starts_with(":(")) {

@@ -3,7 +3,7 @@
 use super::effects::{Deed, Touch};
 use super::lookers::{Operands, looker, program_name};
 use super::wrapper::{SHELLS, is_input};
-use super::{Command, Kind, Word, find};
+use super::{Command, Form, Kind, Output, Word, find};
 
 /// Programs that run the file that they are given.
 const INTERPRETERS: &[&str] = &[
@@ -42,8 +42,20 @@ pub(crate) fn lists_links(command: &Command) -> bool {
     match base_name(program) {
         Some("find" | "gfind") => !finds_only_files(rest),
         Some("fd" | "git" | "ls") => true,
+        Some("printf") => command.output == Output::Fed && rest.iter().any(|word| word.form == Form::Pattern),
         _ => false,
     }
+}
+
+/// The patterns of which `ls` shows what the directories hold that they fit, without saying which ones these are.
+pub(crate) fn shown_inside(command: &Command) -> Vec<&Word> {
+    let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
+    let itself =
+        |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('d');
+    if base_name(program) != Some("ls") || command.output != Output::Fed || rest.iter().any(itself) {
+        return Vec::new();
+    }
+    rest.iter().filter(|word| word.form == Form::Pattern).collect()
 }
 
 fn finds_only_files(rest: &[Word]) -> bool {
@@ -56,6 +68,7 @@ pub(crate) fn lists_names(command: &Command) -> bool {
     let Some((program, rest)) = command.words().split_first() else { return false };
     match base_name(program) {
         Some("find" | "gfind" | "fd" | "git" | "ls") => true,
+        Some("printf") => lists_links(command),
         Some("rg" | "grep") => rest.iter().any(|word| {
             let cluster = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
             word.text.starts_with("--files") || cluster.is_some_and(|letters| letters.contains('l'))

@@ -16,9 +16,11 @@ mod ends;
 mod expansion;
 mod find;
 mod git;
+mod input;
 mod jq;
 mod landing;
 mod listers;
+mod listings;
 mod lookers;
 mod number;
 mod options;
@@ -51,13 +53,15 @@ pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use landing::{Landing, Name, landings};
 pub(crate) use listers::{
-    found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
-    takes_script_from_input,
+    found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, shown_inside,
+    takes_names_apart, takes_script_from_input,
 };
+pub(crate) use listings::{Listing, Listings};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use number::{counts_up, ends, is_computed, summed};
 pub(crate) use options::before_end;
 pub(crate) use read_only::only_looks;
+pub(crate) use revision::{prints_commit_lines, prints_commits};
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
 pub(crate) use variables::{exports, gives_orders, harmless_assignment, is_own_name};
@@ -76,6 +80,8 @@ pub(crate) struct Analysis {
     pub(crate) background: bool,
     /// The values a variable can have, for variables that get plain values only.
     pub(crate) variables: BTreeMap<String, Option<Vec<Word>>>,
+    /// Names and commits that variables and substitutions stand for.
+    pub(crate) listings: Listings,
     /// Variables that are computed with, so that what they hold must be numbers.
     pub(crate) computed: BTreeSet<String>,
     /// Variables that others are worked out from as if they were never negative.

@@ -5,8 +5,8 @@ use super::options::{before_end, ends_options};
 use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::versions::asks_for_version;
 use super::{
-    Assignment, Command, Kind, Word, archives, awk, bc, condition, date, find, git, is_sink, jq, lookers,
-    printf, ps, search, second_file, sed, yq,
+    Assignment, Command, Form, Kind, Word, archives, awk, bc, condition, date, find, git, is_sink, jq,
+    lookers, printf, ps, search, second_file, sed, yq,
 };
 
 /// Whether a command only looks, wherever its paths lead.
@@ -128,9 +128,10 @@ fn is_option(word: &Word) -> bool {
     word.text.len() > 1 && word.text.starts_with('-')
 }
 
-/// Whether a word certainly is no name after `@`.
+/// Whether a word certainly is no name after `@`. Of those that others have listed, only what `find` puts in is none.
 fn is_no_word_list(word: &Word) -> bool {
-    word.lead && !word.splits && !word.text.starts_with('@')
+    let is_listed = word.form == Form::Found && word.text != "{}";
+    word.lead && !word.splits && !is_listed && !word.text.starts_with('@')
 }
 
 /// `read` sets variables of the shell.

@@ -3,7 +3,7 @@
 use super::effects::Deed;
 use super::lookers::{Looker, is_option, looker};
 use super::options::{Grammar, Sorted, sorted};
-use super::{Word, effects};
+use super::{Form, Word, effects};
 
 const GREP: Grammar = Grammar {
     flags: "0123456789EFGHILPRTUVZabchilnoqrsuvwxyz",
@@ -186,7 +186,7 @@ const FD: Grammar = Grammar {
 /// Options whose value is a file or a directory that is looked into.
 const FILES: &[&str] = &["f", "file", "exclude-from", "ignore-file", "C", "base-directory", "search-path"];
 
-fn grammar(name: &str) -> &'static Grammar {
+pub(super) fn grammar(name: &str) -> &'static Grammar {
     match name {
         "rg" => &RIPGREP,
         "fd" => &FD,
@@ -235,7 +235,10 @@ pub(crate) fn touches(name: &str, rest: &[Word]) -> Vec<(Deed, Word)> {
         _ => found.has(&["e", "f", "regexp", "file", "files", "type-list"]),
     };
     let is_pattern = |at: usize| at == 0 && !pattern_given && found.unclear.is_empty();
-    let operands = found.operands.iter().enumerate().filter(|(at, _)| !is_pattern(*at));
+    // Where another program puts in names, the first may be followed by others.
+    let may_be_several = |word: &Word| word.form == Form::Found;
+    let operands =
+        found.operands.iter().enumerate().filter(|(at, word)| !is_pattern(*at) || may_be_several(word));
     let mut files: Vec<Word> = operands.map(|(_, word)| (*word).clone()).collect();
     let named = found.given.iter().filter(|given| FILES.contains(&given.name));
     files.extend(named.filter_map(|given| given.value.clone()));

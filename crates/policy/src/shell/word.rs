@@ -93,6 +93,21 @@ impl Word {
         self.gaps.as_ref().filter(|gaps| self.form == Form::Dynamic && gaps.length == self.text.len())
     }
 
+    /// A commit that will be put in, with what stands behind it.
+    pub(crate) fn commit(behind: &str) -> Self {
+        Self::unknown(&format!("$(git rev-parse HEAD){behind}"))
+    }
+
+    /// A word for which the shell puts in the name of a file.
+    pub(crate) fn found(text: &str) -> Self {
+        Self::put_in(text, Form::Found, false)
+    }
+
+    /// Whether the shell puts in the names of files for it, and not another program.
+    pub(crate) fn is_found_by_shell(&self) -> bool {
+        self.form == Form::Found && self.text.starts_with(['$', '`'])
+    }
+
     pub(crate) fn is_literal(&self) -> bool {
         self.form == Form::Literal
     }

@@ -1,6 +1,7 @@
 //! From the syntax tree to a list of commands.
 
 mod conditions;
+mod listings;
 mod loops;
 mod names;
 mod plain;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use tree_sitter::{Node, Parser};
 
+use self::listings::Readers;
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
@@ -35,7 +37,10 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         outer: Vec::new(),
         base: 0,
         depth: 0,
-        names: Names::Any,
+        names: Names::ANY,
+        last_has_input: false,
+        passed: Names::ANY,
+        readers: Readers::default(),
         fed: Vec::new(),
         output: Output::Shown,
         set: BTreeSet::new(),
@@ -55,6 +60,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         let held = analysis.variables.values_mut().flatten().flatten();
         held.filter(|word| word.as_number().is_some()).for_each(|word| *word = Word::number(Number::Any));
     }
+    analysis.listings.settle();
     let are_numbers = |name: &String| match analysis.variables.get(name) {
         Some(Some(held)) => !held.is_empty() && held.iter().all(number::counts),
         _ => false,
@@ -77,6 +83,12 @@ struct Walker<'a> {
     depth: usize,
     /// What the names that come through the pipeline are like.
     names: Names,
+    /// Whether a redirect around the next pipeline or list gives its last command another input.
+    last_has_input: bool,
+    /// What comes out of the pipeline that was looked at last.
+    passed: Names,
+    /// Who takes something from that input.
+    readers: Readers,
     /// Texts that are put into the next command, or into the pipeline that it is part of.
     fed: Vec<String>,
     /// Where what the next command prints goes.
@@ -100,7 +112,8 @@ impl<'a> Walker<'a> {
             None => self.opaque("it could not be parsed"),
             Some(tree) => match objection(tree.root_node()) {
                 Some(objection) => self.opaque(objection),
-                None => self.statement(tree.root_node()),
+                // Who has started it may give it any input.
+                None => self.fed_with(Names::ANY, |inner| inner.statement(tree.root_node())),
             },
         }
     }
@@ -178,7 +191,10 @@ impl<'a> Walker<'a> {
         let mut certain = true;
         // What the first one sets is set; whether the others run, nobody can tell.
         let mut set = None;
-        for child in node.children(&mut cursor) {
+        let last = node.children(&mut cursor).len().saturating_sub(1);
+        let last_has_input = std::mem::take(&mut self.last_has_input);
+        for (at, child) in node.children(&mut cursor).enumerate() {
+            self.last_has_input = last_has_input && at == last;
             match child.kind() {
                 "&&" => {}
                 "||" => {
@@ -199,34 +215,39 @@ impl<'a> Walker<'a> {
         if let Some(set) = set {
             self.set = set;
         }
+        self.last_has_input = false;
         if !certain {
             self.dirs = union(before, self.dirs.take());
         }
     }
 
     fn pipeline(&mut self, node: Node<'_>) {
-        let (outer, fed) = (std::mem::take(&mut self.names), self.fed.len());
+        let (mut names, fed) = (Names::ANY, self.fed.len());
         let mut cursor = node.walk();
         let complains = node.children(&mut cursor).any(|child| child.kind() == "|&");
         let last = node.named_child_count().saturating_sub(1);
+        let last_has_input = std::mem::take(&mut self.last_has_input);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
             let redirected = self.out.redirects.len();
-            // Names are good where they were listed, and nowhere else.
-            if at > 0 && self.has_mover(child, |_| true) {
-                self.names = Names::Any;
+            // Names are good where they were listed, and nowhere else; and who reads from elsewhere gets none of them.
+            if at > 0 && self.has_mover(child, |_| true) || at == last && last_has_input {
+                names = Names::ANY;
             }
             let output = if at == last { self.output } else { Output::Fed };
-            self.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
-            self.names = match self.out.commands.get(already..) {
+            let walk = |inner: &mut Self| inner.printing(output, |inner| inner.statement(child));
+            // What stands first takes from the input of the whole, though not by `xargs`: nobody has listed for that.
+            self.apart(|inner| match at {
+                0 => inner.listing_nothing(walk),
+                _ => inner.fed_with(names, walk),
+            });
+            names = match self.out.commands.get(already..) {
                 // Complaints are no names, and may come by any file that leads to where names go.
-                _ if self.out.redirects[redirected..].iter().any(is_diverted) => Names::Any,
-                _ if complains || [">&", "&>"].iter().any(|sign| self.text(child).contains(sign)) => {
-                    Names::Any
-                }
+                _ if self.out.redirects[redirected..].iter().any(is_diverted) => Names::ANY,
+                _ if complains || self.complains(child) => Names::ANY,
                 Some([only]) if at == 0 => Names::listed_by(only.words()),
-                Some([only]) => self.names.passed_by(only.words()),
-                _ => Names::Any,
+                Some([only]) => names.passed_by(only),
+                _ => Names::ANY,
             };
             let words = self.out.commands.get(already).map(Command::words).unwrap_or_default();
             let says = words.first().is_some_and(|word| matches!(word.text.as_str(), "echo" | "printf"));
@@ -234,7 +255,7 @@ impl<'a> Walker<'a> {
                 self.fed.push(self.text(child).to_owned());
             }
         }
-        self.names = outer;
+        self.passed = names;
         self.fed.truncate(fed);
     }
 
@@ -288,7 +309,8 @@ impl<'a> Walker<'a> {
                 if values.is_empty() { vec![Word::put_in("$@", Form::Dynamic, true)] } else { values };
             let assign = |value: &Word| Assignment { name: name.clone(), value: value.clone() };
             let assignments = bound.iter().map(assign).collect();
-            self.bind(&name, bound);
+            self.out.listings.note_each(&name, &bound);
+            self.hold(&name, bound);
             self.set.insert(name.clone());
             let text = self.text(node).lines().next().unwrap_or_default().to_owned();
             self.push(text, Kind::Assign, Vec::new(), assignments);
@@ -325,7 +347,8 @@ impl<'a> Walker<'a> {
         }
         let Some(body) = node.child_by_field_name("body") else { return };
         let before = self.dirs.take();
-        self.printing(Output::Fed, |inner| inner.statement(body));
+        // Whoever calls it may give it another input.
+        self.fed_with(Names::ANY, |inner| inner.printing(Output::Fed, |inner| inner.statement(body)));
         let mut cursor = node.walk();
         for redirect in node.children_by_field_name("redirect", &mut cursor) {
             self.redirect(redirect, &mut Vec::new());

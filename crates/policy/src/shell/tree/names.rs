@@ -1,10 +1,19 @@
 //! What kind of names come through a pipeline.
 
-use crate::shell::{Form, Word};
+use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commit_lines, prints_commits};
 
-/// The names that `xargs` will put in.
+/// What is printed that others take for names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) struct Names {
+    kind: Kind,
+    /// What each ends with.
+    ends: Ends,
+    /// Whether there is one at most.
+    one: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
     /// Anything at all.
     #[default]
     Any,
@@ -12,12 +21,27 @@ pub(super) enum Names {
     Listed,
     /// The same, never taken for options.
     Found,
+    /// Commits of the repository.
+    Commits,
+    /// Lines that begin with one.
+    CommitLines,
+}
+
+/// What a name ends with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// The end of a line.
+    #[default]
+    Line,
+    /// A character that no name holds.
+    Nul,
+    /// Nobody can tell.
+    Unclear,
 }
 
 /// Long options of listers that leave names as they are.
 const PLAIN: &[&str] = &[
     "--cached",
-    "--deleted",
     "--exclude",
     "--exclude-dir",
     "--exclude-standard",
@@ -35,38 +59,37 @@ const PLAIN: &[&str] = &[
 ];
 
 impl Names {
+    /// Nothing that is known.
+    pub(super) const ANY: Self = Self { kind: Kind::Any, ends: Ends::Line, one: false };
+
     /// What a command prints at the start of a pipeline.
     pub(super) fn listed_by(words: &[Word]) -> Self {
-        let Some((program, rest)) = words.split_first() else { return Self::Any };
-        let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
-        let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
-        let lists = match program.text.as_str() {
-            "find" => return if has(&shows) { Self::Any } else { Self::Found },
-            // Links are shown with where they lead, and `..` is a name as well.
-            "ls" => has_only(rest, "1RSUdhrtX") && names_here(rest),
-            "fd" => has_only(rest, "0EFHIadegijpstu"),
-            "git" => match rest.first().map(|word| word.text.as_str()) {
-                Some("ls-files") => names_below(&rest[1..]),
-                Some("diff") => has(&["--name-only"]) && names_changed(&rest[1..]),
-                _ => false,
-            },
-            "rg" => has(&["-l", "--files", "--files-with-matches"]) && has_only(rest, "0EFHSeghijlstuwx"),
-            "grep" => has(&["-l", "-rl", "-lr", "--files-with-matches"]) && has_only(rest, "EFGPZehilrsvwx"),
-            _ => false,
-        };
-        if lists { Self::Listed } else { Self::Any }
+        let ends = if ends_by_nul(words) { Ends::Nul } else { Ends::Line };
+        Self { kind: Kind::listed_by(words), ends, one: false }
     }
-
     /// What is left of them after a further command of the pipeline.
-    pub(super) fn passed_by(self, words: &[Word]) -> Self {
-        let Some((program, rest)) = words.split_first() else { return Self::Any };
+    pub(super) fn passed_by(self, command: &Command) -> Self {
+        let words = command.words();
+        let is_put_in = |word: &&Word| word.form == Form::Found && word.text == "{}";
+        // Of the files that it searches, which are no others, it prints names.
+        if words.iter().filter(is_put_in).count() == 1 && words.last().is_some_and(|last| is_put_in(&last)) {
+            let searches = matches!(words[0].text.as_str(), "grep" | "rg") && operands(&words[1..]) == 2;
+            let lists = searches
+                && Kind::listed_by(words) == Kind::Listed
+                && ends_by_nul(words) == (self.ends == Ends::Nul);
+            return if lists { Self { one: false, ..self } } else { Self::ANY };
+        }
+        let Some((program, rest)) = words.split_first() else { return Self::ANY };
+        if self.kind == Kind::CommitLines && takes_first_field(words) {
+            return Self { kind: Kind::Commits, ..self };
+        }
         let (letters, operands) = match program.text.as_str() {
             // The pattern.
             "grep" => ("EFGPivwx", usize::from(!gives_pattern(rest))),
             "head" | "tail" => ("n", 0),
             "sort" => ("Vbdfghnru", 0),
             "uniq" => ("diu", 0),
-            _ => return Self::Any,
+            _ => return Self::ANY,
         };
         let valued = match program.text.as_str() {
             "grep" => "-e",
@@ -77,17 +100,150 @@ impl Names {
         let others = rest.iter().filter(|word| !word.text.starts_with('-'));
         let passes =
             has_only(&rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
-        if passes { self } else { Self::Any }
+        // Lines that hold several names are other lines afterwards.
+        let ends = if self.ends == Ends::Line { Ends::Line } else { Ends::Unclear };
+        if passes { Self { one: self.one || is_one_line(words), ends, ..self } } else { Self::ANY }
     }
 
     /// The word that stands for such a name.
     pub(super) fn as_word(self) -> Word {
-        match self {
-            Self::Any => Word::put_in("{}", Form::Dynamic, true),
-            Self::Listed => Word::put_in("{}", Form::Found, true),
-            Self::Found => Word::put_in("{}", Form::Found, false),
+        match self.kind {
+            Kind::Any | Kind::CommitLines => Word::put_in("{}", Form::Dynamic, true),
+            Kind::Listed => Word::put_in("{}", Form::Found, true),
+            Kind::Found => Word::put_in("{}", Form::Found, false),
+            Kind::Commits => Word::commit(""),
         }
     }
+
+    /// What one of them is, if they are of a kind that is known.
+    pub(super) fn listing(self, dirs: &Dirs) -> Option<Listing> {
+        match self.kind {
+            Kind::Any | Kind::CommitLines => None,
+            Kind::Listed | Kind::Found => Some(Listing::Names { dirs: dirs.clone(), one: true }),
+            Kind::Commits => Some(Listing::Commits),
+        }
+    }
+
+    /// What the first of the words on a line is.
+    pub(super) fn first_field(self) -> Option<Listing> {
+        matches!(self.kind, Kind::Commits | Kind::CommitLines).then_some(Listing::Commits)
+    }
+
+    pub(super) fn ends(self) -> Option<Ends> {
+        (self.kind != Kind::Any).then_some(self.ends)
+    }
+
+    pub(super) fn is_one(self) -> bool {
+        self.one
+    }
+}
+
+impl Kind {
+    fn listed_by(words: &[Word]) -> Self {
+        let Some((program, rest)) = words.split_first() else { return Self::Any };
+        let before_end: Vec<&str> =
+            rest.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--").collect();
+        let has = |options: &[&str]| before_end.iter().any(|text| options.contains(text));
+        let names_only = |valued: &str| has_option(rest, "--files-with-matches", 'l', valued);
+        let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
+        let lists = match program.text.as_str() {
+            "find" => return if has(&shows) { Self::Any } else { Self::Found },
+            // Links are shown with where they lead, and `..` is a name as well.
+            "ls" => has_only(rest, "1SUdhrtX") && (names_here(rest) || names_given(rest)),
+            "fd" => has_only(rest, "0EFHIadegijpstu"),
+            "git" if prints_commits(words) => return Self::Commits,
+            "git" if prints_commit_lines(words) => return Self::CommitLines,
+            "git" => match rest.first().map(|word| word.text.as_str()) {
+                Some("ls-files") => names_below(&rest[1..]),
+                Some("grep") => names_only("e") && names_searched(&rest[1..]),
+                Some("diff") => has(&["--name-only"]) && names_changed(&rest[1..]),
+                _ => false,
+            },
+            "rg" => {
+                // The name of a kind of files may follow at once.
+                let rest: Vec<Word> =
+                    rest.iter().filter(|word| !word.text.starts_with("-t")).cloned().collect();
+                (has_option(&rest, "--files", 'l', "egjt") || names_only("egjt"))
+                    && has_only(&rest, "0EFHSeghijlstuwx")
+            }
+            "grep" => names_only("e") && has_only(rest, "EFGPZehilrsvwx"),
+            "printf" => prints_each(rest),
+            _ => false,
+        };
+        if lists { Self::Listed } else { Self::Any }
+    }
+}
+
+/// Whether a filter leaves the first word of each line and nothing else.
+fn takes_first_field(words: &[Word]) -> bool {
+    let texts: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+    matches!(
+        texts.as_deref(),
+        Some(
+            ["cut", "-d ", "-f1"]
+                | ["cut", "-d", " ", "-f1"]
+                | ["cut", "-d", " ", "-f", "1"]
+                | ["cut", "-f1", "-d "]
+                | ["awk", "{print $1}" | "{ print $1 }"]
+        )
+    )
+}
+
+/// How many words are no options.
+fn operands(rest: &[Word]) -> usize {
+    rest.iter().filter(|word| !word.text.starts_with('-')).count()
+}
+
+/// Long options with a value that may stand in the next word.
+const VALUED: &[&str] =
+    &["--exclude", "--exclude-dir", "--extension", "--glob", "--iglob", "--include", "--type"];
+
+/// Whether there is an option by its long name or its letter. What stands behind one of the `valued` letters is a text, here
+/// or in the next word.
+fn has_option(rest: &[Word], long: &str, letter: char, valued: &str) -> bool {
+    let mut words = rest.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--");
+    while let Some(text) = words.next() {
+        let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
+            if text == long {
+                return true;
+            }
+            if VALUED.contains(&text) {
+                words.next();
+            }
+            continue;
+        };
+        let value = letters.find(|letter| valued.contains(letter));
+        if letters[..value.unwrap_or(letters.len())].contains(letter) {
+            return true;
+        }
+        if value.is_some_and(|at| at + 1 == letters.len()) {
+            words.next();
+        }
+    }
+    false
+}
+
+/// Whether a lister is told to end names with a character that no name holds.
+fn ends_by_nul(words: &[Word]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return false };
+    let letter = match program.text.as_str() {
+        "find" => return rest.iter().any(|word| word.text == "-print0"),
+        "git" => 'z',
+        "grep" => 'Z',
+        "printf" => return rest.first().is_some_and(|format| format.text.ends_with("\\0")),
+        _ => '0',
+    };
+    rest.iter().any(|word| match word.text.strip_prefix('-') {
+        Some(long) if long.starts_with('-') => matches!(long, "-null" | "-print0" | "-null-data" | "-zero"),
+        Some(letters) => letters.contains(letter),
+        None => false,
+    })
+}
+
+/// Whether `head` or `tail` leaves a single line.
+fn is_one_line(words: &[Word]) -> bool {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    matches!(texts[..], ["head" | "tail", "-1" | "-n1"] | ["head" | "tail", "-n", "1"])
 }
 
 /// Whether all options are of these letters, with digits at most behind them, or long and plain.
@@ -105,6 +261,40 @@ fn names_here(rest: &[Word]) -> bool {
     let itself =
         |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('d');
     !rest.iter().any(is_operand) || rest.iter().any(itself)
+}
+
+/// Whether `ls` is given nothing but patterns: it prints the names that they fit, unless these are directories, which is
+/// seen where it is judged.
+fn names_given(rest: &[Word]) -> bool {
+    let given = || rest.iter().filter(|word| !word.text.starts_with('-'));
+    given().all(|word| word.form == Form::Pattern && !word.tilde)
+}
+
+/// Whether `printf` prints words one by one that are the names of files below where it runs.
+fn prints_each(rest: &[Word]) -> bool {
+    let Some((format, names)) = rest.split_first() else { return false };
+    matches!(format.known(), Some("%s\\n" | "%s\\0"))
+        && names.iter().all(|word| word.form == Form::Pattern && is_below(word))
+}
+
+/// Whether `git grep` searches in the files that are on disk below where it runs.
+fn names_searched(rest: &[Word]) -> bool {
+    let end = rest.iter().position(|word| word.text == "--").unwrap_or(rest.len());
+    let given = rest[..end].iter().filter(|word| !word.text.starts_with('-'));
+    has_only(rest, "EFGIPhilwz")
+        && given.count() <= 1
+        && rest[end..].iter().all(|word| word.form <= Form::Pattern && is_below(word))
+}
+
+/// Whether a word leads to something below where a command runs.
+fn is_below(word: &Word) -> bool {
+    // A pattern for hidden names may fit `..` as well.
+    let leads_up = |part: &str| part.starts_with('.') && part.contains(['*', '?', '[']);
+    !word.tilde
+        && !word.text.starts_with(['/', ':', '~'])
+        && !word.text.contains(['{', '('])
+        && !word.text.contains("..")
+        && !word.text.split('/').any(leads_up)
 }
 
 /// Whether an option of `grep` holds its pattern.
@@ -163,8 +353,7 @@ fn leaves_out_deleted(rest: &[Word]) -> bool {
     filters.next().is_some_and(is_without) && filters.next().is_none()
 }
 
-/// Whether `git ls-files` is asked for nothing but files below the directory it runs in.
+/// Whether `git ls-files` is asked for nothing but files below the directory it runs in that are on disk.
 fn names_below(rest: &[Word]) -> bool {
-    let is_below = |word: &Word| !word.text.starts_with(['/', ':', '~']) && !word.text.contains("..");
-    has_only(rest, "cdmoz") && rest.iter().all(|word| word.form <= Form::Pattern && is_below(word))
+    has_only(rest, "cmoz") && rest.iter().all(|word| word.form <= Form::Pattern && is_below(word))
 }

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::names::Names;
 use super::{Walker, union};
 use crate::shell::word::Reader;
 use crate::shell::{Kind, Output, Redirect, Word, is_sink};
@@ -13,8 +14,10 @@ impl Walker<'_> {
         let mut extra = Vec::new();
         let mut body = None;
         let mut output = self.output;
+        let mut input = None;
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
+            let already = self.out.commands.len();
             match child.kind() {
                 "file_redirect" => self.redirect(child, &mut extra),
                 "heredoc_redirect" => {
@@ -25,10 +28,25 @@ impl Walker<'_> {
                 "herestring_redirect" => self.herestring(child),
                 _ => body = Some(child),
             }
+            if self.gives_input(child) {
+                let names = piped(child).map_or(Names::ANY, |inner| self.printed(inner, already));
+                input = Some(if input.is_some() { Names::ANY } else { names });
+            }
+        }
+        // Names are good where they were listed, and nowhere else.
+        if body.is_some_and(|body| self.has_mover(body, |_| true)) {
+            input = input.map(|_| Names::ANY);
+        }
+        // The tree puts the redirect of the last command around all that stands before it as well.
+        let is_of_last =
+            body.is_some_and(|body| matches!(body.kind(), "list" | "pipeline" | "negated_command"));
+        if is_of_last && input.is_some() {
+            input = Some(Names::ANY);
+            self.last_has_input = true;
         }
         let last = self.out.redirects.len();
         let output = output.max(self.output_after(first));
-        self.printing(output, |inner| match body {
+        let walk = |inner: &mut Self| match body {
             Some(body) if body.kind() == "command" => inner.command(body, extra),
             Some(body) if extra.is_empty() => inner.statement(body),
             None if extra.is_empty() => {
@@ -36,7 +54,12 @@ impl Walker<'_> {
                 inner.push(text, Kind::Assign, Vec::new(), Vec::new());
             }
             _ => inner.opaque("arguments after a redirect are not understood"),
+        };
+        self.printing(output, |inner| match input {
+            Some(names) => inner.fed_with(names, walk),
+            None => walk(inner),
         });
+        self.last_has_input = false;
         self.fed.truncate(fed);
         // The tree puts the redirect of a list's last command around the list, which may have moved until then.
         let dirs = union(before, self.dirs.clone());
@@ -92,12 +115,20 @@ impl Walker<'_> {
         match (sign, target) {
             (Some("<&-" | ">&-"), None) => {}
             (Some("<&" | ">&"), Some(target)) if is_descriptor(&target) => {}
+            // The command at the other end of a pipe is judged by itself.
+            (Some("<"), Some(_)) if piped(node).is_some() => {}
             (Some(sign), Some(target)) => {
                 let writes = !matches!(sign, "<" | "<&");
                 self.out.redirects.push(Redirect { writes, target, dirs: self.dirs.clone() });
             }
             _ => self.opaque("a redirect is not understood"),
         }
+    }
+
+    /// Whether a part of a command gives it another input.
+    pub(super) fn gives_input(&self, node: Node<'_>) -> bool {
+        matches!(node.kind(), "herestring_redirect" | "heredoc_redirect")
+            || node.kind() == "file_redirect" && self.text(node).contains('<')
     }
 
     pub(super) fn herestring(&mut self, node: Node<'_>) {
@@ -148,6 +179,19 @@ impl Walker<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+/// The command whose output a redirect reads, if it names nothing else.
+fn piped(redirect: Node<'_>) -> Option<Node<'_>> {
+    let mut cursor = redirect.walk();
+    let children: Vec<Node<'_>> = redirect.children(&mut cursor).collect();
+    let reads = |inner: Node<'_>| inner.child(0).is_some_and(|sign| sign.kind() == "<(");
+    match children[..] {
+        [sign, inner] if sign.kind() == "<" && inner.kind() == "process_substitution" => {
+            Some(inner).filter(|inner| reads(*inner))
+        }
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tree_sitter::Node;
 
+use super::listings::Readers;
 use super::names::Names;
 use super::values::take_literally;
 use super::{DEEPEST, MOST_DIRS, Walker, union};
@@ -26,9 +27,11 @@ impl Walker<'_> {
         let mut words = Vec::new();
         let mut assignments = Vec::new();
         let mut late = Vec::new();
+        let mut has_input = false;
         let (fed, redirects) = (self.fed.len(), self.out.redirects.len());
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
+            has_input |= self.gives_input(child);
             match child.kind() {
                 "variable_assignment" => assignments.extend(self.assignment(child)),
                 "file_redirect" => self.redirect(child, &mut late),
@@ -52,7 +55,12 @@ impl Walker<'_> {
         words.extend(extra);
         let text = self.text(node).to_owned();
         let output = self.output_after(redirects);
-        self.printing(output, |inner| inner.run(text, words, assignments));
+        let run = |inner: &mut Self| inner.printing(output, |inner| inner.run(text, words, assignments));
+        if has_input {
+            self.fed_with(Names::ANY, run);
+        } else {
+            run(self);
+        }
         self.fed.truncate(fed);
     }
 
@@ -137,9 +145,25 @@ impl Walker<'_> {
         // Another shell knows nothing of the variables of this one.
         let set = if here { self.set.clone() } else { given };
         let pushed = if here { None } else { Some(Vec::new()) };
-        let names = Names::Any;
-        Walker { source: script, out: self.out, dirs, outer, base, depth, names, fed, output, set, pushed }
-            .script();
+        self.note_readers();
+        let (names, readers) = (Names::ANY, Readers::default());
+        Walker {
+            source: script,
+            out: self.out,
+            dirs,
+            outer,
+            base,
+            depth,
+            names,
+            last_has_input: false,
+            passed: names,
+            readers,
+            fed,
+            output,
+            set,
+            pushed,
+        }
+        .script();
         if here {
             self.dirs = None;
         }
@@ -173,17 +197,19 @@ impl Walker<'_> {
         // What is read there could set any of them.
         if matches!(program.text.as_str(), "source" | ".") {
             self.out.variables.values_mut().for_each(|known| *known = None);
+            self.out.listings.spoil_all();
         }
         if SETTERS.contains(&program.text.as_str()) {
+            let is_line = self.reads_a_line(words);
             for word in &words[1..] {
                 // A name may follow the letter of an option at once.
                 let attached = word.text.strip_prefix('-').and_then(|rest| rest.get(1..));
-                self.out.variables.extend(
-                    [Some(word.text.as_str()), attached]
-                        .into_iter()
-                        .flatten()
-                        .map(|name| (name.to_owned(), None)),
-                );
+                for name in [Some(word.text.as_str()), attached].into_iter().flatten() {
+                    self.out.variables.insert(name.to_owned(), None);
+                    if !is_line {
+                        self.out.listings.spoil(name);
+                    }
+                }
             }
         }
     }
@@ -213,6 +239,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn push(&mut self, text: String, kind: Kind, words: Vec<Word>, assignments: Vec<Assignment>) {
+        self.note_reader(kind, &words, &assignments);
         let mut layers = self.outer.clone();
         layers.push(around(words));
         let (dirs, fed, output) = (self.dirs.clone(), self.fed.clone(), self.output);

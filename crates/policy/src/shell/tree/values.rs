@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Number, Output, Word, condition, expansion, number};
+use crate::shell::{Assignment, Form, Kind, Number, Word, condition, expansion, number};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {
@@ -57,6 +57,7 @@ impl Walker<'_> {
         self.look_into(&value);
         if self.text(node).contains("+=") {
             value.form = Form::Dynamic;
+            self.out.listings.spoil(&name);
         }
         if let Some(array) = node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             self.elements(array, &name);
@@ -86,7 +87,13 @@ impl Walker<'_> {
     }
 
     /// Remembers the values a variable may have.
-    pub(super) fn bind(&mut self, name: &str, mut values: Vec<Word>) {
+    pub(super) fn bind(&mut self, name: &str, values: Vec<Word>) {
+        self.out.listings.note_values(name, &values);
+        self.hold(name, values);
+    }
+
+    /// The same for values of which nothing but their text is to be known.
+    pub(super) fn hold(&mut self, name: &str, mut values: Vec<Word>) {
         // What is computed is a number.
         for value in values.iter_mut().filter(|value| !value.is_literal() && number::is_computed(&value.text))
         {
@@ -126,6 +133,8 @@ impl Walker<'_> {
             self.set.remove(name);
             self.out.unset.insert(name.to_owned());
         }
+        // What is declared or unset holds nothing for a while.
+        words.iter().for_each(|word| self.out.listings.spoil(&word.text));
         assignments.iter().for_each(|assignment| self.set_to(assignment));
         let text = self.text(node).to_owned();
         self.push(text, Kind::Declare, words, assignments);
@@ -192,10 +201,7 @@ impl Walker<'_> {
         }
         match node.kind() {
             "command_substitution" | "process_substitution" => {
-                let names = std::mem::take(&mut self.names);
-                self.printing(Output::Fed, |inner| inner.statement(node));
-                self.names = names;
-                return;
+                return self.substitution(node);
             }
             "arithmetic_expansion" => return self.arithmetic(node),
             "subscript" => {
