@@ -15,7 +15,7 @@ impl Judge<'_> {
     /// Among what the commands of the script list there may be links that lead elsewhere.
     pub(super) fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
-            if self.moved().has_links() {
+            if self.moves_links() {
                 return Err(unclear(&lister.text));
             }
             for place in places(lister, &self.places)? {

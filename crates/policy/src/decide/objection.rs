@@ -36,19 +36,19 @@ impl Judge<'_> {
         let moved = touches.iter().filter(|touch| touch.deed == Deed::Read && is_mv(command));
         let moved = moved.filter_map(|touch| self.move_objection(what, touch));
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
-        let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
+        let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(command, touch));
         let landing = self.landing_objection(command, what);
         strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing))
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.
-    fn unsettled_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+    fn unsettled_objection(&self, command: &Command, touch: &Touch) -> Option<Part> {
         let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
         else {
             return None;
         };
-        let unsettled = places.iter().any(|place| self.moved().unsettles(place));
-        if unsettled { self.files.may_read(what, |_| true) } else { None }
+        let unsettled = places.iter().any(|place| self.is_unsettled(place, command.turn));
+        if unsettled { self.files.may_read(&command.text, |_| true) } else { None }
     }
 
     /// A rule against reading something that would go to another name with its directory.

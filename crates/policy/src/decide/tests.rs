@@ -2,6 +2,7 @@ mod bounds;
 mod held;
 mod landing;
 mod links;
+mod moved;
 mod spelt;
 mod steered;
 

@@ -30,6 +30,7 @@ mod sed;
 mod sound;
 mod text;
 mod tree;
+mod turn;
 mod variables;
 mod word;
 mod wrapper;
@@ -43,7 +44,7 @@ pub(crate) use changes::{changes, named_in_script};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
-pub(crate) use landing::{Landing, Name, landings};
+pub(crate) use landing::{Landing, Manner, Name, landings};
 pub(crate) use listers::{
     found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, takes_names_apart,
 };
@@ -51,6 +52,7 @@ pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
+pub(crate) use turn::{Order, Turn};
 pub(crate) use variables::harmless_assignment;
 pub(crate) use word::{Form, Word};
 
@@ -90,6 +92,8 @@ pub(crate) struct Command {
     pub(crate) fed: Vec<String>,
     /// Where what it prints goes.
     pub(crate) output: Output,
+    /// When it runs.
+    pub(crate) turn: Turn,
 }
 
 /// Who gets what a command prints.
@@ -143,6 +147,8 @@ pub(crate) struct Redirect {
     pub(crate) writes: bool,
     pub(crate) target: Word,
     pub(crate) dirs: Dirs,
+    /// When the file is opened.
+    pub(crate) turn: Turn,
 }
 
 /// The directories a command may run in; `None` if that cannot be known.

@@ -16,7 +16,7 @@ use tree_sitter::{Node, Parser};
 use self::names::Names;
 use super::lookers::is_known_program;
 use super::word::Reader;
-use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Output, Word, sound};
+use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Order, Output, Word, sound};
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;
@@ -36,6 +36,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         names: Names::Any,
         fed: Vec::new(),
         output: Output::Shown,
+        order: Order::Written,
         set: BTreeSet::new(),
     }
     .script();
@@ -70,6 +71,8 @@ struct Walker<'a> {
     fed: Vec<String>,
     /// Where what the next command prints goes.
     output: Output,
+    /// Whether the next command runs where it is written.
+    order: Order,
     /// Variables that have certainly got a value by now, in this very shell.
     set: BTreeSet<String>,
 }
@@ -116,8 +119,10 @@ impl<'a> Walker<'a> {
             "pipeline" => self.pipeline(node),
             // Where a redirect fails, nothing is set.
             "redirected_statement" => self.perhaps(|inner| inner.redirected(node)),
-            "subshell" | "command_substitution" | "process_substitution" => {
-                self.apart(|inner| inner.sequence(node));
+            "subshell" | "command_substitution" => self.apart(|inner| inner.sequence(node)),
+            // Nobody waits for it.
+            "process_substitution" => {
+                self.in_order(Order::Later, |inner| inner.apart(|inner| inner.sequence(node)));
             }
             "compound_statement" if self.text(node).starts_with("((") => self.arithmetic(node),
             "program" | "compound_statement" | "do_group" => self.sequence(node),
@@ -197,12 +202,14 @@ impl<'a> Walker<'a> {
         let last = node.named_child_count().saturating_sub(1);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
-            // Names are good where they were listed, and nowhere else.
-            if at > 0 && self.has_mover(child, |_| true) {
+            // Names are good where they were listed, and nowhere else; and what is read may not be they.
+            if at > 0 && (self.has_mover(child, |_| true) || self.reads_elsewhere(child)) {
                 self.names = Names::Any;
             }
             let output = if at == last { self.output } else { Output::Fed };
-            self.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
+            self.in_order(Order::Mixed, |inner| {
+                inner.apart(|inner| inner.printing(output, |inner| inner.statement(child)));
+            });
             self.names = match self.out.commands.get(already..) {
                 // Complaints are no names.
                 _ if complains || [">&", "&>"].iter().any(|sign| self.text(child).contains(sign)) => {
@@ -243,13 +250,21 @@ impl<'a> Walker<'a> {
         self.output = outer;
     }
 
+    /// What happens in this order at most.
+    fn in_order(&mut self, order: Order, walk: impl FnOnce(&mut Self)) {
+        let outer = self.order;
+        self.order = outer.max(order);
+        walk(self);
+        self.order = outer;
+    }
+
     /// What may happen many times: with a change of directory inside, nobody can tell where.
     fn repeated(&mut self, node: Node<'_>, walk: impl FnOnce(&mut Self)) {
         let moves = self.moves(node);
         if moves {
             self.dirs = None;
         }
-        walk(self);
+        self.in_order(Order::Mixed, walk);
         if moves {
             self.dirs = None;
         }
@@ -308,11 +323,13 @@ impl<'a> Walker<'a> {
         }
         let Some(body) = node.child_by_field_name("body") else { return };
         let before = self.dirs.take();
-        self.printing(Output::Fed, |inner| inner.statement(body));
-        let mut cursor = node.walk();
-        for redirect in node.children_by_field_name("redirect", &mut cursor) {
-            self.redirect(redirect, &mut Vec::new());
-        }
+        self.in_order(Order::Later, |inner| {
+            inner.printing(Output::Fed, |inner| inner.statement(body));
+            let mut cursor = node.walk();
+            for redirect in node.children_by_field_name("redirect", &mut cursor) {
+                inner.redirect(redirect, &mut Vec::new());
+            }
+        });
         let moves = self.moves(body);
         self.dirs = if moves { None } else { before };
     }

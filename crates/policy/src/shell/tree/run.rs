@@ -10,7 +10,7 @@ use super::{DEEPEST, MOST_DIRS, Walker};
 use crate::path::lexical;
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
-use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Output, Word};
+use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Order, Output, Turn, Word, program_name};
 
 /// Words of the language itself: no program is called by them, so the tree has misread what begins with one.
 const RESERVED: &[&str] = &[
@@ -52,6 +52,7 @@ impl Walker<'_> {
         words.extend(extra);
         let text = self.text(node).to_owned();
         let output = self.output_after(redirects);
+        self.opened_by_now(redirects..self.out.redirects.len());
         self.printing(output, |inner| inner.run(text, words, assignments));
         self.fed.truncate(fed);
     }
@@ -121,11 +122,12 @@ impl Walker<'_> {
         let dirs = self.dirs.clone();
         let depth = self.depth + 10;
         let base = outer.len();
-        let (fed, output) = (self.fed.clone(), self.output);
+        let (fed, output, order) = (self.fed.clone(), self.output, self.order);
         // Another shell knows nothing of the variables of this one.
         let set = if here { self.set.clone() } else { given };
         let names = Names::Any;
-        Walker { source: script, out: self.out, dirs, outer, base, depth, names, fed, output, set }.script();
+        let out = &mut *self.out;
+        Walker { source: script, out, dirs, outer, base, depth, names, fed, output, order, set }.script();
         if here {
             self.dirs = None;
         }
@@ -189,8 +191,17 @@ impl Walker<'_> {
         let mut layers = self.outer.clone();
         layers.push(around(words));
         let (dirs, fed, output) = (self.dirs.clone(), self.fed.clone(), self.output);
-        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed, output });
+        let for_each = self.outer.iter().any(runs_for_each_name);
+        let order = if for_each { self.order.max(Order::Mixed) } else { self.order };
+        let turn = Turn { at: self.out.commands.len(), order };
+        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed, output, turn });
     }
+}
+
+/// Whether a wrapper runs a command as often as it gets names.
+fn runs_for_each_name(layer: &Layer) -> bool {
+    let name = layer.words.first().and_then(program_name).unwrap_or_default();
+    ["find", "gfind", "xargs"].contains(&name)
 }
 
 /// A wrapper that adds nothing to what it runs.
