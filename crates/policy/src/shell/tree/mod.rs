@@ -200,10 +200,11 @@ impl<'a> Walker<'a> {
         let mut cursor = node.walk();
         let complains = node.children(&mut cursor).any(|child| child.kind() == "|&");
         let last = node.named_child_count().saturating_sub(1);
+        let fed_around = self.is_fed_around(node);
         for (at, child) in node.named_children(&mut cursor).enumerate() {
             let already = self.out.commands.len();
             // Names are good where they were listed, and nowhere else; and what is read may not be they.
-            if at > 0 && (self.has_mover(child, |_| true) || self.reads_elsewhere(child)) {
+            if at > 0 && (fed_around || self.has_mover(child, |_| true) || self.reads_elsewhere(child)) {
                 self.names = Names::Any;
             }
             let output = if at == last { self.output } else { Output::Fed };

@@ -65,6 +65,19 @@ impl Walker<'_> {
         false
     }
 
+    /// Whether its last command gets its input from a redirect that the tree has put around all of it.
+    pub(super) fn is_fed_around(&self, pipeline: Node<'_>) -> bool {
+        let around = std::iter::successors(pipeline.parent(), Node::parent);
+        let mut around = around
+            .take_while(|node| matches!(node.kind(), "list" | "negated_command" | "redirected_statement"));
+        around.any(|node| {
+            let mut cursor = node.walk();
+            let mut redirects =
+                node.named_children(&mut cursor).filter(|child| child.kind().ends_with("_redirect"));
+            redirects.any(|redirect| self.reads_elsewhere(redirect))
+        })
+    }
+
     /// Where output goes after these redirects and those that follow them.
     pub(super) fn output_after(&self, first: usize) -> Output {
         let mut redirects = self.out.redirects.iter().skip(first);
