@@ -31,11 +31,17 @@ impl Judge<'_> {
 
     /// Among what the commands of the script list there may be names that are taken for others.
     pub(super) fn listed_stays_whole(&self, reader: &Command) -> Result<(), Reason> {
-        if !shell::takes_names_apart(reader) {
+        if !shell::gets_names(reader) {
             return Ok(());
         }
+        let apart = shell::takes_names_apart(reader);
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_names(command)) {
-            let torn = if shell::lists_bare_names(lister) { Torn::OrOption } else { Torn::Apart };
+            let torn = match (apart, shell::lists_bare_names(lister)) {
+                (true, true) => Torn::OrOption,
+                (true, false) => Torn::Apart,
+                (false, true) => Torn::Option,
+                (false, false) => continue,
+            };
             let unclear = || Reason::Uncovered {
                 what: format!(
                     "reading all that `{}` lists, of which names may be taken for others",
@@ -47,7 +53,7 @@ impl Judge<'_> {
                 || named.iter().any(|touch| touch.word.tilde || touch.word.text.starts_with('/'));
             for place in places(lister, &self.places)? {
                 let shown = shows_all && comes_apart(&place.written.to_string_lossy());
-                if shown || named.iter().any(|touch| comes_apart(&touch.word.text)) {
+                if apart && (shown || named.iter().any(|touch| comes_apart(&touch.word.text))) {
                     return Err(unclear());
                 }
                 let odd = self.cx.resolver.odd_names(&place.real).ok_or_else(unclear)?;
@@ -66,14 +72,16 @@ impl Judge<'_> {
 pub(crate) enum Torn {
     /// It comes apart.
     Apart,
-    /// Or it is taken for an option, because nothing stands in front of it.
+    /// It is taken for an option, because nothing stands in front of it.
+    Option,
+    /// Either.
     OrOption,
 }
 
 /// Whether a name below a directory is not read as what it is.
 pub(crate) fn is_torn(name: &Path, dir: &Path, torn: Torn) -> bool {
     let below = name.strip_prefix(dir).unwrap_or(name).to_string_lossy();
-    comes_apart(&below) || torn == Torn::OrOption && below.starts_with('-')
+    torn != Torn::Option && comes_apart(&below) || torn != Torn::Apart && below.starts_with('-')
 }
 
 /// Whether a name is not one word where words are told apart by blanks and quotes.

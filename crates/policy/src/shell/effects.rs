@@ -113,9 +113,10 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
     }
 }
 
-/// Whether a word is a pattern for names outside of where the command runs, or may be one.
+/// Whether a word is a pattern for names in other directories than that in which the command runs, or may be one: they may
+/// lie outside, or behind a link.
 fn lists_elsewhere(word: &Word) -> bool {
-    let leads_out = |text: &String| text.starts_with('/') || text.contains("../");
+    let leads_out = |text: &String| text.contains('/');
     match word.form {
         Form::Pattern => word.tilde || alternatives(&word.text).is_none_or(|all| all.iter().any(leads_out)),
         Form::Dynamic => word.splits && expansion::may_list(&word.text),

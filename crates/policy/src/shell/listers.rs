@@ -75,13 +75,21 @@ pub(crate) fn only_prints(command: &Command) -> bool {
     looker.is_some_and(|looker| looker.operands == Operands::Text)
 }
 
+/// Whether names are put into a command by `xargs`.
+pub(crate) fn gets_names(command: &Command) -> bool {
+    putting_names_in(command).next().is_some()
+}
+
 /// Whether names that are put into a command come apart at blanks and quotes: `xargs` takes them so, unless they have an
 /// end of their own.
 pub(crate) fn takes_names_apart(command: &Command) -> bool {
-    let wrappers = command.layers.iter().rev().skip(1);
-    wrappers
-        .filter_map(|layer| layer.words.split_first())
-        .any(|(program, rest)| base_name(program) == Some("xargs") && !has_ends(rest))
+    putting_names_in(command).any(|rest| !has_ends(rest))
+}
+
+/// What is said to each `xargs` around a command.
+fn putting_names_in(command: &Command) -> impl Iterator<Item = &[Word]> {
+    let wrappers = command.layers.iter().rev().skip(1).filter_map(|layer| layer.words.split_first());
+    wrappers.filter(|(program, _)| base_name(program) == Some("xargs")).map(|(_, rest)| rest)
 }
 
 /// Whether `xargs` is told that each name ends with a character that no name holds.

@@ -34,7 +34,8 @@ fn resolved(path: &Path) -> PathBuf {
 fn project(mode: Mode) -> Context {
     let links = |dir: &Path, names: &str| {
         let ending = names.trim_start_matches('*');
-        let fits = |link: &Path| names == "**" || link.to_string_lossy().ends_with(ending);
+        let fits =
+            |link: &Path| names == "**" || names.contains('/') || link.to_string_lossy().ends_with(ending);
         let all = LINKS.iter().map(|(link, _)| PathBuf::from(link));
         Some(all.filter(|link| link.starts_with(dir) && fits(link)).collect())
     };
@@ -178,6 +179,43 @@ fn what_is_repeated_finds_what_it_made() {
             "while true; do cp -r tmpl/.claude n; done",
             "f() { cp -r tmpl/.claude n; }; f; f",
             "find plain -exec cp -r tmpl/.claude n \\;",
+        ],
+    );
+}
+
+// RULE-05: a pattern makes the shell list what lies behind a link, whoever gets the names.
+#[test]
+fn patterns_of_what_only_prints_are_judged_like_those_of_ls() {
+    all_are(
+        "ask",
+        Mode::Default,
+        &[
+            "echo other/cur/*",
+            "printf '%s\\n' other/cur/*",
+            "echo other/c*/*",
+            "echo */cur/*",
+            "echo {src,other/cur}/*",
+            "for f in other/cur/*; do echo \"$f\"; done",
+            "x=(other/cur/*); echo \"${x[@]}\"",
+            "p='other/cur/*'; echo $p",
+            "p='*'; echo other/cur/$p",
+            "p='*/*'; echo other/$p",
+            "basename -a other/cur/*",
+        ],
+    );
+    all_are(
+        "allow",
+        Mode::Default,
+        &[
+            "echo *",
+            "echo plain/*",
+            "echo l3/*",
+            "echo 'other/cur/*'",
+            "printf '%s\\n' src/*/*.rs",
+            "for f in src/*.rs; do echo \"$f\"; done",
+            "for f in src/*.rs; do echo $f; done",
+            "for f in *.rs; do echo plain/$f; done",
+            "p=x; echo other/$p",
         ],
     );
 }

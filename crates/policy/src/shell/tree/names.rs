@@ -42,8 +42,9 @@ impl Names {
         let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
         let lists = match program.text.as_str() {
             "find" => return if has(&shows) { Self::Any } else { Self::Found },
-            // Links are shown with where they lead, and `..` is a name as well.
-            "ls" => has_only(rest, "1RSUdhrtX") && names_here(rest),
+            // Links are shown with where they lead, `..` is a name as well, and what lies deeper is named without its
+            // directory.
+            "ls" => has_only(rest, "1SUdhrtX") && names_here(rest),
             "fd" => has_only(rest, "0EFHIadegijpstu"),
             "git" => match rest.first().map(|word| word.text.as_str()) {
                 Some("ls-files") => names_below(&rest[1..]),
