@@ -36,7 +36,8 @@ impl Judge<'_> {
         }
         let apart = shell::takes_names_apart(reader);
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_names(command)) {
-            let torn = match (apart, shell::lists_bare_names(lister)) {
+            let may_be_options = shell::lists_bare_names(lister) && !shell::ends_options(reader);
+            let torn = match (apart, may_be_options) {
                 (true, true) => Torn::OrOption,
                 (true, false) => Torn::Apart,
                 (false, true) => Torn::Option,
@@ -48,6 +49,10 @@ impl Judge<'_> {
                     lister.text
                 ),
             };
+            // Nobody sees what a revision holds.
+            if may_be_options && shell::lists_revisions(lister) {
+                return Err(unclear());
+            }
             let named = shell::touches(lister);
             let shows_all = lister.words().first().and_then(program_name) == Some("fd")
                 || named.iter().any(|touch| touch.word.tilde || touch.word.text.starts_with('/'));

@@ -2,6 +2,7 @@
 
 use super::effects::{Deed, Touch};
 use super::lookers::{Operands, looker, program_name};
+use super::tree::are_on_disk;
 use super::wrapper::SHELLS;
 use super::{Command, Kind, Word, find};
 
@@ -67,6 +68,28 @@ pub(crate) fn lists_names(command: &Command) -> bool {
 /// Whether the names that a command prints may be taken for options: nothing stands in front of them.
 pub(crate) fn lists_bare_names(command: &Command) -> bool {
     !matches!(command.words().first().and_then(base_name), Some("find" | "gfind"))
+}
+
+/// Whether a command prints names that need not be those of files on disk.
+pub(crate) fn lists_revisions(command: &Command) -> bool {
+    match command.words().split_first() {
+        Some((program, [subcommand, rest @ ..])) => {
+            base_name(program) == Some("git") && subcommand.text == "diff" && !are_on_disk(rest)
+        }
+        _ => false,
+    }
+}
+
+/// Whether no further word of a command is an option. Behind other options than these, `--` could be a value.
+pub(crate) fn ends_options(command: &Command) -> bool {
+    let is_end = |words: &[Word]| match words {
+        [before, end] => {
+            let takes_none = !before.text.starts_with('-') || matches!(before.known(), Some("-l" | "-n"));
+            end.known() == Some("--") && before.is_literal() && takes_none
+        }
+        _ => false,
+    };
+    command.words().windows(2).any(is_end)
 }
 
 /// Whether a command takes all its words for text.

@@ -46,8 +46,8 @@ pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use landing::{Landing, Manner, Name, landings};
 pub(crate) use listers::{
-    found_names, gets_names, lists_bare_names, lists_links, lists_names, only_prints, run_files,
-    takes_names_apart,
+    ends_options, found_names, gets_names, lists_bare_names, lists_links, lists_names, lists_revisions,
+    only_prints, run_files, takes_names_apart,
 };
 pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use read_only::only_looks;

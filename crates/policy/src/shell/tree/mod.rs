@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use tree_sitter::{Node, Parser};
 
 use self::names::Names;
+pub(super) use self::names::are_on_disk;
 use super::lookers::is_known_program;
 use super::word::Reader;
 use super::{Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Order, Output, Word, sound};
