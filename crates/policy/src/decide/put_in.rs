@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::place::{beginning, is_one_name};
-use crate::shell::{Command, Form, Word, program_name};
+use crate::access::Script;
+use crate::shell::{self, Command, Form, Word, only_looks, program_name};
 
 /// So many ways to put values in are looked at.
 const MOST: usize = 16;
@@ -40,6 +41,17 @@ pub(super) fn filled(command: &Command, variables: &Variables) -> Vec<Command> {
         commands.push(filled);
     }
     commands
+}
+
+/// Whether `git` only looks in some part of a script.
+pub(crate) fn looks_with_git(script: &Script) -> bool {
+    let analysis = shell::analyse(&script.command, &script.cwd);
+    let looks = |command: &Command| {
+        let filled = filled(command, &analysis.variables);
+        only_looks(command) || !filled.is_empty() && filled.iter().all(only_looks)
+    };
+    let is_git = |command: &Command| command.words().first().and_then(program_name) == Some("git");
+    analysis.commands.iter().any(|command| is_git(command) && looks(command))
 }
 
 /// Whether a word is a variable and nothing else.
