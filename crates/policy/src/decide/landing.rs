@@ -277,7 +277,7 @@ fn is_dir(target: &Word) -> bool {
 
 /// The paths below its target that something may get which keeps its whole path. `None` if nobody can tell.
 fn paths_of(landing: &Landing, source: &Place) -> Option<Vec<PathBuf>> {
-    if landing.source.is_literal() {
+    if landing.source.is_literal() && !landing.source.tilde {
         return Some(vec![PathBuf::from(landing.source.text.trim_start_matches('/'))]);
     }
     let dirs = landing.dirs.as_ref().filter(|_| !source.turns)?;

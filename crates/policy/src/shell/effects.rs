@@ -49,6 +49,8 @@ pub(crate) fn touches(command: &Command) -> Vec<Touch> {
 fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
     let touch = |deed: Deed, word: &Word| Touch { deed, word: word.clone(), dirs: command.dirs.clone() };
     let all = |deed: Deed| operands(rest).map(|word| touch(deed, &word)).collect::<Vec<_>>();
+    // The shell makes several words of these: where the first is what is looked for, the next is a file.
+    let expanded = || rest.iter().filter(|word| word.form == Form::Pattern);
     match name {
         "cd" | "pushd" => {
             // The shell goes up by the letters of a path, not by where its links lead.
@@ -82,18 +84,25 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         "git" => {
             let dirs = git::directory(rest, &command.dirs);
             let moved = rest.iter().skip_while(|word| word.text != "-C").nth(1);
+            let listed = rest.iter().filter(|word| word.form == Form::Pattern && lists_elsewhere(word));
             let inside =
                 git_touches(rest).into_iter().map(|(deed, word)| Touch { deed, word, dirs: dirs.clone() });
-            moved.map(|word| touch(Deed::Look, word)).into_iter().chain(inside).collect()
+            let looked_at = moved.into_iter().chain(listed).map(|word| touch(Deed::Look, word));
+            looked_at.chain(inside).collect()
         }
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
-            search::touches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
+            let named = search::touches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word));
+            named.chain(expanded().map(|word| touch(Deed::Read, word))).collect()
         }
         "date" => {
             let listed = rest.iter().filter(|word| lists_elsewhere(word));
             listed.chain(&date::files(rest)).map(|word| touch(Deed::Look, word)).collect()
         }
-        "jq" => operands(&jq::without_given(rest)).skip(1).map(|word| touch(Deed::Read, &word)).collect(),
+        "jq" => {
+            let given = jq::without_given(rest);
+            let named = operands(&given).skip(1).map(|word| touch(Deed::Read, &word));
+            named.chain(expanded().map(|word| touch(Deed::Read, word))).collect()
+        }
         "awk" | "gawk" | "mawk" => awk::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         _ => match looker(name).map(|looker| looker.operands) {
             // The shell lists what a pattern fits.

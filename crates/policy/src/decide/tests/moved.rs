@@ -201,6 +201,18 @@ fn patterns_of_what_only_prints_are_judged_like_those_of_ls() {
             "p='*'; echo other/cur/$p",
             "p='*/*'; echo other/$p",
             "basename -a other/cur/*",
+            "git rev-parse other/cur/*",
+            "git check-ignore -v other/cur/*",
+            "grep other/cur/* a.txt",
+            "grep -e other/cur/* a.txt",
+            "jq other/cur/* a.txt",
+            "sed other/cur/* a.txt",
+            "awk other/cur/* a.txt",
+            "head -n other/cur/*",
+            "git log -S other/cur/*",
+            "date -d other/cur/*",
+            "command -v other/cur/*",
+            "trap 'echo x > other/cur/f' EXIT",
         ],
     );
     all_are(
