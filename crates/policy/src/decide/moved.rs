@@ -86,10 +86,14 @@ impl Judge<'_> {
     pub(super) fn is_carried_off(&self, dirs: &Dirs, turn: Turn) -> bool {
         let moves =
             self.moved().moves.iter().filter(|one| turn.at == one.turn.at || turn.may_follow(one.turn));
+        let mut taken = moves.map(|one| &one.taken).filter(|taken| !taken.is_nothing()).peekable();
+        if taken.peek().is_none() {
+            return false;
+        }
         let stood_in: Vec<Place> = dirs.iter().flatten().map(|dir| self.cx.place(dir)).collect();
         let stands_in =
             |taken: &Taken| stood_in.iter().any(|dir| taken.holds(&dir.written) || taken.holds(&dir.real));
-        moves.map(|one| &one.taken).any(stands_in)
+        taken.any(stands_in)
     }
 }
 
@@ -171,6 +175,10 @@ impl Move {
 }
 
 impl Taken {
+    fn is_nothing(&self) -> bool {
+        self.these.is_empty() && self.among.is_empty()
+    }
+
     fn holds(&self, dir: &Path) -> bool {
         self.these.iter().any(|taken| dir.starts_with(taken))
             || self.among.iter().any(|around| dir != around && dir.starts_with(around))
