@@ -167,22 +167,6 @@ fn a_shell_that_is_carried_off_is_nobody_knows_where() {
     assert_eq!(verdict(&bash("git mv plain/x.rs plain/y.rs && echo x > plain/z.rs"), &git), "allow");
 }
 
-// PERM-21: what is done a second time is not done as it was the first time.
-#[test]
-fn what_is_repeated_finds_what_it_made() {
-    all_are(
-        "ask",
-        Mode::AcceptEdits,
-        &[
-            "for i in 1 2; do cp -r tmpl/.claude n; done",
-            "for ((i=0;i<2;i++)); do cp -r tmpl/.claude n; done",
-            "while true; do cp -r tmpl/.claude n; done",
-            "f() { cp -r tmpl/.claude n; }; f; f",
-            "find plain -exec cp -r tmpl/.claude n \\;",
-        ],
-    );
-}
-
 // RULE-05: a pattern makes the shell list what lies behind a link, whoever gets the names.
 #[test]
 fn patterns_of_what_only_prints_are_judged_like_those_of_ls() {
