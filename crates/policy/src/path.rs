@@ -11,13 +11,15 @@ pub struct Place {
     pub(crate) written: PathBuf,
     /// Where it really leads.
     pub(crate) real: PathBuf,
+    /// Whether it was named with `..`, and so leads through directories that `written` does not show.
+    pub(crate) turns: bool,
 }
 
 impl Place {
     /// A place that was named by an absolute path, and where that really leads.
     #[must_use]
     pub fn new(written: &Path, real: PathBuf) -> Self {
-        Self { written: lexical(written), real }
+        Self { written: lexical(written), real, turns: turns(written) }
     }
 
     /// Where it really leads.
@@ -30,7 +32,7 @@ impl Place {
 /// A place that was named by where it really is.
 impl From<PathBuf> for Place {
     fn from(real: PathBuf) -> Self {
-        Self { written: real.clone(), real }
+        Self { written: real.clone(), real, turns: false }
     }
 }
 
@@ -129,7 +131,7 @@ impl Resolver {
     pub(crate) fn place(&self, path: &Path) -> Place {
         let written = lexical(path);
         let real = self.resolve.as_ref().map_or_else(|| written.clone(), |resolve| resolve(path));
-        Place { written, real }
+        Place { written, real, turns: turns(path) }
     }
 }
 
@@ -137,6 +139,10 @@ impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.resolve.is_some() { "Resolver(given)" } else { "Resolver(lexical)" })
     }
+}
+
+fn turns(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
 }
 
 /// Takes `.` and `..` away.

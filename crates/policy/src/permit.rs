@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::access::{Access, Request, Script};
 use crate::context::Context;
-use crate::decide::{hidden_from_commands, kept_from_commands};
+use crate::decide::{hidden_from_commands, kept_from_commands, looks_with_git};
 use crate::holding::Profile;
 use crate::prompt::Finding;
 use crate::rule::pattern::{Pattern, Search};
@@ -25,6 +25,8 @@ pub struct Permit {
     /// What a model found about the command when it was judged.
     pub(crate) findings: Vec<Finding>,
     released: Option<Release>,
+    /// Whether the command runs without anybody having been asked about it.
+    unasked: bool,
     /// Whether the command is read-only; computed on first use.
     looks: OnceLock<bool>,
 }
@@ -54,7 +56,8 @@ impl Permit {
     pub(crate) fn new(request: Request, excluded: Vec<Pattern>, profile: Profile) -> Self {
         let (kept, outside, findings) = (Vec::new(), Vec::new(), Vec::new());
         let looks = OnceLock::new();
-        Self { request, excluded, kept, profile, outside, findings, released: None, looks }
+        let released = None;
+        Self { request, excluded, kept, profile, outside, findings, released, unasked: false, looks }
     }
 
     /// The same for a command that may change these as well.
@@ -77,6 +80,11 @@ impl Permit {
     /// The same for a command that must not change what fits these.
     pub(crate) fn keeping(self, kept: Vec<Pattern>) -> Self {
         Self { kept, ..self }
+    }
+
+    /// The same for a command that nobody is asked about.
+    pub(crate) fn unasked(self) -> Self {
+        Self { unasked: true, ..self }
     }
 
     /// The same for a command that gets what its confinement refused.
@@ -206,6 +214,13 @@ impl Permit {
     pub fn only_looks(&self) -> bool {
         let looks = || self.script().is_ok_and(|script| is_read_only(&script.command));
         *self.looks.get_or_init(looks)
+    }
+
+    /// Whether `git` must run nothing that a repository names: the command, or a part of it that nobody was asked about,
+    /// runs because it only looks.
+    #[must_use]
+    pub fn keeps_git_harmless(&self) -> bool {
+        self.only_looks() || self.unasked && self.script().is_ok_and(looks_with_git)
     }
 
     /// Checks that a host may be contacted.

@@ -19,6 +19,7 @@ mod exit_plan_mode;
 mod fingerprint;
 mod glob;
 mod grep;
+mod harmless_git;
 #[cfg(test)]
 mod harness;
 mod kind;

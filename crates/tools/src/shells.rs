@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bash::refusal::{Witness, refusal};
+use crate::harmless_git;
 pub(crate) use foreground::Attended;
 use foreground::Foreground;
 pub use typing::ShellError;
@@ -157,12 +158,13 @@ impl Shells {
     ) -> Result<ShellInfo, SandboxError> {
         let Script { command, cwd } = permit.script()?.clone();
         let spool = Spool { dir: spill_dir.to_owned(), start: SpoolStart::AtOnce };
+        let extra = harmless_git::variables(permit);
         let spec = Spawn {
             call,
             vars: &self.env.vars,
             stdin: Stdin::Pipe,
             spool,
-            extra: &[],
+            extra: &extra,
             successor: Successor::Unknown,
         };
         let mut child = spawn_confined(permit, &spec, confinement).await?;

@@ -17,6 +17,9 @@ impl Judge<'_> {
             if touch.deed == Deed::Write && self.places.holds_hidden(&touch.word) {
                 return Err(unclear());
             }
+            if self.is_carried_off(&touch.dirs, command.turn) {
+                return Err(unclear());
+            }
             let (places, empties) = match self.places.of(&touch.word, &touch.dirs) {
                 Where::Known(places) => (places, !is_into(command, &touch.word)),
                 Where::Below(places, names) if is_plain_set(command, &touch, &names) => {
@@ -39,11 +42,10 @@ impl Judge<'_> {
         self.lands_where_it_may(command)
     }
 
-    /// Whether a place lies below something that an earlier command of the script puts there: it could be a link that leads
-    /// elsewhere.
+    /// Whether a place lies below something that an earlier command of the script puts there, or leads through what one
+    /// moves: it could be a link that leads elsewhere.
     fn leads_through_a_move(&self, command: &Command, place: &Place) -> bool {
-        let at = self.analysis.commands.iter().position(|one| std::ptr::eq(one, command));
-        at.is_some_and(|at| self.moved().was_put_above(place, at))
+        self.was_put_above(place, command.turn) || self.is_unsettled(place, command.turn)
     }
 }
 

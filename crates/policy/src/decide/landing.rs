@@ -1,15 +1,15 @@
 //! Where a command puts what it copies and moves, with all that lies below it.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::Reason;
 use super::listed::fits_name;
 use super::objection::strictest;
 use super::part::Part;
 use super::place::Where;
-use super::script::Judge;
-use crate::path::Place;
+use super::script::{Judge, unsettled};
+use crate::path::{Place, lexical};
 use crate::shell::{self, Command, Deed, Form, Landing, Name, Word};
 
 /// How many places more than at first sight each command may put something at.
@@ -46,7 +46,12 @@ impl Judge<'_> {
             let what = format!("the command `{}`, which copies or moves too much to look at", command.text);
             return Err(Reason::Uncovered { what });
         }
-        landed.places.iter().try_for_each(|place| self.files.may_be_written(place).map(drop))
+        landed.places.iter().try_for_each(|place| {
+            if self.is_unsettled(place, command.turn) {
+                return Err(unsettled(&place.written.display().to_string()));
+            }
+            self.files.may_be_written(place).map(drop)
+        })
     }
 
     fn landed(&self, command: &Command) -> &Landed {
@@ -131,7 +136,10 @@ impl Survey<'_, '_> {
 
     /// Puts one thing somewhere.
     fn land(&self, landing: &Landing, source: &Place, target: &Place, landed: &mut Landed) {
-        for at in self.names_of(landing, source, target) {
+        let Some(names) = self.names_of(landing, source, target) else {
+            return landed.unseen.push(target.clone());
+        };
+        for at in names {
             let place = self.judge.cx.place(&at);
             if landing.with_all {
                 match self.below(source) {
@@ -161,12 +169,21 @@ impl Survey<'_, '_> {
         let found = below.iter().filter_map(|path| {
             let mut steps = path.components().skip(above.len()).peekable();
             let fits = fits_name(last, steps.peek()?.as_os_str());
-            let landing_path: PathBuf = steps.skip(usize::from(merges)).collect();
-            let is_whole = landing_path.components().count() <= usize::from(!merges);
+            let is_whole = steps.clone().count() == 1;
             let is_meant = fits && (landing.with_all || is_whole);
-            is_meant.then_some(landing_path)
+            is_meant.then(|| match landing.name {
+                Name::Path => path.clone(),
+                _ => steps.skip(usize::from(merges)).collect(),
+            })
         });
-        self.put(target, found.collect(), landed);
+        let found: Vec<PathBuf> = found.collect();
+        if landing.name != Name::Path {
+            return self.put(target, found, landed);
+        }
+        let Some(paths) = paths_of(landing, dir) else { return landed.unseen.push(target.clone()) };
+        for path in paths {
+            self.put(target, found.iter().map(|below| path.join(below)).collect(), landed);
+        }
     }
 
     /// Puts all of these below a place.
@@ -176,28 +193,31 @@ impl Survey<'_, '_> {
         let is_there = cx.resolver.is_dir(&place.real);
         landed.places.extend(below.into_iter().map(|path| match is_there {
             true => cx.place(&place.written.join(path)),
-            false => Place { written: place.written.join(&path), real: place.real.join(path) },
+            false => {
+                Place { written: place.written.join(&path), real: place.real.join(path), ..place.clone() }
+            }
         }));
     }
 
-    /// The names that something can get.
-    fn names_of(&self, landing: &Landing, source: &Place, target: &Place) -> Vec<PathBuf> {
+    /// The names that something can get; nothing if nobody can tell.
+    fn names_of(&self, landing: &Landing, source: &Place, target: &Place) -> Option<Vec<PathBuf>> {
         let at = |below: &Path| target.written.join(below);
         let itself = target.written.clone();
         let text = landing.source.text.trim_end_matches('/');
         let is_turn = matches!(text.rsplit('/').next(), Some("." | ".." | "")) && landing.source.is_literal();
-        let Some(own) = source.written.file_name().filter(|_| !is_turn) else { return vec![itself] };
+        if landing.name == Name::Path {
+            return Some(paths_of(landing, source)?.iter().map(|path| at(path)).collect());
+        }
+        let Some(own) = source.written.file_name().filter(|_| !is_turn) else { return Some(vec![itself]) };
         let own = at(Path::new(own));
-        match landing.name {
-            Name::OfTarget => vec![itself],
-            Name::Path if landing.source.is_literal() => vec![at(&plain_path(text))],
-            Name::Path => vec![own, itself],
+        Some(match landing.name {
+            Name::OfTarget | Name::Path => vec![itself],
             // What a variable holds may end in a dot.
             Name::Own if landing.source.form == Form::Dynamic => vec![own, itself],
-            Name::Own if self.is_changed_by_another(target) => vec![own, itself],
+            Name::Own if self.is_changed_before(target) => vec![own, itself],
             Name::Own if is_dir(&landing.target) || self.judge.cx.resolver.is_dir(&target.real) => vec![own],
             Name::Own => vec![itself],
-        }
+        })
     }
 
     /// All that lies below a place by the time it is copied or moved, named from there; nothing if nobody can tell.
@@ -214,12 +234,14 @@ impl Survey<'_, '_> {
         Some(below.into_iter().chain(names).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    /// Whether another command of the script changes a place, or something that holds it or lies in it.
-    fn is_changed_by_another(&self, place: &Place) -> bool {
+    /// Whether a place, or something that holds it or lies in it, may be changed before this command gets there: by another
+    /// one, or by itself if it runs more than once.
+    fn is_changed_before(&self, place: &Place) -> bool {
         let changed = self.changed_by_others();
-        changed
-            .iter()
-            .any(|found| found.as_ref().is_none_or(|found| found.iter().any(|other| meets(other, place))))
+        let meets_it = |found: &Option<Vec<Place>>| {
+            found.as_ref().is_none_or(|found| found.iter().any(|other| meets(other, place)))
+        };
+        self.command.turn.repeats() || changed.iter().any(meets_it)
     }
 
     fn earlier_of_others(&self) -> impl Iterator<Item = &Landed> {
@@ -253,11 +275,19 @@ fn is_dir(target: &Word) -> bool {
     target.is_literal() && matches!(last, Some("" | "." | ".."))
 }
 
-/// A path without what leads it to the root or up.
-fn plain_path(text: &str) -> PathBuf {
-    let normal = |part: Component<'_>| match part {
-        Component::Normal(name) => Some(PathBuf::from(name)),
-        _ => None,
-    };
-    Path::new(text).components().filter_map(normal).collect()
+/// The paths below its target that something may get which keeps its whole path. `None` if nobody can tell.
+fn paths_of(landing: &Landing, source: &Place) -> Option<Vec<PathBuf>> {
+    if landing.source.is_literal() && !landing.source.tilde {
+        return Some(vec![PathBuf::from(landing.source.text.trim_start_matches('/'))]);
+    }
+    let dirs = landing.dirs.as_ref().filter(|_| !source.turns)?;
+    let mut paths: Vec<PathBuf> = dirs
+        .iter()
+        .filter_map(|dir| Some(source.written.strip_prefix(lexical(dir)).ok()?.to_owned()))
+        .collect();
+    // What a variable holds may begin at the root.
+    if paths.is_empty() || landing.source.form == Form::Dynamic {
+        paths.extend(source.written.strip_prefix("/").map(Path::to_owned));
+    }
+    Some(paths)
 }

@@ -15,7 +15,7 @@ impl Judge<'_> {
     /// Among what the commands of the script list there may be links that lead elsewhere.
     pub(super) fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
-            if self.moved().has_links() {
+            if self.moves_links() {
                 return Err(unclear(&lister.text));
             }
             self.lists_no_directories(lister)?;
@@ -57,15 +57,19 @@ impl Judge<'_> {
 
     /// Among what the commands of the script list there may be names that are taken for others.
     pub(super) fn listed_stays_whole(&self, reader: &Command) -> Result<(), Reason> {
-        if !shell::takes_names_apart(reader) {
+        if !shell::gets_names(reader) {
             return Ok(());
         }
-        self.put_in_stays_whole()
+        self.listed_is_not(Dangers {
+            apart: shell::takes_names_apart(reader),
+            options: !shell::ends_options(reader),
+            patterns: false,
+        })
     }
 
     /// What commands of the script list are names that are read as what they are, however they are told apart.
     pub(super) fn put_in_stays_whole(&self) -> Result<(), Reason> {
-        self.listed_is_not(Torn::Apart)
+        self.listed_is_not(Dangers { apart: true, options: true, patterns: false })
     }
 
     /// What commands of the script list and the shell puts into words may be read.
@@ -82,26 +86,37 @@ impl Judge<'_> {
         if let Some(command) = self.analysis.commands.iter().find(changes) {
             return Err(unclear(&command.text));
         }
-        self.listed_is_not(Torn::ApartOrPattern)
+        self.listed_is_not(Dangers { apart: true, options: true, patterns: true })
     }
 
-    fn listed_is_not(&self, least: Torn) -> Result<(), Reason> {
+    fn listed_is_not(&self, dangers: Dangers) -> Result<(), Reason> {
+        let apart = dangers.apart;
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_names(command)) {
-            let torn = if shell::lists_bare_names(lister) { Torn::OrOption } else { Torn::Apart };
+            let may_be_options = dangers.options && shell::lists_bare_names(lister);
+            let torn = match (apart, may_be_options) {
+                (true, true) => Torn::OrOption,
+                (true, false) => Torn::Apart,
+                (false, true) => Torn::Option,
+                (false, false) => continue,
+            };
             // All links below are looked at where `git` lists, so no pattern leads out of there.
-            let is_glob = |name: &Path| least == Torn::ApartOrPattern && may_list_others(lister, name);
+            let is_glob = |name: &Path| dangers.patterns && may_list_others(lister, name);
             let unclear = || Reason::Uncovered {
                 what: format!(
                     "reading all that `{}` lists, of which names may be taken for others",
                     lister.text
                 ),
             };
+            // Nobody sees what a revision holds.
+            if may_be_options && shell::lists_revisions(lister) {
+                return Err(unclear());
+            }
             let named = shell::touches(lister);
             let shows_all = lister.words().first().and_then(program_name) == Some("fd")
                 || named.iter().any(|touch| touch.word.tilde || touch.word.text.starts_with('/'));
             for place in places(lister, &self.places)? {
                 let shown = shows_all && comes_apart(&place.written.to_string_lossy());
-                if shown || named.iter().any(|touch| comes_apart(&touch.word.text)) {
+                if apart && (shown || named.iter().any(|touch| comes_apart(&touch.word.text))) {
                     return Err(unclear());
                 }
                 let odd = self.cx.resolver.odd_names(&place.real).ok_or_else(unclear)?;
@@ -117,21 +132,30 @@ impl Judge<'_> {
     }
 }
 
+/// What names may be taken for where they are put in.
+#[derive(Clone, Copy)]
+struct Dangers {
+    /// Several names.
+    apart: bool,
+    options: bool,
+    patterns: bool,
+}
+
 /// How a name is not read as what it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Torn {
     /// It comes apart.
     Apart,
-    /// Or it is taken for an option, because nothing stands in front of it.
+    /// It is taken for an option, because nothing stands in front of it.
+    Option,
+    /// Either.
     OrOption,
-    /// Or it is taken for a pattern.
-    ApartOrPattern,
 }
 
 /// Whether a name below a directory is not read as what it is.
 pub(crate) fn is_torn(name: &Path, dir: &Path, torn: Torn) -> bool {
     let below = name.strip_prefix(dir).unwrap_or(name).to_string_lossy();
-    comes_apart(&below) || torn == Torn::OrOption && below.starts_with('-')
+    torn != Torn::Option && comes_apart(&below) || torn != Torn::Apart && below.starts_with('-')
 }
 
 /// Whether the shell may take a name for a pattern that fits others than those that are looked at anyway.

@@ -1,8 +1,9 @@
 //! What the shell lists where a word becomes a pattern by what is put in.
 
-use crate::shell::{self, Command, Form, Kind, Touch, Word, added, expansions, parameter};
+use crate::shell::{self, Command, Dirs, Form, Kind, Touch, Word, added, expansions, parameter};
 
-use super::place::Places;
+use super::place::{ANY_DEPTH, Places, Where};
+use crate::path::Place;
 
 /// What is put into a word.
 struct PutIn {
@@ -32,10 +33,23 @@ impl Places<'_> {
             || word.text.starts_with('/')
             || outside.contains("..")
             || is_first_open
+            || self.leads_through_links(&word.text, &touch.dirs)
             || all.iter().any(|(_, one)| one.leads);
         // Of one that stands alone, nobody knows more than of a word that is nothing else.
         let may_be_pattern = all.iter().any(|(is_first, one)| one.globs || !one.is_known && !is_first);
         !(leads && may_be_pattern)
+    }
+
+    /// Whether something lies behind a link in the directory that a word names before anything is put in.
+    fn leads_through_links(&self, text: &str, dirs: &Dirs) -> bool {
+        let named = &text[..text.find(['$', '`']).unwrap_or(text.len())];
+        let Some((dir, _)) = named.rsplit_once('/') else { return false };
+        let Where::Known(places) = self.of(&Word::literal(dir), dirs) else { return true };
+        let holds_none = |place: &Place| {
+            let links = self.cx.resolver.links(&place.real, ANY_DEPTH);
+            place.real == place.written && links.is_some_and(|links| links.is_empty())
+        };
+        !places.iter().all(holds_none)
     }
 
     fn put_in(&self, expansion: &str) -> PutIn {

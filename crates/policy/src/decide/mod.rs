@@ -38,6 +38,7 @@ use crate::shell::{self, Analysis};
 use files::Files;
 pub(crate) use part::{Insists, Part};
 use plan::Guard;
+pub(crate) use put_in::looks_with_git;
 pub use reason::Reason;
 
 /// Yes, no, or a question for the user.
@@ -166,6 +167,8 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     });
     let profile = profile(request, cx, &reason);
     let permit = Permit::new(request.clone(), excluded.unwrap_or_default(), profile);
+    let is_unasked = reason != Reason::User && cx.mode != Mode::BypassPermissions;
+    let permit = if is_unasked { permit.unasked() } else { permit };
     let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
     let kept = if runs { kept_from_commands(cx) } else { Vec::new() };
     let outside = if profile == Profile::Workspace { outside(request, cx, &reason) } else { Vec::new() };

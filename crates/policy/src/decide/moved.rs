@@ -1,25 +1,38 @@
-//! What a script copies, moves and links: where a path leads that goes through such a place is not known beforehand.
+//! What a script copies, moves, links and removes: where a path leads that goes through such a place, or from a directory
+//! that is moved itself, is not known beforehand.
 
 use std::path::{Path, PathBuf};
 
+use super::listed::fits_name;
 use super::place::{ANY_DEPTH, Places, Where};
+use super::script::Judge;
 use crate::path::Place;
-use crate::shell::{self, Analysis, Command, Deed, Touch, program_name};
+use crate::shell::{self, Command, Deed, Dirs, Landing, Manner, Touch, Turn, program_name};
 
-/// The places that a script puts something at.
+/// The places that a script puts something at, and takes something away from.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     moves: Vec<Move>,
+    /// What is removed.
+    removals: Vec<(Turn, Touch)>,
 }
 
-/// What one command does.
+/// One thing that a command puts somewhere.
 #[derive(Debug)]
 struct Move {
-    /// Its place among the commands of the script.
-    at: usize,
+    turn: Turn,
     sources: Sources,
-    /// Where something is put. Nothing if nobody can tell.
+    /// Where it is put. Nothing if nobody can tell.
     targets: Option<Vec<PathBuf>>,
+    taken: Taken,
+}
+
+/// What bears another name afterwards.
+#[derive(Debug, Default)]
+struct Taken {
+    these: Vec<PathBuf>,
+    /// Some of what lies in these.
+    among: Vec<PathBuf>,
 }
 
 /// What is put somewhere.
@@ -31,11 +44,75 @@ enum Sources {
     Plain(Vec<PathBuf>),
 }
 
+impl Judge<'_> {
+    fn moved(&self) -> &Moved {
+        self.moved.get_or_init(|| Moved::by(&self.analysis.commands, &self.places))
+    }
+
+    /// Whether links come to other places at all.
+    pub(super) fn moves_links(&self) -> bool {
+        self.moved().links().next().is_some()
+    }
+
+    /// Whether nobody can tell where a place will lead by the time it is used.
+    pub(super) fn is_unsettled(&self, place: &Place, turn: Turn) -> bool {
+        let goes_round = place.real != place.written || place.turns;
+        let moved = self.moved();
+        moved.meets_links(place, Some(turn))
+            || goes_round && moved.links().any(|one| turn.may_follow(one.turn))
+            || goes_round && self.loses_links(turn)
+    }
+
+    /// Whether links may be removed before a part of the script: what was made in their place leads elsewhere.
+    fn loses_links(&self, turn: Turn) -> bool {
+        let mut earlier = self.moved().removals.iter().filter(|(removal, _)| turn.may_follow(*removal));
+        earlier.any(|(_, touch)| {
+            let found = self.places.of(&touch.word, &touch.dirs);
+            matches!(Sources::of(&found, &self.places), Sources::MayBeLinks)
+        })
+    }
+
+    /// Whether a place lies below something that a command before this one puts there. Where a command changes something,
+    /// no link is looked for: another could make it.
+    pub(super) fn was_put_above(&self, place: &Place, turn: Turn) -> bool {
+        let mut earlier = self.moved().moves.iter().filter(|one| one.turn.at < turn.at);
+        let lies_below = |target: &PathBuf| {
+            [&place.written, &place.real].iter().any(|path| *path != target && path.starts_with(target))
+        };
+        earlier.any(|one| one.targets.as_ref().is_none_or(|targets| targets.iter().any(lies_below)))
+    }
+
+    /// Whether the shell may stand in a directory that is somewhere else by then, with all that lies above it.
+    pub(super) fn is_carried_off(&self, dirs: &Dirs, turn: Turn) -> bool {
+        let moves =
+            self.moved().moves.iter().filter(|one| turn.at == one.turn.at || turn.may_follow(one.turn));
+        let mut taken = moves.map(|one| &one.taken).filter(|taken| !taken.is_nothing()).peekable();
+        if taken.peek().is_none() {
+            return false;
+        }
+        let stood_in: Vec<Place> = dirs.iter().flatten().map(|dir| self.cx.place(dir)).collect();
+        let stands_in =
+            |taken: &Taken| stood_in.iter().any(|dir| taken.holds(&dir.written) || taken.holds(&dir.real));
+        taken.any(stands_in)
+    }
+}
+
 impl Moved {
-    pub(super) fn by(analysis: &Analysis, places: &Places<'_>) -> Self {
-        let commands = analysis.commands.iter().enumerate();
-        let moves = commands.filter_map(|(at, command)| Move::of(at, command, places)).collect();
-        let mut moved = Self { moves };
+    fn by(commands: &[Command], places: &Places<'_>) -> Self {
+        let of_command = |command: &Command| {
+            let each = |landing: Landing| {
+                let sources = places.each(&landing.source).into_iter();
+                sources.map(move |source| Landing { source, ..landing.clone() })
+            };
+            let landings = shell::landings(command).into_iter().flat_map(each);
+            landings.filter_map(|landing| Move::of(command.turn, &landing, places)).collect::<Vec<_>>()
+        };
+        let moves = commands.iter().flat_map(of_command).collect();
+        let removals = commands.iter().filter(|command| removes(command));
+        let removals = removals
+            .flat_map(|command| shell::touches(command).into_iter().map(|touch| (command.turn, touch)));
+        let removals = removals.filter(|(_, touch)| touch.deed == Deed::Write).collect();
+        let mut moved = Self { moves, removals };
         // What was put somewhere may be moved on from there, in any order where commands are repeated.
         while moved.spread() {}
         moved
@@ -44,7 +121,9 @@ impl Moved {
     /// Takes what comes from where links may be for links as well. False if there is no more of that.
     fn spread(&mut self) -> bool {
         let comes_from_links = |next: &Move| match &next.sources {
-            Sources::Plain(sources) => sources.iter().any(|source| self.meets_links(source)),
+            Sources::Plain(sources) => {
+                sources.iter().any(|source| self.meets_links(&Place::from(source.clone()), None))
+            }
             Sources::MayBeLinks => false,
         };
         let Some(at) = self.moves.iter().position(comes_from_links) else { return false };
@@ -53,85 +132,88 @@ impl Moved {
     }
 
     /// Whether a path leads through something that may be a link by the time it is used, or to a directory that may hold
-    /// one.
-    fn meets_links(&self, path: &Path) -> bool {
-        let meets = |target: &PathBuf| path.starts_with(target) || target.starts_with(path);
-        self.links().any(|targets| targets.as_ref().is_none_or(|targets| targets.iter().any(meets)))
+    /// one. Without a turn, that is any time.
+    fn meets_links(&self, place: &Place, turn: Option<Turn>) -> bool {
+        let meets = |target: &PathBuf| {
+            let meets = |path: &Path| path.starts_with(target) || target.starts_with(path);
+            meets(&place.written) || meets(&place.real)
+        };
+        let mut links = self.links().filter(|one| turn.is_none_or(|turn| turn.may_follow(one.turn)));
+        links.any(|one| one.targets.as_ref().is_none_or(|targets| targets.iter().any(meets)))
     }
 
-    fn links(&self) -> impl Iterator<Item = &Option<Vec<PathBuf>>> {
-        let links = self.moves.iter().filter(|one| matches!(one.sources, Sources::MayBeLinks));
-        links.map(|one| &one.targets)
-    }
-
-    /// Whether links come to other places at all.
-    pub(super) fn has_links(&self) -> bool {
-        self.links().next().is_some()
-    }
-
-    /// Whether nobody can tell where a place that is looked at will lead: links that are moved lead elsewhere, and so do
-    /// other links that lead through them.
-    pub(super) fn unsettles(&self, place: &Place) -> bool {
-        let goes_through_a_link = place.real != place.written;
-        self.meets_links(&place.written) || goes_through_a_link && self.has_links()
-    }
-
-    /// Whether a place lies below something that a command before this one puts there. Where something is changed, no link
-    /// is looked for: the command could make it.
-    pub(super) fn was_put_above(&self, place: &Place, before: usize) -> bool {
-        let mut earlier = self.moves.iter().filter(|one| one.at < before);
-        earlier.any(|one| match &one.targets {
-            Some(targets) => {
-                targets.iter().any(|target| place.written != *target && place.written.starts_with(target))
-            }
-            None => true,
-        })
+    fn links(&self) -> impl Iterator<Item = &Move> {
+        self.moves.iter().filter(|one| matches!(one.sources, Sources::MayBeLinks))
     }
 }
 
 impl Move {
-    fn of(at: usize, command: &Command, places: &Places<'_>) -> Option<Self> {
-        let name = command.words().first().and_then(program_name)?;
-        let makes_links = match name.rsplit('/').next()? {
-            "ln" => true,
-            "cp" | "mv" => false,
-            _ => return None,
+    fn of(turn: Turn, landing: &Landing, places: &Places<'_>) -> Option<Self> {
+        let source = places.of(&landing.source, &landing.dirs);
+        let sources = match landing.manner {
+            Manner::Content => return None,
+            Manner::Linked => Sources::MayBeLinks,
+            Manner::Copied | Manner::Moved => Sources::of(&source, places),
         };
-        let touches = shell::touches(command);
-        // The last word says where it goes, unless an option does: then any of them may.
-        let (written, read): (Vec<_>, Vec<_>) = touches.iter().partition(|touch| touch.deed == Deed::Write);
-        let is_told_by_option = read.is_empty();
-        let given = if is_told_by_option { &written } else { &read };
-        let sources = if makes_links { Sources::MayBeLinks } else { Sources::of(given, places) };
-        let puts = written.iter().skip(if is_told_by_option { 0 } else { written.len().saturating_sub(1) });
-        let targets = puts.map(|touch| match places.of(&touch.word, &touch.dirs) {
-            Where::Known(found) => Some(found),
+        let paths =
+            |found: Vec<Place>| found.into_iter().flat_map(|place| [place.written, place.real]).collect();
+        let targets = match places.of(&landing.target, &landing.dirs) {
+            Where::Known(found) => Some(paths(found)),
             _ => None,
-        });
-        // A link that is told no name bears that of what it leads to.
-        let targets = targets.collect::<Option<Vec<_>>>().filter(|_| !(makes_links && is_told_by_option));
-        let paths = |place: Place| [place.written, place.real];
-        let targets = targets.map(|found| found.into_iter().flatten().flat_map(paths).collect());
-        Some(Self { at, sources, targets })
+        };
+        let taken = match source {
+            Where::Known(found) if landing.manner == Manner::Moved => {
+                Taken { these: paths(found), ..Taken::default() }
+            }
+            Where::Below(found, _) if landing.manner == Manner::Moved => {
+                Taken { among: paths(found), ..Taken::default() }
+            }
+            _ => Taken::default(),
+        };
+        Some(Self { turn, sources, targets, taken })
+    }
+}
+
+impl Taken {
+    fn is_nothing(&self) -> bool {
+        self.these.is_empty() && self.among.is_empty()
+    }
+
+    fn holds(&self, dir: &Path) -> bool {
+        self.these.iter().any(|taken| dir.starts_with(taken))
+            || self.among.iter().any(|around| dir != around && dir.starts_with(around))
     }
 }
 
 impl Sources {
     /// What has another name than it bears is, or lies behind, a link.
-    fn of(given: &[&Touch], places: &Places<'_>) -> Self {
-        let mut sources = Vec::new();
-        for touch in given {
-            let (Where::Known(found) | Where::Below(found, _)) = places.of(&touch.word, &touch.dirs) else {
-                return Self::MayBeLinks;
-            };
-            for place in found {
-                let below = places.cx.resolver.links(&place.real, ANY_DEPTH);
-                if place.real != place.written || below.is_none_or(|links| !links.is_empty()) {
-                    return Self::MayBeLinks;
-                }
-                sources.push(place.written);
-            }
+    fn of(source: &Where, places: &Places<'_>) -> Self {
+        let (found, names) = match source {
+            Where::Known(found) => (found, ""),
+            Where::Below(found, names) => (found, names.as_str()),
+            Where::Elsewhere | Where::Unknown => return Self::MayBeLinks,
+        };
+        let holds_links = |place: &Place| {
+            let below = places.cx.resolver.links(&place.real, ANY_DEPTH);
+            let is_meant = |link: &PathBuf| lies_among(link, &place.real, names);
+            place.real != place.written || below.is_none_or(|links| links.iter().any(is_meant))
+        };
+        if found.iter().any(holds_links) {
+            return Self::MayBeLinks;
         }
-        Self::Plain(sources)
+        Self::Plain(found.iter().map(|place| place.written.clone()).collect())
     }
+}
+
+/// Whether a path is, or lies below, something in a directory that a pattern stands for.
+fn lies_among(path: &Path, dir: &Path, names: &str) -> bool {
+    let parts = names.split('/').filter(|part| !matches!(*part, "" | "."));
+    let below = path.strip_prefix(dir).unwrap_or(path);
+    parts.zip(below.components()).all(|(part, name)| fits_name(part, name.as_os_str()))
+}
+
+/// Whether a command takes what it names away.
+fn removes(command: &Command) -> bool {
+    let name = command.words().first().and_then(program_name).unwrap_or_default();
+    matches!(name.rsplit('/').next(), Some("rm" | "rmdir" | "unlink"))
 }

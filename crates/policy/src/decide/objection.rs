@@ -66,7 +66,7 @@ impl Judge<'_> {
         let moved = touches.iter().filter(|touch| touch.deed == Deed::Read && is_mv(command));
         let moved = moved.filter_map(|touch| self.move_objection(what, touch));
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
-        let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(what, touch));
+        let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(command, touch));
         let landing = self.landing_objection(command, what);
         let through = touches.iter().filter(|touch| touch.deed == Deed::ReadThrough);
         let through = through.filter_map(|touch| self.through_objection(what, touch));
@@ -74,13 +74,13 @@ impl Judge<'_> {
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.
-    fn unsettled_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+    fn unsettled_objection(&self, command: &Command, touch: &Touch) -> Option<Part> {
         let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
         else {
             return None;
         };
-        let unsettled = places.iter().any(|place| self.moved().unsettles(place));
-        if unsettled { self.files.may_read(what, |_| true) } else { None }
+        let unsettled = places.iter().any(|place| self.is_unsettled(place, command.turn));
+        if unsettled { self.files.may_read(&command.text, |_| true) } else { None }
     }
 
     /// A rule against reading something that would go to another name with its directory.

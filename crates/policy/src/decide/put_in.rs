@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use super::known_names::listed;
 use super::place::Places;
 use super::spelling::{Spelling, Value};
+use crate::access::Script;
+use crate::context::Context;
 use crate::shell::{
-    self, Command, Dirs, Form, GLOBS, Gaps, Number, Word, before_end, counts_up, is_computed, parameter,
-    program_name, summed,
+    self, Command, Dirs, Form, GLOBS, Gaps, Number, Word, before_end, counts_up, is_computed, only_looks,
+    parameter, program_name, summed,
 };
 
 /// So many ways to put values in are looked at.
@@ -187,6 +189,21 @@ fn name_of(expansion: &str) -> Option<&str> {
         _ if is_computed(expansion) => Some(expansion),
         _ => None,
     }
+}
+
+/// Whether `git` only looks in some part of a script.
+pub(crate) fn looks_with_git(script: &Script) -> bool {
+    let analysis = shell::analyse(&script.command, &script.cwd);
+    // Without looking at any file: rather too much is taken for looking than too little.
+    let cx = Context::default();
+    let places = Places::new(&cx, &analysis);
+    let only_looks = |command: &Command| places.led(command).is_some_and(|command| only_looks(&command));
+    let looks = |command: &Command| {
+        let filled = filled(command, &places);
+        only_looks(command) || !filled.is_empty() && filled.iter().all(only_looks)
+    };
+    let is_git = |command: &Command| command.words().first().and_then(program_name) == Some("git");
+    analysis.commands.iter().any(|command| is_git(command) && looks(command))
 }
 
 /// Whether a word is a variable and nothing else.

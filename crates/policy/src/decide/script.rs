@@ -21,7 +21,8 @@ use crate::prompt::{Worded, worded};
 use crate::rule::command;
 use crate::rule::{Behavior, Rule};
 use crate::shell::{
-    self, Analysis, Command, Deed, Kind, Redirect, Touch, Word, harmless_assignment, only_looks, program_name,
+    self, Analysis, Command, Deed, Kind, Redirect, Touch, Turn, Word, harmless_assignment, only_looks,
+    program_name,
 };
 
 /// Judges one script.
@@ -32,7 +33,7 @@ pub(crate) struct Judge<'a> {
     pub(super) analysis: &'a Analysis,
     pub(super) files: Files<'a>,
     pub(super) places: Places<'a>,
-    moved: OnceCell<Moved>,
+    pub(super) moved: OnceCell<Moved>,
     pub(super) landed: OnceCell<Vec<Landed>>,
     pub(super) nothing_landed: Landed,
 }
@@ -248,6 +249,9 @@ impl<'a> Judge<'a> {
             if touch.word.text == "-" {
                 continue;
             }
+            if self.is_carried_off(&touch.dirs, command.turn) {
+                return Err(unsettled(&touch.word.text));
+            }
             let program = command.words().first().and_then(program_name);
             let goes_there = matches!(program, Some("cd" | "pushd"));
             let is_put_in = !goes_there && self.analysis.listings.are_names(&touch.word, &touch.dirs);
@@ -266,7 +270,7 @@ impl<'a> Judge<'a> {
                 }
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
-                        self.may_be_looked_at(place)?;
+                        self.may_be_looked_at(place, command.turn)?;
                         if touch.deed == Deed::ReadInside {
                             self.inside_may_be_looked_at(command, place)?;
                         }
@@ -288,19 +292,14 @@ impl<'a> Judge<'a> {
     /// If a place is a directory, there may be links in it that lead elsewhere.
     fn inside_may_be_looked_at(&self, command: &Command, place: &Place) -> Result<(), Reason> {
         let links = self.cx.resolver.links(&place.real, "*").ok_or_else(|| listed::unclear(&command.text))?;
-        links.iter().try_for_each(|link| self.may_be_looked_at(&self.cx.place(link)).map(drop))
-    }
-
-    pub(super) fn moved(&self) -> &Moved {
-        self.moved.get_or_init(|| Moved::by(self.analysis, &self.places))
+        let may = |link: &PathBuf| self.may_be_looked_at(&self.cx.place(link), command.turn).map(drop);
+        links.iter().try_for_each(may)
     }
 
     /// A place may be looked at, and is where it seems to be.
-    pub(super) fn may_be_looked_at(&self, place: &Place) -> Result<Reason, Reason> {
-        if self.moved().unsettles(place) {
-            let what =
-                format!("reading {}, which the command may make lead elsewhere", place.written.display());
-            return Err(Reason::Uncovered { what });
+    pub(super) fn may_be_looked_at(&self, place: &Place, turn: Turn) -> Result<Reason, Reason> {
+        if self.is_unsettled(place, turn) {
+            return Err(unsettled(&place.written.display().to_string()));
         }
         self.files.may_be_looked_at(place)
     }
@@ -324,9 +323,9 @@ impl<'a> Judge<'a> {
                 self.listed_by_shell_may_be_looked_at().map(|()| Reason::ReadOnly)
             }
             Where::Known(places) if !(redirect.writes && self.places.holds_hidden(&redirect.target)) => {
-                self.all_fine(&places, redirect.writes)
+                self.all_fine(&places, redirect)
             }
-            Where::Below(places, _) if !redirect.writes => self.all_fine(&places, false),
+            Where::Below(places, _) if !redirect.writes => self.all_fine(&places, redirect),
             _ => Err(Reason::Uncovered {
                 what: format!("the redirect `{what}`, whose file is not known beforehand"),
             }),
@@ -334,8 +333,9 @@ impl<'a> Judge<'a> {
         part(&what, opinion.or_else(|reason| literal.ok_or(reason)))
     }
 
-    fn all_fine(&self, places: &[Place], writes: bool) -> Result<Reason, Reason> {
+    fn all_fine(&self, places: &[Place], redirect: &Redirect) -> Result<Reason, Reason> {
         let mut because = Reason::ReadOnly;
+        let writes = redirect.writes;
         // Another place that is only not known to be fine must not hide one that is guarded.
         let opinions = places.iter().filter(|_| writes).map(|place| self.files.may_be_written(place));
         if let Some(guarded) =
@@ -343,14 +343,25 @@ impl<'a> Judge<'a> {
         {
             return Err(guarded);
         }
+        if self.is_carried_off(&redirect.dirs, redirect.turn) {
+            return Err(unsettled(&redirect.target.text));
+        }
         for place in places {
             because = match writes {
+                true if self.is_unsettled(place, redirect.turn) => {
+                    return Err(unsettled(&redirect.target.text));
+                }
                 true => self.files.may_be_written(place)?,
-                false => self.may_be_looked_at(place)?,
+                false => self.may_be_looked_at(place, redirect.turn)?,
             };
         }
         Ok(because)
     }
+}
+
+/// Why a place is not used in silence although it seems to be fine.
+pub(super) fn unsettled(place: &str) -> Reason {
+    Reason::Uncovered { what: format!("using {place}, which the command may make lead elsewhere") }
 }
 
 /// Whether the text itself says which program runs.

@@ -23,7 +23,7 @@ impl Judge<'_> {
     /// Everything that is reached from a place may be looked at.
     pub(super) fn reached_may_be_looked_at(&self, command: &Command, place: &Place) -> Result<(), Reason> {
         let reached = self.reached(place);
-        reached.places.iter().try_for_each(|place| self.may_be_looked_at(place).map(drop))?;
+        reached.places.iter().try_for_each(|place| self.may_be_looked_at(place, command.turn).map(drop))?;
         if reached.is_all { Ok(()) } else { Err(unclear(&command.text)) }
     }
 
@@ -53,7 +53,7 @@ impl Judge<'_> {
     /// The place and whatever links below it, and below where they lead, lead to.
     fn reached(&self, place: &Place) -> Reached {
         let resolver = &self.cx.resolver;
-        let mut reached = Reached { places: vec![place.clone()], is_all: !self.moved().has_links() };
+        let mut reached = Reached { places: vec![place.clone()], is_all: !self.moves_links() };
         let mut dirs = vec![place.real.clone()];
         let mut at = 0;
         while let Some(dir) = dirs.get(at).filter(|_| at < MOST).cloned() {

@@ -64,6 +64,8 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         Some(files) => files.iter().map(|word| touch(deed, word)).collect(),
         None => all(deed),
     };
+    // The shell makes several words of these: where the first is what is looked for, the next is a file.
+    let expanded = || rest.iter().filter(|word| word.form == Form::Pattern);
     match name {
         "cd" | "pushd" => {
             // The shell goes up by the letters of a path, not by where its links lead.
@@ -102,12 +104,15 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         "git" => {
             let dirs = git::directory(rest, &command.dirs);
             let moved = rest.iter().skip_while(|word| word.text != "-C").nth(1);
+            let listed = rest.iter().filter(|word| word.form == Form::Pattern && lists_elsewhere(word));
             let inside =
                 git_touches(rest).into_iter().map(|(deed, word)| Touch { deed, word, dirs: dirs.clone() });
-            moved.map(|word| touch(Deed::Look, word)).into_iter().chain(inside).collect()
+            let looked_at = moved.into_iter().chain(listed).map(|word| touch(Deed::Look, word));
+            looked_at.chain(inside).collect()
         }
         "rg" | "grep" | "egrep" | "fgrep" | "ag" | "fd" => {
-            search::touches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word)).collect()
+            let named = search::touches(name, rest).into_iter().map(|(deed, word)| touch(deed, &word));
+            named.chain(expanded().map(|word| touch(Deed::Read, word))).collect()
         }
         "date" => {
             let listed = rest.iter().filter(|word| lists_elsewhere(word));
@@ -116,7 +121,6 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             let read = date::read_files(rest);
             looked_at.into_iter().chain(read.iter().map(|word| touch(Deed::Read, word))).collect()
         }
-        "jq" => jq::files(rest).iter().map(|word| touch(Deed::Read, word)).collect(),
         "awk" | "gawk" | "mawk" => {
             let files = awk::files(rest).into_iter().map(|word| (Deed::Read, word));
             files.chain(awk::reached(rest)).map(|(deed, word)| touch(deed, &word)).collect()
@@ -130,6 +134,10 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         "yq" if yq::looks(rest) => all(Deed::Read),
         _ if archives::looks(name, rest) == Some(true) => {
             archives::files(name, rest).iter().map(|word| touch(Deed::Read, word)).collect()
+        }
+        "jq" => {
+            let named = jq::files(rest).into_iter().map(|word| touch(Deed::Read, &word));
+            named.chain(expanded().map(|word| touch(Deed::Read, word))).collect()
         }
         _ => match looker(name).map(|looker| looker.operands) {
             // The shell lists what a pattern fits.
@@ -152,9 +160,10 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
     }
 }
 
-/// Whether a word is a pattern for names outside of where the command runs, or may be one.
+/// Whether a word is a pattern for names in other directories than that in which the command runs, or may be one: they may
+/// lie outside, or behind a link.
 fn lists_elsewhere(word: &Word) -> bool {
-    let leads_out = |text: &String| text.starts_with('/') || text.contains("../");
+    let leads_out = |text: &String| text.contains('/');
     match word.form {
         Form::Pattern => word.tilde || alternatives(&word.text).is_none_or(|all| all.iter().any(leads_out)),
         Form::Dynamic => word.splits && expansion::may_list(&word.text),

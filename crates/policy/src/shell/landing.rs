@@ -2,7 +2,7 @@
 
 use super::effects::operands;
 use super::lookers::program_name;
-use super::{Command, Dirs, Kind, Word, git, writers};
+use super::{Command, Dirs, Form, Kind, Word, git, writers};
 
 /// One thing that is put somewhere.
 #[derive(Clone, Debug)]
@@ -13,6 +13,20 @@ pub(crate) struct Landing {
     pub(crate) name: Name,
     /// Whether all that lies below it is put there as well.
     pub(crate) with_all: bool,
+    pub(crate) manner: Manner,
+}
+
+/// How something comes to where it is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// What it holds is copied: no link is put there.
+    Content,
+    /// It is copied as it is, links too.
+    Copied,
+    /// It is there from now on, and no longer where it was.
+    Moved,
+    /// A link to it is made.
+    Linked,
 }
 
 /// The name that something gets where it is put.
@@ -51,6 +65,12 @@ pub(crate) fn landings(command: &Command) -> Vec<Landing> {
     };
     let recurses = writers::has_any(rest, &["-r", "-R", "-a", "--recursive", "--archive"]);
     let with_all = matches!(name, "mv" | "git") || name == "cp" && recurses;
+    let manner = match name {
+        "mv" | "git" => Manner::Moved,
+        "ln" => Manner::Linked,
+        "cp" if !follows_links(rest) => Manner::Copied,
+        _ => Manner::Content,
+    };
     let (sources, targets) = sources_and_targets(name, rest);
     let landing = |source: &Word, target: &Word| Landing {
         source: source.clone(),
@@ -58,8 +78,23 @@ pub(crate) fn landings(command: &Command) -> Vec<Landing> {
         dirs: dirs.clone(),
         name: named_as,
         with_all,
+        manner,
     };
     targets.iter().flat_map(|target| sources.iter().map(|source| landing(source, target))).collect()
+}
+
+/// Whether `cp` copies what links lead to, and not the links.
+fn follows_links(rest: &[Word]) -> bool {
+    const LONG: &[&str] = &["", "force", "interactive", "no-clobber", "parents", "update", "verbose"];
+    let leaves_links = |word: &Word| match word.text.strip_prefix("--") {
+        Some(long) => !LONG.contains(&long),
+        None => !word.text[1..].chars().all(|letter| "finptuvT".contains(letter)),
+    };
+    let mut options = rest.iter().filter(|word| word.text.len() > 1 && word.text.starts_with('-'));
+    // What is put in could be an option; but where two words are left at most, one of them could not be spared.
+    let may_be_option =
+        |word: &Word| !word.lead && (rest.len() > 2 || word.splits || word.form == Form::Pattern);
+    !options.any(leaves_links) && !rest.iter().any(may_be_option)
 }
 
 fn sources_and_targets(name: &str, rest: &[Word]) -> (Vec<Word>, Vec<Word>) {

@@ -2,6 +2,7 @@
 
 use super::effects::{Deed, Touch};
 use super::lookers::{Operands, looker, program_name};
+use super::tree::are_on_disk;
 use super::wrapper::{SHELLS, is_input};
 use super::{Command, Form, Kind, Output, Word, find};
 
@@ -82,19 +83,49 @@ pub(crate) fn lists_bare_names(command: &Command) -> bool {
     !matches!(command.words().first().and_then(base_name), Some("find" | "gfind"))
 }
 
+/// Whether a command prints names that need not be those of files on disk.
+pub(crate) fn lists_revisions(command: &Command) -> bool {
+    match command.words().split_first() {
+        Some((program, [subcommand, rest @ ..])) => {
+            base_name(program) == Some("git") && subcommand.text == "diff" && !are_on_disk(rest)
+        }
+        _ => false,
+    }
+}
+
+/// Whether no further word of a command is an option. Behind other options than these, `--` could be a value.
+pub(crate) fn ends_options(command: &Command) -> bool {
+    let is_end = |words: &[Word]| match words {
+        [before, end] => {
+            let takes_none = !before.text.starts_with('-') || matches!(before.known(), Some("-l" | "-n"));
+            end.known() == Some("--") && before.is_literal() && takes_none
+        }
+        _ => false,
+    };
+    command.words().windows(2).any(is_end)
+}
+
 /// Whether a command takes all its words for text.
 pub(crate) fn only_prints(command: &Command) -> bool {
     let looker = command.words().first().and_then(base_name).and_then(looker);
     looker.is_some_and(|looker| looker.operands == Operands::Text)
 }
 
+/// Whether names are put into a command by `xargs`.
+pub(crate) fn gets_names(command: &Command) -> bool {
+    putting_names_in(command).next().is_some()
+}
+
 /// Whether names that are put into a command come apart at blanks and quotes: `xargs` takes them so, unless they have an
 /// end of their own.
 pub(crate) fn takes_names_apart(command: &Command) -> bool {
-    let wrappers = command.layers.iter().rev().skip(1);
-    wrappers
-        .filter_map(|layer| layer.words.split_first())
-        .any(|(program, rest)| base_name(program) == Some("xargs") && !has_ends(rest))
+    putting_names_in(command).any(|rest| !has_ends(rest))
+}
+
+/// What is said to each `xargs` around a command.
+fn putting_names_in(command: &Command) -> impl Iterator<Item = &[Word]> {
+    let wrappers = command.layers.iter().rev().skip(1).filter_map(|layer| layer.words.split_first());
+    wrappers.filter(|(program, _)| base_name(program) == Some("xargs")).map(|(_, rest)| rest)
 }
 
 /// Whether `xargs` is told that each name ends with a character that no name holds.

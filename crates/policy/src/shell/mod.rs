@@ -36,6 +36,7 @@ mod separators;
 mod sound;
 mod text;
 mod tree;
+mod turn;
 mod variables;
 mod versions;
 mod word;
@@ -51,10 +52,10 @@ pub(crate) use changes::{changes, named_in_script};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
-pub(crate) use landing::{Landing, Name, landings};
+pub(crate) use landing::{Landing, Manner, Name, landings};
 pub(crate) use listers::{
-    found_names, lists_bare_names, lists_links, lists_names, only_prints, run_files, shown_inside,
-    takes_names_apart, takes_script_from_input,
+    ends_options, found_names, gets_names, lists_bare_names, lists_links, lists_names, lists_revisions,
+    only_prints, run_files, shown_inside, takes_names_apart, takes_script_from_input,
 };
 pub(crate) use listings::{Listing, Listings};
 pub(crate) use lookers::{is_known_program, is_option, program_name};
@@ -64,6 +65,7 @@ pub(crate) use read_only::only_looks;
 pub(crate) use revision::{prints_commit_lines, prints_commits};
 pub(crate) use runners::{Runs, runs};
 pub(crate) use text::possible_commands;
+pub(crate) use turn::{Order, Turn};
 pub(crate) use variables::{exports, gives_orders, harmless_assignment, is_own_name};
 pub(crate) use word::{Form, Gaps, Number, Word};
 
@@ -107,6 +109,8 @@ pub(crate) struct Command {
     pub(crate) fed: Vec<String>,
     /// Where what it prints goes.
     pub(crate) output: Output,
+    /// When it runs.
+    pub(crate) turn: Turn,
 }
 
 /// Who gets what a command prints.
@@ -160,6 +164,8 @@ pub(crate) struct Redirect {
     pub(crate) writes: bool,
     pub(crate) target: Word,
     pub(crate) dirs: Dirs,
+    /// When the file is opened.
+    pub(crate) turn: Turn,
 }
 
 /// The directories a command may run in; `None` if that cannot be known.

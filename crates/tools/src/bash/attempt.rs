@@ -15,14 +15,12 @@ use super::clean::clean;
 use super::outcome::{Outcome, Stop};
 use super::report::without_first_word;
 use crate::cx::ToolCx;
+use crate::harmless_git;
 use crate::shells::{Attended, Held, Running, ShellInfo, ShellState};
 use crate::tool::ToolError;
 
 /// The shortest time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
-/// Settings under which looking at a repository runs no program of its choice.
-const HARMLESS_GIT: [(&str, &str); 3] =
-    [("core.fsmonitor", "false"), ("safe.bareRepository", "explicit"), ("core.pager", "cat")];
 /// Bytes of output that a report of progress shows.
 const PROGRESS_BYTES: usize = 2_000;
 
@@ -42,7 +40,7 @@ pub(super) async fn attempt(
     cx: &ToolCx,
 ) -> Result<Attempt, ToolError> {
     let spool = Spool { dir: cx.view.spill_dir.clone(), start: SpoolStart::WhenFull };
-    let extra = variables(cx);
+    let extra = harmless_git::variables(&cx.permit);
     let spec = Spawn {
         call: &cx.call,
         vars: &cx.env.vars,
@@ -121,23 +119,6 @@ async fn to_be_moved(attended: Option<&Attended>) -> &Attended {
         }
         None => std::future::pending().await,
     }
-}
-
-/// The command's own variables. A command that runs unasked because it only looks must not run what the configuration
-/// of a repository names.
-fn variables(cx: &ToolCx) -> Vec<(String, String)> {
-    if !cx.permit.only_looks() {
-        return Vec::new();
-    }
-    let mut vars = vec![
-        ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()),
-        ("GIT_CONFIG_COUNT".to_owned(), HARMLESS_GIT.len().to_string()),
-    ];
-    for (at, (key, value)) in HARMLESS_GIT.iter().enumerate() {
-        vars.push((format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned()));
-        vars.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
-    }
-    vars
 }
 
 /// Tells the front end what a running command prints: at once, then at most every so often.

@@ -115,3 +115,26 @@ fn a_denied_command_has_no_other_spelling() {
         assert_eq!(verdict(&bash(script), &allowing), "allow", "{script}");
     }
 }
+
+// PERM-17: what runs unasked because it only looks runs nothing that a repository names.
+#[test]
+fn git_is_kept_harmless_wherever_nobody_was_asked() {
+    let accepting = cx(Mode::AcceptEdits);
+    let by_rule = with(cx(Mode::Default), Behavior::Allow, &["Bash(make:*)", "Bash(git push:*)"]);
+    let is_kept = |command: &str, cx: &Context| match decide(&bash(command), cx) {
+        Decision::Allow(permit, _) => permit.keeps_git_harmless(),
+        other => panic!("{command}: {other:?}"),
+    };
+    assert!(is_kept("cd bare && git status -s", &cx(Mode::Default)));
+    assert!(is_kept("c=status; cd bare && git $c -s", &cx(Mode::Default)));
+    assert!(is_kept("touch x; cd bare && git status -s", &accepting));
+    assert!(is_kept("git log > out; git -C bare status", &accepting));
+    assert!(is_kept("make; cd bare && git status -s", &by_rule));
+    assert!(!is_kept("git push && make", &by_rule));
+    assert!(!is_kept("touch x", &accepting));
+    assert!(!is_kept("git commit -m x && git status", &cx(Mode::BypassPermissions)));
+    match approve(&bash("git commit -m x && git status"), &accepting) {
+        Decision::Allow(permit, _) => assert!(!permit.keeps_git_harmless(), "the user was asked"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -344,6 +344,10 @@ fn names_that_come_apart_are_asked_about() {
         "grep -n x $(git ls-files)",
         "cd src && git ls-files | xargs grep TODO",
         "cd src && grep -n x $(git ls-files)",
+        "cd src && git ls-files -z | xargs -0 -n 1 wc -l",
+        "cd src && git diff --name-only -z | xargs -0 wc -l",
+        "cd src && rg -l0 x | xargs -0 wc -l",
+        "ls -R | xargs -n 1 wc -l",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
     }
@@ -358,6 +362,9 @@ fn names_that_come_apart_are_asked_about() {
         "cd docs && cat $(git ls-files)",
         "cd app && git ls-files | xargs wc -l",
         "cd app && cat $(git ls-files)",
+        "git ls-files -z | xargs -0 -n 1 wc -l",
+        "cd src && find . -type f -print0 | xargs -0 wc -l",
+        "cd src && git ls-files -z src && diff <(sort a) <(sort b)",
         "find . -type f",
     ] {
         assert_eq!(verdict(&bash(command), &cx), "allow", "{command}");

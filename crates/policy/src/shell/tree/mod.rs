@@ -16,10 +16,12 @@ use tree_sitter::{Node, Parser};
 
 use self::listings::Readers;
 use self::names::Names;
+pub(super) use self::names::are_on_disk;
 use super::lookers::is_known_program;
 use super::word::Reader;
 use super::{
-    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Output, Redirect, Word, number, sound,
+    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, number,
+    sound,
 };
 
 /// How deep scripts may be nested, in the tree and in each other.
@@ -43,6 +45,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         readers: Readers::default(),
         fed: Vec::new(),
         output: Output::Shown,
+        order: Order::Written,
         set: BTreeSet::new(),
         pushed: Some(Vec::new()),
     }
@@ -95,6 +98,8 @@ struct Walker<'a> {
     output: Output,
     /// Directories that `popd` may lead back to.
     pushed: Dirs,
+    /// Whether the next command runs where it is written.
+    order: Order,
     /// Variables that have certainly got a value by now, in this very shell.
     set: BTreeSet<String>,
 }
@@ -142,8 +147,10 @@ impl<'a> Walker<'a> {
             "pipeline" => self.pipeline(node),
             // Where a redirect fails, nothing is set.
             "redirected_statement" => self.perhaps(|inner| inner.redirected(node)),
-            "subshell" | "command_substitution" | "process_substitution" => {
-                self.apart(|inner| inner.sequence(node));
+            "subshell" | "command_substitution" => self.apart(|inner| inner.sequence(node)),
+            // Nobody waits for it.
+            "process_substitution" => {
+                self.in_order(Order::Later, |inner| inner.apart(|inner| inner.sequence(node)));
             }
             "compound_statement" if self.text(node).starts_with("((") => self.arithmetic(node),
             "program" | "compound_statement" | "do_group" => self.sequence(node),
@@ -231,15 +238,18 @@ impl<'a> Walker<'a> {
             let already = self.out.commands.len();
             let redirected = self.out.redirects.len();
             // Names are good where they were listed, and nowhere else; and who reads from elsewhere gets none of them.
-            if at > 0 && self.has_mover(child, |_| true) || at == last && last_has_input {
+            let is_elsewhere = self.has_mover(child, |_| true) || self.replaces_shell(child);
+            if at > 0 && is_elsewhere || at == last && last_has_input {
                 names = Names::ANY;
             }
             let output = if at == last { self.output } else { Output::Fed };
             let walk = |inner: &mut Self| inner.printing(output, |inner| inner.statement(child));
             // What stands first takes from the input of the whole, though not by `xargs`: nobody has listed for that.
-            self.apart(|inner| match at {
-                0 => inner.listing_nothing(walk),
-                _ => inner.fed_with(names, walk),
+            self.in_order(Order::Mixed, |inner| {
+                inner.apart(|inner| match at {
+                    0 => inner.listing_nothing(walk),
+                    _ => inner.fed_with(names, walk),
+                });
             });
             names = match self.out.commands.get(already..) {
                 // Complaints are no names, and may come by any file that leads to where names go.
@@ -280,13 +290,21 @@ impl<'a> Walker<'a> {
         self.output = outer;
     }
 
+    /// What happens in this order at most.
+    fn in_order(&mut self, order: Order, walk: impl FnOnce(&mut Self)) {
+        let outer = self.order;
+        self.order = outer.max(order);
+        walk(self);
+        self.order = outer;
+    }
+
     /// What may happen many times: with a change of directory inside, nobody can tell where.
     fn repeated(&mut self, node: Node<'_>, walk: impl FnOnce(&mut Self)) {
         let moves = self.moves(node);
         if moves {
             self.dirs = None;
         }
-        walk(self);
+        self.in_order(Order::Mixed, walk);
         if moves {
             self.dirs = None;
         }
@@ -347,12 +365,14 @@ impl<'a> Walker<'a> {
         }
         let Some(body) = node.child_by_field_name("body") else { return };
         let before = self.dirs.take();
-        // Whoever calls it may give it another input.
-        self.fed_with(Names::ANY, |inner| inner.printing(Output::Fed, |inner| inner.statement(body)));
-        let mut cursor = node.walk();
-        for redirect in node.children_by_field_name("redirect", &mut cursor) {
-            self.redirect(redirect, &mut Vec::new());
-        }
+        self.in_order(Order::Later, |inner| {
+            // Whoever calls it may give it another input.
+            inner.fed_with(Names::ANY, |inner| inner.printing(Output::Fed, |inner| inner.statement(body)));
+            let mut cursor = node.walk();
+            for redirect in node.children_by_field_name("redirect", &mut cursor) {
+                inner.redirect(redirect, &mut Vec::new());
+            }
+        });
         let moves = self.moves(body);
         self.dirs = if moves { None } else { before };
     }
@@ -385,6 +405,21 @@ impl Walker<'_> {
                 return true;
             }
             open.extend(children.into_iter().filter(&counts));
+        }
+        false
+    }
+
+    /// Whether `exec` below a node may give the shell there another input.
+    fn replaces_shell(&self, node: Node<'_>) -> bool {
+        let mut cursor = node.walk();
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            let name = node.child_by_field_name("name").filter(|_| node.kind() == "command");
+            let name = name.and_then(|name| Reader::read(self.source, name.named_child(0).unwrap_or(name)));
+            if name.is_some_and(|name| ["builtin", "command", "exec"].contains(&name.text.as_str())) {
+                return true;
+            }
+            open.extend(node.named_children(&mut cursor));
         }
         false
     }

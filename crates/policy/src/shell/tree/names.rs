@@ -320,7 +320,6 @@ fn others_than(rest: &[Word], option: &str) -> Vec<Word> {
 /// holds is not on disk, where names that come apart would be seen.
 fn names_changed(rest: &[Word]) -> bool {
     const OPTIONS: &[&str] = &["--", "--cached", "--diff-filter", "--name-only", "--staged", "-z"];
-    let has = |option: &str| rest.iter().any(|word| word.text == option);
     let is_inside = |word: &Word| {
         !word.text.starts_with(['/', ':', '~']) && !word.text.split('/').any(|part| part == "..")
     };
@@ -331,16 +330,21 @@ fn names_changed(rest: &[Word]) -> bool {
                 false => is_inside(word),
             }
     });
+    is_plain && (are_on_disk(rest) || rest.iter().any(|word| word.text == "-z"))
+}
+
+/// Whether all that `git diff` names is on disk, or stands in the index.
+pub(in crate::shell) fn are_on_disk(rest: &[Word]) -> bool {
+    let has = |option: &str| rest.iter().any(|word| word.text == option);
     let mut revisions =
         rest.iter().take_while(|word| word.text != "--").filter(|word| !word.text.starts_with('-'));
-    let are_on_disk = match (revisions.next(), revisions.next()) {
+    match (revisions.next(), revisions.next()) {
         (None, _) => true,
         (Some(one), None) => {
             !one.text.contains("..") && !has("--cached") && !has("--staged") && leaves_out_deleted(rest)
         }
         _ => false,
-    };
-    is_plain && (are_on_disk || has("-z"))
+    }
 }
 
 /// Whether what was deleted is not among the names.

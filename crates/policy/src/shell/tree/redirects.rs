@@ -1,11 +1,13 @@
 //! Redirects and here-documents.
 
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::names::Names;
 use super::{Walker, union};
 use crate::shell::word::Reader;
-use crate::shell::{Kind, Output, Redirect, Word, is_sink};
+use crate::shell::{Kind, Order, Output, Redirect, Turn, Word, is_sink};
 
 impl Walker<'_> {
     pub(super) fn redirected(&mut self, node: Node<'_>) {
@@ -62,6 +64,7 @@ impl Walker<'_> {
         self.last_has_input = false;
         self.fed.truncate(fed);
         // The tree puts the redirect of a list's last command around the list, which may have moved until then.
+        self.opened_by_now(first..last);
         let dirs = union(before, self.dirs.clone());
         self.out.redirects[first..last].iter_mut().for_each(|redirect| redirect.dirs.clone_from(&dirs));
     }
@@ -76,6 +79,12 @@ impl Walker<'_> {
         if !is_alone || !extra.is_empty() {
             self.opaque("a redirect is not understood");
         }
+    }
+
+    /// All that was run until now may have run before these files are opened.
+    pub(super) fn opened_by_now(&mut self, redirects: Range<usize>) {
+        let at = self.out.commands.len();
+        self.out.redirects[redirects].iter_mut().for_each(|redirect| redirect.turn.at = at);
     }
 
     /// Where output goes after these redirects and those that follow them.
@@ -119,7 +128,8 @@ impl Walker<'_> {
             (Some("<"), Some(_)) if piped(node).is_some() => {}
             (Some(sign), Some(target)) => {
                 let writes = !matches!(sign, "<" | "<&");
-                self.out.redirects.push(Redirect { writes, target, dirs: self.dirs.clone() });
+                let turn = Turn { at: self.out.commands.len(), order: self.order };
+                self.out.redirects.push(Redirect { writes, target, dirs: self.dirs.clone(), turn });
             }
             _ => self.opaque("a redirect is not understood"),
         }
@@ -174,7 +184,7 @@ impl Walker<'_> {
                     if node.parent().is_some_and(|line| inner.moves(line)) {
                         inner.dirs = None;
                     }
-                    inner.statement(child);
+                    inner.in_order(Order::Later, |inner| inner.statement(child));
                 }),
                 _ => {}
             }

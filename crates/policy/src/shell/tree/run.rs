@@ -11,7 +11,9 @@ use super::{DEEPEST, MOST_DIRS, Walker, union};
 use crate::path::lexical;
 use crate::shell::word::Reader;
 use crate::shell::wrapper::{Inner, look_through};
-use crate::shell::{Assignment, Command, Dirs, Kind, Layer, Output, Word, is_option};
+use crate::shell::{
+    Assignment, Command, Dirs, Kind, Layer, Order, Output, Turn, Word, is_option, program_name,
+};
 
 /// Words of the language itself: no program is called by them, so the tree has misread what begins with one.
 const RESERVED: &[&str] = &[
@@ -55,6 +57,7 @@ impl Walker<'_> {
         words.extend(extra);
         let text = self.text(node).to_owned();
         let output = self.output_after(redirects);
+        self.opened_by_now(redirects..self.out.redirects.len());
         let run = |inner: &mut Self| inner.printing(output, |inner| inner.run(text, words, assignments));
         if has_input {
             self.fed_with(Names::ANY, run);
@@ -141,7 +144,7 @@ impl Walker<'_> {
         let dirs = self.dirs.clone();
         let depth = self.depth + 10;
         let base = outer.len();
-        let (fed, output) = (self.fed.clone(), self.output);
+        let (fed, output, order) = (self.fed.clone(), self.output, self.order);
         // Another shell knows nothing of the variables of this one.
         let set = if here { self.set.clone() } else { given };
         let pushed = if here { None } else { Some(Vec::new()) };
@@ -160,8 +163,9 @@ impl Walker<'_> {
             readers,
             fed,
             output,
-            set,
             pushed,
+            order,
+            set,
         }
         .script();
         if here {
@@ -243,8 +247,17 @@ impl Walker<'_> {
         let mut layers = self.outer.clone();
         layers.push(around(words));
         let (dirs, fed, output) = (self.dirs.clone(), self.fed.clone(), self.output);
-        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed, output });
+        let for_each = self.outer.iter().any(runs_for_each_name);
+        let order = if for_each { self.order.max(Order::Mixed) } else { self.order };
+        let turn = Turn { at: self.out.commands.len(), order };
+        self.out.commands.push(Command { text, kind, layers, assignments, dirs, fed, output, turn });
     }
+}
+
+/// Whether a wrapper runs a command as often as it gets names.
+fn runs_for_each_name(layer: &Layer) -> bool {
+    let name = layer.words.first().and_then(program_name).unwrap_or_default();
+    ["find", "gfind", "xargs"].contains(&name)
 }
 
 /// A wrapper that adds nothing to what it runs.
