@@ -33,6 +33,13 @@ fn is_plain_question(words: &[Word]) -> bool {
     }
 }
 
+/// Whether a word stays one wherever it is put in, and is no operator.
+pub(crate) fn is_plain_name(word: &Word) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+    let begins = word.text.starts_with(|c: char| c.is_ascii_alphanumeric() || "_./".contains(c));
+    word.is_literal() && begins && word.text.chars().all(is_plain)
+}
+
 /// Whether an operator before one operand only looks.
 pub(crate) fn is_unary(operator: &str, operand: &Word) -> bool {
     let letter = operator.strip_prefix('-').filter(|letter| letter.len() == 1);

@@ -345,6 +345,8 @@ fn is_asked_for(subcommand: &str, rest: &[Word], at: usize) -> bool {
             behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(','))
         }
         ("log" | "show", Some("-S" | "-G")) | ("grep", Some("-e")) => is_option,
+        // The path behind the lines is named by itself.
+        ("log", Some("-L")) => is_option && word.contains(':'),
         _ => false,
     }
 }

@@ -194,7 +194,9 @@ pub(crate) fn read_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         "commit" => values(rest, &["-F", "-t", "--file", "--template"]),
         "merge" | "notes" | "tag" => values(rest, &["-F", "--file"]),
         "log" => {
-            let lines = rest.iter().filter(|word| word.text.starts_with("-L"));
+            let attached = rest.iter().filter(|word| word.text.starts_with("-L"));
+            let behind = rest.windows(2).filter(|pair| pair[0].text == "-L").map(|pair| &pair[1]);
+            let lines = attached.chain(behind);
             let path = |word: &Word| {
                 let (_, path) = word.text.rsplit_once(':')?;
                 Some(Word { text: path.to_owned(), lead: true, ..word.clone() })

@@ -63,12 +63,22 @@ impl Walker<'_> {
     /// A variable that could become several words is one if it holds a number, which is to be seen in the end.
     fn counted(&mut self, word: Word) -> Word {
         match variable(&word.text).filter(|_| word.splits) {
+            Some(name) if self.holds_names(name) => {
+                self.out.named.insert(name.to_owned());
+                Word::literal("f")
+            }
             Some(name) => {
                 self.compute(name);
                 Word::literal("0")
             }
             None => word,
         }
+    }
+
+    /// Whether a variable got nothing but plain names by now.
+    fn holds_names(&self, name: &str) -> bool {
+        let held = self.out.variables.get(name).and_then(Option::as_ref);
+        held.is_some_and(|held| held.iter().all(condition::is_plain_name) && !held.iter().all(number::counts))
     }
 
     fn word(&self, node: Node<'_>) -> Option<Word> {

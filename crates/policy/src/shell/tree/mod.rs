@@ -20,8 +20,8 @@ pub(super) use self::names::are_on_disk;
 use super::lookers::is_known_program;
 use super::word::Reader;
 use super::{
-    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, number,
-    sound,
+    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, condition,
+    number, sound,
 };
 
 /// How deep scripts may be nested, in the tree and in each other.
@@ -64,6 +64,13 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         held.filter(|word| word.as_number().is_some()).for_each(|word| *word = Word::number(Number::Any));
     }
     analysis.listings.settle();
+    let are_names = |name: &String| match analysis.variables.get(name) {
+        Some(Some(held)) => held.iter().all(condition::is_plain_name),
+        _ => false,
+    };
+    if !analysis.named.iter().all(are_names) {
+        analysis.opaque.get_or_insert("a condition can run commands");
+    }
     let are_numbers = |name: &String| match analysis.variables.get(name) {
         Some(Some(held)) => !held.is_empty() && held.iter().all(number::counts),
         _ => false,
