@@ -267,17 +267,23 @@ struct Case {
 fn cases(corpus: &str, world: &World) -> Vec<Case> {
     let dir = world.dir().display().to_string();
     let (mut rules, mut confined) = (json!({}), false);
+    // Names that the project does not have.
+    let mut made_up = false;
     let mut cases = Vec::new();
     for line in corpus.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(directive) = line.strip_prefix('@') {
             match directive.split_once(' ') {
+                Some(("names", _)) => made_up = true,
                 Some((list, rule)) => match rules[list].as_array_mut() {
                     Some(rules) => rules.push(json!(rule)),
                     None => rules[list] = json!([rule]),
                 },
-                None if directive == "reset" => (rules, confined) = (json!({}), false),
+                None if directive == "reset" => (rules, confined, made_up) = (json!({}), false, false),
                 None => confined = true,
             }
+            continue;
+        }
+        if made_up {
             continue;
         }
         let fields: Vec<&str> = line.splitn(3, ' ').collect();
@@ -319,6 +325,24 @@ fn the_binary_decides_as_the_corpus_says() {
     let wrong = cases.iter().zip(&answers).filter(|(case, answer)| answer["decision"] != case.expected);
     let wrong: Vec<String> = wrong.map(|(case, answer)| format!("{}\n    {answer}", case.line)).collect();
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+// RULE-01, RULE-05
+#[test]
+fn names_on_disk_are_looked_at_before_they_are_taken_for_options() {
+    let world = World::new().file("a.txt", "").file("src/a b.txt", "");
+    let decisions = |world: &World, lines: &[&str]| {
+        let calls: Vec<Value> =
+            lines.iter().map(|line| json!({"tool": "Bash", "input": {"command": line}})).collect();
+        let answers = batch(world, &calls).ok().frames();
+        answers.iter().map(|answer| answer["decision"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let lines = ["sort *.txt", "for f in *; do ls $f; done", "for f in *.txt; do wc -l \"$f\"; done"];
+    assert_eq!(decisions(&world, &lines), ["allow"; 3]);
+    assert_eq!(decisions(&world, &["for f in src/*; do sort $f; done"]), ["ask"]);
+    let world = world.file("--output=x.txt", "");
+    assert_eq!(decisions(&world, &lines), ["ask"; 3]);
+    assert_eq!(decisions(&world, &["sort a*", "sort ./*.txt"]), ["allow"; 2]);
 }
 
 const EXAMPLES: &str = r#"{"permissions": {
