@@ -1,6 +1,6 @@
 //! Which expansions of parameters run and set nothing, whatever the parameter holds.
 
-use super::condition::is_name;
+use super::program::condition::is_name;
 
 /// Whether an expansion `${…}` is understood, apart from the words inside of it.
 pub(crate) fn is_plain(text: &str) -> bool {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::condition::is_name;
+use super::program::condition::is_name;
 use super::{Dirs, Form, Word};
 
 /// Something that is known by its kind.

@@ -3,67 +3,34 @@
 //! What is not understood makes the text *opaque*: nothing in it is allowed by itself, and deny rules are then looked
 //! for in the bare text.
 
-mod archives;
-mod awk;
-mod bc;
 mod braces;
-mod changes;
-mod condition;
-mod date;
 mod dialect;
-mod effects;
 mod ends;
 mod expansion;
-mod find;
-mod git;
-mod input;
-mod jq;
-mod landing;
-mod listers;
 mod listings;
-mod lookers;
 mod number;
-mod options;
-mod printf;
-mod ps;
-mod read_only;
-mod revision;
-mod runners;
-mod search;
-mod second_file;
-mod sed;
-mod separators;
+mod program;
 mod sound;
 mod text;
 mod tree;
 mod turn;
 mod variables;
-mod versions;
 mod word;
-mod wrapper;
-mod writers;
-mod yq;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub(crate) use braces::alternatives;
-pub(crate) use changes::{changes, named_in_script};
-pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
 pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
-pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
-pub(crate) use landing::{Landing, Manner, Name, landings};
-pub(crate) use listers::{
-    ends_options, found_names, gets_names, lists_bare_names, lists_links, lists_names, lists_revisions,
-    only_prints, run_files, shown_inside, takes_names_apart, takes_script_from_input,
-};
 pub(crate) use listings::{Listing, Listings};
-pub(crate) use lookers::{is_known_program, is_option, program_name};
 pub(crate) use number::{counts_up, ends, is_computed, summed};
-pub(crate) use options::before_end;
-pub(crate) use read_only::only_looks;
-pub(crate) use revision::{prints_commit_lines, prints_commits};
-pub(crate) use runners::{Runs, runs};
+pub(crate) use program::{
+    Deed, Landing, Manner, Name, Runs, Touch, before_end, changes, ends_options, found_names, gets_names,
+    git_deed, git_subcommand, is_known_program, is_option, landings, lists_bare_names, lists_links,
+    lists_names, lists_revisions, named_in_script, only_looks, only_prints, possible_subcommands,
+    prints_commit_lines, prints_commits, program_name, redirect_touch, run_files, runs, shown_inside,
+    takes_names_apart, takes_script_from_input, touches,
+};
 pub(crate) use text::possible_commands;
 pub(crate) use turn::{Order, Turn};
 pub(crate) use variables::{exports, gives_orders, harmless_assignment, is_own_name};

@@ -1,6 +1,6 @@
 //! Numbers that a script works out.
 
-use super::condition::is_name;
+use super::program::condition::is_name;
 use super::{Form, Word};
 
 /// Longer numbers could add up to more than the shell counts to.

@@ -1,6 +1,6 @@
 //! Which variables may be set without a thought: those that no program takes orders from.
 
-use super::lookers::is_option;
+use super::program::lookers::is_option;
 use super::{Assignment, Command, Kind, Word};
 
 /// Variables that only change how something looks or how much is said.

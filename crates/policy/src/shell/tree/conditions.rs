@@ -3,9 +3,10 @@
 use tree_sitter::Node;
 
 use super::Walker;
+use crate::shell::number;
+use crate::shell::program::condition;
 use crate::shell::word::Reader;
 use crate::shell::{Kind, Word};
-use crate::shell::{condition, number};
 
 /// Operators of `[[` whose operands are computed.
 const COMPUTES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Walker;
-use crate::shell::condition::is_name;
+use crate::shell::program::condition::is_name;
 use crate::shell::word::Reader;
 use crate::shell::{Assignment, Kind, Number, Word, number};
 

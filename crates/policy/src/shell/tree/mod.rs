@@ -17,11 +17,12 @@ use tree_sitter::{Node, Parser};
 use self::listings::Readers;
 use self::names::Names;
 pub(super) use self::names::are_on_disk;
-use super::lookers::is_known_program;
+use super::program::condition;
+use super::program::lookers::is_known_program;
 use super::word::Reader;
 use super::{
-    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, condition,
-    number, sound,
+    Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, number,
+    sound,
 };
 
 /// How deep scripts may be nested, in the tree and in each other.

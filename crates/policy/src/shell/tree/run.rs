@@ -9,8 +9,8 @@ use super::names::Names;
 use super::values::take_literally;
 use super::{DEEPEST, MOST_DIRS, Walker, union};
 use crate::path::lexical;
+use crate::shell::program::wrapper::{Inner, look_through};
 use crate::shell::word::Reader;
-use crate::shell::wrapper::{Inner, look_through};
 use crate::shell::{
     Assignment, Command, Dirs, Kind, Layer, Order, Output, Turn, Word, is_option, program_name,
 };

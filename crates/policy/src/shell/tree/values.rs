@@ -3,8 +3,9 @@
 use tree_sitter::Node;
 
 use super::{DEEPEST, Walker};
+use crate::shell::program::condition;
 use crate::shell::word::Reader;
-use crate::shell::{Assignment, Form, Kind, Number, Word, condition, expansion, number};
+use crate::shell::{Assignment, Form, Kind, Number, Word, expansion, number};
 
 impl Walker<'_> {
     pub(super) fn assignments(&mut self, node: Node<'_>) {

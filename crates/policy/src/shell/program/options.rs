@@ -1,6 +1,6 @@
 //! Options as `getopt` reads them: letters in clusters, values attached or in the next word, long names, and `--`.
 
-use super::Word;
+use crate::shell::Word;
 
 /// Which options a program knows.
 pub(crate) struct Grammar {

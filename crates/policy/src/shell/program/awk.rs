@@ -1,11 +1,11 @@
 //! What `awk` can be asked without changing anything: programs that neither write files nor run or read anything that the
 //! command line does not name.
 
-use super::Word;
 use super::effects::Deed;
 use super::listers;
 use super::options::{Grammar, leading};
 use super::sed::after_bracket;
+use crate::shell::Word;
 
 const AWK: Grammar = Grammar { valued: "Fvf", ..Grammar::NONE };
 

@@ -1,7 +1,8 @@
 //! Known programs that run what some of their words say.
 
 use super::lookers::{is_known_program, is_option};
-use super::{Word, awk, git, listers, printf, sed};
+use super::{awk, git, listers, printf, sed};
+use crate::shell::Word;
 
 /// Whether the words of a program can be commands that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use super::effects::operands;
 use super::lookers::program_name;
-use super::{Command, Dirs, Form, Kind, Word, git, writers};
+use super::{git, writers};
+use crate::shell::{Command, Dirs, Form, Kind, Word};
 
 /// One thing that is put somewhere.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What `test` and `[` can be asked: some of their operators look into subscripts, and subscripts can hold commands.
 
-use super::{Form, Word};
+use crate::shell::{Form, Word};
 
 /// Operators with one operand that is a text, a file or a number.
 const UNARY: &str = "bcdefghknprstuwxzGLNOS";

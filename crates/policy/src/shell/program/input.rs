@@ -2,7 +2,8 @@
 
 use super::lookers::program_name;
 use super::options::sorted;
-use super::{Kind, Word, search};
+use super::search;
+use crate::shell::{Kind, Word};
 
 /// Programs that never read it, unless they are asked to.
 const DEAF: &[&str] = &[
@@ -41,7 +42,7 @@ const READERS: &[(&str, &str)] = &[
 
 /// Whether a command certainly reads nothing but files. `words`: program and arguments, of which none vanishes that is not
 /// put in without quotes.
-pub(super) fn spares_input(kind: Kind, words: &[Word]) -> bool {
+pub(crate) fn spares_input(kind: Kind, words: &[Word]) -> bool {
     let Some((program, rest)) = words.split_first().filter(|_| kind == Kind::Run) else { return true };
     // `-` is the input by another name.
     if rest.iter().any(|word| word.text == "-" || word.text.contains("stdin") || word.text.contains("/dev/"))

@@ -1,9 +1,10 @@
 //! What programs that search are asked for, and where they look.
 
+use super::effects;
 use super::effects::Deed;
 use super::lookers::{Looker, is_option, looker};
 use super::options::{Grammar, Sorted, sorted};
-use super::{Form, Word, effects};
+use crate::shell::{Form, Word};
 
 const GREP: Grammar = Grammar {
     flags: "0123456789EFGHILPRTUVZabchilnoqrsuvwxyz",

@@ -1,6 +1,6 @@
 //! Words that name commits, whatever is put in for them.
 
-use super::Word;
+use crate::shell::Word;
 
 /// Whether a word is what `git` says when asked for commits, perhaps with more of the kind behind it: no option, and one
 /// word for each.

@@ -1,6 +1,6 @@
 //! Programs that write to a second file if they are given one.
 
-use super::Word;
+use crate::shell::Word;
 
 /// How such a program is called.
 struct Filter {

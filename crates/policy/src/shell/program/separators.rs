@@ -1,7 +1,7 @@
 //! Options whose value is a character between pieces of a line. A `/`, `.` or `~` there names no file.
 
-use super::Word;
 use super::options::{Grammar, sorted};
+use crate::shell::Word;
 
 /// A program with such options.
 struct Cutter {

@@ -1,8 +1,9 @@
 //! What `date` can be asked: to tell a time, in no other way than this. Other words would set the clock, or show what a file
 //! holds.
 
+use super::effects;
 use super::options::{Given, Grammar, Sorted, sorted};
-use super::{Word, effects};
+use crate::shell::Word;
 
 const DATE: Grammar = Grammar {
     flags: "Ru",

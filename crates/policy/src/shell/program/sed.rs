@@ -1,9 +1,9 @@
 //! What `sed` can be asked without changing anything: scripts that neither write files nor run programs.
 
-use super::Word;
 use super::effects::{self, Deed};
 use super::lookers::is_option;
 use super::options::{Grammar, sorted};
+use crate::shell::Word;
 
 const SED: Grammar = Grammar {
     flags: "nErsuz",

@@ -1,7 +1,7 @@
 //! `bc` calculates. Some kinds of it run what stands behind a `!` in their input, so all that it may be given has to be seen.
 
 use super::lookers::program_name;
-use super::{Analysis, Command, Kind, Output, Word};
+use crate::shell::{Analysis, Command, Kind, Output, Word};
 
 const OPTIONS: &[&str] = &["--mathlib", "--quiet", "-l", "-lq", "-q", "-ql", "-s"];
 

@@ -1,7 +1,7 @@
 //! What `yq` can be asked whichever of the programs of that name it is: paths into a file, and a few words that all of them
 //! know and that read nothing else.
 
-use super::Word;
+use crate::shell::Word;
 
 const OPTIONS: &[&str] = &["-P", "-r", "--raw-output"];
 

@@ -1,6 +1,6 @@
 //! What `printf` can be asked without changing anything: formats that set no variable.
 
-use super::Word;
+use crate::shell::Word;
 
 /// What may stand between `%` and the letter that says what is to be done, for all kinds of shells.
 const BETWEEN: &str = " #'+-.*$0123456789Lhjlqtz";

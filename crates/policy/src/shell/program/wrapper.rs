@@ -1,10 +1,10 @@
 //! Programs that run other programs.
 
-use super::dialect::is_for_bash;
 use super::lookers::program_name;
 use super::options::{Given, Grammar, leading};
 use super::versions::asks_for_version;
-use super::{Assignment, Form, Word};
+use crate::shell::dialect::is_for_bash;
+use crate::shell::{Assignment, Form, Word};
 
 const OTHER_KIND: &str = "it runs another kind of shell";
 const FOR_BASH: &str = "it is written for bash and run by another shell";

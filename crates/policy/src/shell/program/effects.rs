@@ -4,11 +4,11 @@ use super::lookers::{Operands, is_known_program, is_option, looker, program_name
 use super::options::ends_options;
 use super::runners::Runs;
 use super::{
-    Command, Dirs, Form, Kind, Redirect, Word, alternatives, archives, awk, date, expansion, find, git,
-    is_sink, jq, revision, search, sed, separators,
+    archives, awk, date, find, git, jq, revision, search, sed, separators,
     writers::{self, has_any},
     yq,
 };
+use crate::shell::{Command, Dirs, Form, Kind, Redirect, Word, alternatives, expansion, is_sink};
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

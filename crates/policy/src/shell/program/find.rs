@@ -1,6 +1,6 @@
 //! What `find` looks at and does.
 
-use super::Word;
+use crate::shell::Word;
 
 /// Actions and options that change or run something, follow links, or show what a file holds.
 const ACTIONS: &[&str] =

@@ -1,6 +1,6 @@
 //! Programs that unpack: what they can be asked so that they only show what is inside, and which files they then read.
 
-use super::Word;
+use crate::shell::Word;
 
 /// Endings that a program puts behind the name of a file that it does not find.
 const ENDINGS: &[(&[&str], &[&str])] = &[

@@ -2,12 +2,12 @@
 
 use super::lookers::{Operands, Options, looker, program_name};
 use super::options::{before_end, ends_options};
-use super::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
 use super::versions::asks_for_version;
 use super::{
-    Assignment, Command, Form, Kind, Word, archives, awk, bc, condition, date, find, git, is_sink, jq,
-    lookers, printf, ps, search, second_file, sed, yq,
+    archives, awk, bc, condition, date, find, git, jq, lookers, printf, ps, search, second_file, sed, yq,
 };
+use crate::shell::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
+use crate::shell::{Assignment, Command, Form, Kind, Word, is_sink};
 
 /// Whether a command only looks, wherever its paths lead.
 pub(crate) fn only_looks(command: &Command) -> bool {

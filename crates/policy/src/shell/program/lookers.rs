@@ -1,6 +1,6 @@
 //! Programs that only look, with the options that would make them do more. The one place for such knowledge.
 
-use super::Word;
+use crate::shell::Word;
 
 /// A program that only looks.
 pub(crate) struct Looker {

@@ -4,8 +4,9 @@
 use super::effects::{Deed, Touch, mentions, touches};
 use super::lookers::{is_known_program, program_name};
 use super::wrapper::SHELLS;
-use super::{Command, Dirs, Form, Kind, Word, git, listers, only_looks, writers};
+use super::{git, listers, read_only::only_looks, writers};
 use crate::path::names_guarded;
+use crate::shell::{Command, Dirs, Form, Kind, Word};
 
 /// Parts of the names of options whose values are left alone.
 const LEFT_OUT: &[&str] = &["exclude", "ignore", "skip"];

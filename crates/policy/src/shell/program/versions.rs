@@ -1,6 +1,6 @@
 //! Programs that tell their version, or something else about themselves, when that is all they are asked.
 
-use super::Word;
+use crate::shell::Word;
 
 /// Those that take other programs or their options from files of the project even then (gradle, mvn, pnpm, valgrind, yarn
 /// and the like) are none of them. What a project chooses by a toolchain file is judged elsewhere.

@@ -4,7 +4,8 @@ use super::lookers::is_option;
 use super::options::{Given, Grammar, Sorted, sorted};
 use super::runners::Runs;
 use super::writers::values;
-use super::{Dirs, Word, effects, revision};
+use super::{effects, revision};
+use crate::shell::{Dirs, Word};
 
 /// Subcommands that only look, whatever their operands.
 const LOOKERS: &[&str] = &[

@@ -1,10 +1,11 @@
 //! Programs whose output is names, and files whose content is run.
 
 use super::effects::{Deed, Touch};
+use super::find;
 use super::lookers::{Operands, looker, program_name};
-use super::tree::are_on_disk;
 use super::wrapper::{SHELLS, is_input};
-use super::{Command, Form, Kind, Output, Word, find};
+use crate::shell::tree::are_on_disk;
+use crate::shell::{Command, Form, Kind, Output, Word};
 
 /// Programs that run the file that they are given.
 const INTERPRETERS: &[&str] = &[

@@ -1,6 +1,6 @@
 //! What `ps` can be asked without showing the environments of processes, which hold secrets.
 
-use super::Word;
+use crate::shell::Word;
 
 /// Letters without a dash that take a value: the rest of the word or the next one.
 const BARE_VALUED: &str = "oOkpqtUN";

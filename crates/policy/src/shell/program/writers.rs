@@ -2,7 +2,8 @@
 
 use super::lookers::is_option;
 use super::options::before_end;
-use super::{Word, effects, second_file};
+use super::{effects, second_file};
+use crate::shell::Word;
 
 /// How such a program is called.
 struct Writer {

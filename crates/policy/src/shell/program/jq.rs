@@ -1,7 +1,8 @@
 //! What `jq` can be asked without reading more than its command line names.
 
+use super::effects;
 use super::lookers::is_option;
-use super::{Word, effects};
+use crate::shell::Word;
 
 /// Options that take no value.
 const FLAGS: &[&str] = &[
