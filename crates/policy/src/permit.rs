@@ -27,6 +27,8 @@ pub struct Permit {
     released: Option<Release>,
     /// Whether the command runs without anybody having been asked about it.
     unasked: bool,
+    /// Whether that is so because all of it only looks.
+    may_only_look: bool,
     /// Whether the command is read-only; computed on first use.
     looks: OnceLock<bool>,
 }
@@ -57,7 +59,8 @@ impl Permit {
         let (kept, outside, findings) = (Vec::new(), Vec::new(), Vec::new());
         let looks = OnceLock::new();
         let released = None;
-        Self { request, excluded, kept, profile, outside, findings, released, unasked: false, looks }
+        let (unasked, may_only_look) = (false, false);
+        Self { request, excluded, kept, profile, outside, findings, released, unasked, may_only_look, looks }
     }
 
     /// The same for a command that may change these as well.
@@ -87,13 +90,18 @@ impl Permit {
         Self { unasked: true, ..self }
     }
 
+    /// The same for a command that runs because all of it only looks.
+    pub(crate) fn looking(self) -> Self {
+        Self { may_only_look: true, ..self }
+    }
+
     /// The same for a command that gets what its confinement refused.
     pub(crate) fn releasing(self, release: Release) -> Self {
         let profile = match release {
             Release::Network => self.profile,
             Release::Machine => Profile::Full,
         };
-        Self { profile, released: Some(release), ..self }
+        Self { profile, released: Some(release), may_only_look: false, ..self }
     }
 
     /// What the user has let the command have besides.
@@ -214,6 +222,13 @@ impl Permit {
     pub fn only_looks(&self) -> bool {
         let looks = || self.script().is_ok_and(|script| is_read_only(&script.command));
         *self.looks.get_or_init(looks)
+    }
+
+    /// Whether the command was allowed for no other reason than that it changes nothing. Whoever holds it makes sure that
+    /// this is so.
+    #[must_use]
+    pub fn lets_only_look(&self) -> bool {
+        self.may_only_look
     }
 
     /// Whether `git` must run nothing that a repository names: the command, or a part of it that nobody was asked about,

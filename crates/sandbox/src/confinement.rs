@@ -44,6 +44,9 @@ pub struct Confinement {
     pub profile: Profile,
     /// The working directories.
     pub roots: Vec<PathBuf>,
+    /// Whether the command is there to look only: of all that may be written in a workspace, temporary directories and
+    /// caches remain.
+    pub looking: bool,
     /// Temporary directories, and what else may be written: for good in a workspace, throw-away when read-only.
     pub writable: Vec<PathBuf>,
     /// Which temporary directories it has. With its own, nothing of others' repositories or temporary files can be
@@ -81,6 +84,7 @@ impl Confinement {
         Self {
             profile,
             roots,
+            looking: false,
             writable: TEMPORARY.iter().map(PathBuf::from).collect(),
             temporary: Temporary::Shared,
             caches: Vec::new(),
@@ -114,6 +118,7 @@ impl Confinement {
     pub fn is_within(&self, other: &Self) -> bool {
         let is_free = other.profile == Profile::Full;
         let keeps_writes = self.profile <= other.profile
+            && (self.looking || !other.looking || self.profile == Profile::ReadOnly)
             && self.at_most >= other.at_most
             && (self.temporary == Temporary::Private || other.temporary == Temporary::Shared)
             && (is_free || self.writes_within(other) && self.protects_all_of(other));
@@ -219,6 +224,8 @@ mod tests {
             ..now.clone()
         };
         assert!(stricter.is_within(&now) && !now.is_within(&stricter));
+        let looking = Confinement { looking: true, ..now.clone() };
+        assert!(looking.is_within(&now) && stricter.is_within(&looking) && !now.is_within(&looking));
         let private = now.clone().within_roots();
         let shared = Confinement { temporary: Temporary::Shared, ..private.clone() };
         assert!(private.is_within(&shared) && !shared.is_within(&private));

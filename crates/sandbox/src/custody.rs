@@ -28,9 +28,31 @@ const KILL_EVERY: Duration = Duration::from_millis(10);
 const WAIT_LIMIT: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// The order to let the shell read its script.
-pub(crate) const RUN: &[u8; 1] = b"r";
-/// The same, unless the surroundings of the shell have changed while it waited.
-pub(crate) const RUN_IF_UNCHANGED: &[u8; 1] = b"u";
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Go {
+    /// Unless the surroundings of the shell have changed while it waited.
+    pub(crate) if_unchanged: bool,
+    /// When what a command that looks must not change has been closed.
+    pub(crate) looking: bool,
+}
+
+impl Go {
+    const RUN: u8 = 1;
+    const IF_UNCHANGED: u8 = 2;
+    const LOOKING: u8 = 4;
+
+    /// As it is handed over.
+    pub(crate) fn to_byte(self) -> u8 {
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        Self::RUN | flag(self.if_unchanged, Self::IF_UNCHANGED) | flag(self.looking, Self::LOOKING)
+    }
+
+    fn from_byte(byte: u8) -> Option<Self> {
+        let has = |flag: u8| byte & flag != 0;
+        let order = Self { if_unchanged: has(Self::IF_UNCHANGED), looking: has(Self::LOOKING) };
+        (order.to_byte() == byte).then_some(order)
+    }
+}
 
 /// The processes of one command.
 pub(crate) struct Custody<'a> {
@@ -81,22 +103,24 @@ impl<'a> Custody<'a> {
     fn obey(&mut self) -> bool {
         let mut order = [0];
         match rustix::io::read(control(), &mut order) {
-            Ok(1..) if !self.going && order == *RUN => self.go(),
-            Ok(1..) if !self.going && order == *RUN_IF_UNCHANGED => self.go_if_unchanged(),
+            Ok(1..) if !self.going => Go::from_byte(order[0]).is_some_and(|order| self.go(order)),
             Err(Errno::AGAIN | Errno::INTR) => true,
             _ => false,
         }
     }
 
-    fn go_if_unchanged(&mut self) -> bool {
-        if self.footing.holds(self.image) {
-            return self.go();
+    fn go(&mut self, order: Go) -> bool {
+        if order.if_unchanged && !self.footing.holds(self.image) {
+            report(Report::Stale(self.shell.as_raw_nonzero().get()));
+            return false;
         }
-        report(Report::Stale(self.shell.as_raw_nonzero().get()));
-        false
-    }
-
-    fn go(&mut self) -> bool {
+        if order.looking
+            && let Err(failure) = self.image.closing.run(None)
+        {
+            report(Report::AtStep(failure.step));
+            report(Report::Failed(failure.errno.raw_os_error()));
+            return false;
+        }
         report(Report::Going(self.shell.as_raw_nonzero().get()));
         open_gate();
         self.going = true;

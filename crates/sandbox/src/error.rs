@@ -38,6 +38,11 @@ pub enum SandboxError {
         /// How much it may change at most.
         profile: Profile,
     },
+    /// The permit is for a command that changes nothing.
+    #[error(
+        "This command was permitted only because it changes nothing, and would not be kept from changes. It was not run."
+    )]
+    MayOnlyLook,
     /// This machine cannot confine commands.
     #[error("Commands cannot be confined here, so this one was not run: {reasons}.")]
     NoConfinement {

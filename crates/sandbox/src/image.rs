@@ -13,9 +13,9 @@ use crate::confine::step::RawStep;
 
 const WORD: usize = size_of::<usize>();
 
-/// Words of the header: arguments, variables, flags for namespaces, where the steps begin, and how many there are for
-/// each of the three who carry them out.
-pub(crate) const HEADER: usize = 7;
+/// Words of the header: arguments, variables, flags for namespaces, where the steps begin, and how many there are in
+/// each of the four lists.
+pub(crate) const HEADER: usize = 8;
 
 /// Where the strings begin.
 pub(crate) fn table_end(argc: usize, envc: usize) -> usize {
@@ -34,6 +34,7 @@ pub(crate) struct Image {
     pub(crate) outside: List,
     pub(crate) before: List,
     pub(crate) sealing: List,
+    pub(crate) closing: List,
 }
 
 impl Image {
@@ -60,19 +61,20 @@ impl Image {
             let cwd = after(path);
             let rest = fill(argv, argc, after(cwd));
             fill(envp, envc, rest);
-            let [outside, before, sealing] = lists(words);
+            let [outside, before, sealing, closing] = lists(words);
             let (argv, envp) = (argv.cast_const(), envp.cast_const());
-            Ok(Self { path, cwd, argv, envp, namespaces: *words.add(2) as u64, outside, before, sealing })
+            let namespaces = *words.add(2) as u64;
+            Ok(Self { path, cwd, argv, envp, namespaces, outside, before, sealing, closing })
         }
     }
 }
 
 /// The steps, which follow each other.
 #[expect(unsafe_code, reason = "the image is read through pointers")]
-unsafe fn lists(words: *const usize) -> [List; 3] {
+unsafe fn lists(words: *const usize) -> [List; 4] {
     let mut first = 0;
     // SAFETY: the caller vouches for an image with the layout described above.
-    [4, 5, 6].map(|word| unsafe {
+    [4, 5, 6, 7].map(|word| unsafe {
         let (at, count) = (*words.add(3), *words.add(word));
         let steps = words.cast::<u8>().add(at).cast::<RawStep>().add(first);
         let list = List::new(words.cast(), steps, count, i32::try_from(first).unwrap_or(i32::MAX));

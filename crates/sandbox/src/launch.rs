@@ -17,7 +17,7 @@ use tokio::net::unix::pipe;
 use crate::Stdin;
 use crate::child::next_report;
 use crate::confine::step::Steps;
-use crate::custody::{RUN, RUN_IF_UNCHANGED};
+use crate::custody::Go;
 use crate::error::SandboxError;
 use crate::keeper;
 use crate::program::{Program, in_memory};
@@ -120,13 +120,13 @@ impl Waiting {
     /// Lets the shell read its script by one of the orders to do so.
     pub(crate) async fn start(
         self,
-        order: &[u8; 1],
+        order: Go,
         script: &[u8],
         steps: &Steps,
     ) -> Result<Started, SandboxError> {
         self.say(order, script)?;
         let mut status = pipe::Receiver::from_owned_fd(self.status.try_clone()?)?;
-        let mut heard = Heard::after(*order);
+        let mut heard = Heard::after(order);
         loop {
             let word = match tokio::time::timeout(PATIENCE, next_report(&mut status)).await {
                 Ok(Some(report)) => Word::Report(report),
@@ -153,8 +153,9 @@ impl Waiting {
 
     /// The same for a thread that may be held up, and for a script of which only its start is of interest.
     pub(crate) fn try_out(self, script: &[u8], steps: &Steps) -> Result<Option<()>, SandboxError> {
-        self.say(RUN, script)?;
-        let mut heard = Heard::after(*RUN);
+        let order = Go { if_unchanged: false, looking: false };
+        self.say(order, script)?;
+        let mut heard = Heard::after(order);
         loop {
             match heard.weigh(self.next_word(), steps, &self)? {
                 Verdict::Wait => {}
@@ -178,9 +179,9 @@ impl Waiting {
         status
     }
 
-    fn say(&self, order: &[u8; 1], script: &[u8]) -> Result<(), SandboxError> {
+    fn say(&self, order: Go, script: &[u8]) -> Result<(), SandboxError> {
         self.script.write_all_at(script, 0)?;
-        rustix::io::write(&self.control, order)?;
+        rustix::io::write(&self.control, &[order.to_byte()])?;
         Ok(())
     }
 
@@ -231,7 +232,7 @@ enum Verdict {
 
 /// What was heard of a start so far.
 struct Heard {
-    order: [u8; 1],
+    order: Go,
     supervisor: Option<Pid>,
     shell: Option<Pid>,
     failed_step: Option<i32>,
@@ -240,7 +241,7 @@ struct Heard {
 
 impl Heard {
     /// Nothing yet after this order.
-    fn after(order: [u8; 1]) -> Self {
+    fn after(order: Go) -> Self {
         Self { order, supervisor: None, shell: None, failed_step: None, silences: 0 }
     }
 
@@ -250,7 +251,7 @@ impl Heard {
             Word::Report(Report::Started(pid)) => self.shell = Pid::from_raw(pid),
             Word::Report(Report::AtStep(step)) => self.failed_step = Some(step),
             // What was in the way of a shell that was to wait may be gone by now.
-            Word::Report(Report::Failed(_)) if self.order == *RUN_IF_UNCHANGED => {
+            Word::Report(Report::Failed(_)) if self.order.if_unchanged => {
                 return Ok(Verdict::Refused);
             }
             Word::Report(Report::Failed(errno)) => return Err(self.failure(errno, steps)),
@@ -286,7 +287,7 @@ impl Heard {
     }
 }
 
-/// Orders a shell and lets it run the script at once. Once more if a command of before has killed or stopped the keeper
+/// Orders a shell and lets it run the script at once, which may only look. Once more if a command of before has killed or stopped the keeper
 /// and the supervisor that should have taken the order: what was not taken is taken back first, so that nothing runs
 /// twice.
 pub(crate) async fn launch(
@@ -294,10 +295,12 @@ pub(crate) async fn launch(
     mark: &str,
     (command, script): (&str, &[u8]),
     stdin: Stdin,
+    looking: bool,
 ) -> Result<Launched, SandboxError> {
+    let go = Go { if_unchanged: false, looking };
     for _ in 0..2 {
         let waiting = Waiting::order(order, mark, Some(command), stdin)?;
-        if let Started::Runs(launched) = waiting.start(RUN, script, &order.steps).await? {
+        if let Started::Runs(launched) = waiting.start(go, script, &order.steps).await? {
             return Ok(launched);
         }
     }

@@ -150,6 +150,10 @@ pub async fn spawn_confined(
     if confinement.profile > permit.profile() {
         return Err(SandboxError::MustBeConfined { profile: permit.profile() });
     }
+    let may_change = confinement.profile == Profile::Workspace && !confinement.looking;
+    if permit.profile() == Profile::Workspace && permit.lets_only_look() && may_change {
+        return Err(SandboxError::MayOnlyLook);
+    }
     if !script.cwd.is_dir() {
         return Err(SandboxError::NoDirectory { path: script.cwd.clone() });
     }
@@ -161,7 +165,7 @@ pub async fn spawn_confined(
     let mut order = Arc::new(plan.order(program));
     if let Some(ready) = ready {
         let mark = ready.mark.clone();
-        match ready.start(&order, &text).await? {
+        match ready.start(&order, &text, confinement.looking).await? {
             Started::Runs(launched) => {
                 let successor = successor(has_successor, confinement, level, &order);
                 return Child::new(launched, mark, spec, (level, plan.held), successor);
@@ -180,7 +184,7 @@ pub async fn spawn_confined(
         lease.make_ready(&order.layered);
     }
     let mark = program::mark(spec.call);
-    let launched = launch(&order, &mark, (&script.command, &text), spec.stdin).await?;
+    let launched = launch(&order, &mark, (&script.command, &text), spec.stdin, confinement.looking).await?;
     let successor = successor(has_successor, confinement, level, &order);
     Child::new(launched, mark, spec, (level, plan.held), successor)
 }

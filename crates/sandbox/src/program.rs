@@ -121,9 +121,9 @@ impl Program {
             bytes.extend_from_slice(string.as_bytes_with_nul());
         }
         bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
-        let [outside, before, sealing] = steps.counts();
+        let [outside, before, sealing, closing] = steps.counts();
         let namespaces = usize::try_from(steps.namespaces).unwrap_or(0);
-        let header = [argc, envc, namespaces, bytes.len(), outside, before, sealing];
+        let header = [argc, envc, namespaces, bytes.len(), outside, before, sealing, closing];
         for (at, word) in bytes.chunks_exact_mut(size_of::<usize>()).zip(header) {
             at.copy_from_slice(&word.to_ne_bytes());
         }

@@ -27,7 +27,7 @@ use crate::confine::footing;
 use crate::confine::layer::{Lease, number};
 use crate::confine::mounts::Watch;
 use crate::confine::sockets;
-use crate::custody::RUN_IF_UNCHANGED;
+use crate::custody::Go;
 use crate::error::SandboxError;
 use crate::launch::{Order, Started, Waiting};
 use crate::priority;
@@ -185,13 +185,19 @@ pub(crate) fn outwait() {
 
 impl Ready {
     /// Lets it run the script if it was made for such an order. If not, it is ended.
-    pub(crate) async fn start(mut self, order: &Order, script: &[u8]) -> Result<Started, SandboxError> {
+    pub(crate) async fn start(
+        mut self,
+        order: &Order,
+        script: &[u8],
+        looking: bool,
+    ) -> Result<Started, SandboxError> {
+        let go = Go { if_unchanged: true, looking };
         let is_stale = self.mounts.as_ref().is_some_and(Watch::has_changed);
         if is_stale || self.signature != order.signature()? {
             return Ok(if self.end().await { Started::Gone } else { Started::Stuck });
         }
         match self.waiting.take() {
-            Some(waiting) => waiting.start(RUN_IF_UNCHANGED, script, &order.steps).await,
+            Some(waiting) => waiting.start(go, script, &order.steps).await,
             None => Ok(Started::Gone),
         }
     }

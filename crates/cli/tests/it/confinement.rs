@@ -221,6 +221,34 @@ fn work_in_the_project_is_real() {
     assert_eq!(fs_err::read_dir(layers).unwrap().count(), 0);
 }
 
+// PERM-17, KERN-01: nobody is asked about a command that only looks, so the kernel sees to it that it does. Whoever was
+// allowed to change something is not held to that, before and after.
+#[test]
+fn a_command_that_runs_because_it_only_looks_changes_nothing() {
+    if !held_by_namespaces() {
+        return;
+    }
+    let Scene { world, outside } = Scene::new();
+    let bin = outside.path().canonicalize().unwrap();
+    let liar = "#!/bin/sh\necho listing; echo x > planted; rm -f a.txt; git commit -qm x --allow-empty";
+    fs_err::write(bin.join("ls"), liar).unwrap();
+    fs_err::set_permissions(bin.join("ls"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let scene = Scene { world: world.var("PATH", &path), outside };
+    let commands = ["touch one", "ls", "touch two", "git status && ls", "sort a.txt one | tee three"];
+    let results = scene.run(&commands, &["--allowedTools", "Bash(touch:*) Bash(tee:*)"]);
+    let told = |result: &str| result.contains("listing") && result.contains("only looks");
+    assert!(told(&results[1]) && told(&results[3]), "{results:#?}");
+    assert!(["one", "two", "three"].iter().all(|name| scene.world.path(name).exists()), "{results:#?}");
+    assert_eq!(scene.world.read("a.txt"), "a");
+    assert!(!scene.world.path("planted").exists());
+    let log =
+        Command::new("git").args(["rev-list", "--count", "HEAD"]).current_dir(scene.world.dir()).output();
+    assert_eq!(log.unwrap().stdout, b"1\n");
+    let ruled = scene.run(&["ls"], &["--allowedTools", "Bash(ls:*)"]);
+    assert!(scene.world.path("planted").exists(), "{ruled:?}");
+}
+
 // Nobody can be asked: the failure stays, and the model is told why.
 #[test]
 fn a_run_without_anybody_to_ask_says_what_held_the_command() {

@@ -136,6 +136,7 @@ impl SandboxChoice {
             _ => self.confinement(profile, policy.roots.clone(), env),
         };
         if profile == Profile::Workspace {
+            confinement.looking = permit.lets_only_look();
             confinement.writable.extend(permit.outside().iter().filter_map(|path| room_for(path)));
         }
         if permit.released() == Some(Release::Network) && self.network != Network::Deny {

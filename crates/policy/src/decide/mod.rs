@@ -170,6 +170,7 @@ fn allow(request: &Request, cx: &Context, reason: Reason) -> Decision {
     let is_unasked = reason != Reason::User && cx.mode != Mode::BypassPermissions;
     let permit = if is_unasked { permit.unasked() } else { permit };
     let runs = request.access.iter().any(|access| matches!(access, Access::Exec(_)));
+    let permit = if runs && reason == Reason::ReadOnly { permit.looking() } else { permit };
     let kept = if runs { kept_from_commands(cx) } else { Vec::new() };
     let outside = if profile == Profile::Workspace { outside(request, cx, &reason) } else { Vec::new() };
     Decision::Allow(permit.keeping(kept).reaching(outside).knowing(cx.findings.clone()), reason)

@@ -9,7 +9,7 @@ use tiller_policy::Script;
 use super::placeholder::MountPoint;
 use super::resolve::Resolver;
 use super::{repository, sockets};
-use crate::confinement::{Confinement, Temporary};
+use crate::confinement::{Confinement, TEMPORARY, Temporary};
 
 /// Directories of settings. They would rule outside of the confinement later.
 const SETTINGS: &[&str] = &[".tiller", ".claude"];
@@ -23,6 +23,8 @@ pub(crate) struct Places {
     pub(crate) roots: Vec<PathBuf>,
     /// What may be written for good.
     pub(crate) writable: Vec<PathBuf>,
+    /// Where temporary files are made.
+    pub(crate) scrap: Vec<PathBuf>,
     /// Where a throw-away layer is laid.
     pub(crate) layered: Vec<PathBuf>,
     /// Where a layer is laid although the rest may be written for good.
@@ -59,6 +61,7 @@ impl Places {
         let temporary = var("TMPDIR");
         let is_shared = confinement.temporary == Temporary::Shared;
         let named = temporary.as_ref().filter(|dir| is_shared && !holds_home(dir.as_path()));
+        let is_usual = |dir: &Path| TEMPORARY.iter().any(|usual| dir == Path::new(usual));
         let declared = resolved(&resolver, confinement.writable.iter().chain(named));
         let mut git_dirs = each_once(roots.iter().flat_map(|root| repository::git_dirs(root)));
         git_dirs.retain(|dir| is_shared || roots.iter().any(|root| dir.starts_with(root)));
@@ -94,6 +97,7 @@ impl Places {
         Self {
             layered: [&roots, &declared, &git_dirs, &own].into_iter().flatten().cloned().collect(),
             writable: each_once(roots.iter().chain(&git_dirs).chain(&declared).chain(&scratch).cloned()),
+            scrap: resolved(&resolver, confinement.writable.iter().filter(|dir| is_usual(dir)).chain(named)),
             caches: Vec::new(),
             expected: temporary.into_iter().chain(var("XDG_RUNTIME_DIR")).collect(),
             protected: each_once(protected),
@@ -108,6 +112,12 @@ impl Places {
             roots,
             resolver,
         }
+    }
+
+    /// What may be written by a command that only looks: temporary files, but not where somebody works.
+    pub(crate) fn open_to_looking(&self) -> impl Iterator<Item = &PathBuf> {
+        let is_open = |dir: &&PathBuf| self.scrap.contains(dir) && !self.roots.contains(dir);
+        self.writable.iter().filter(is_open)
     }
 
     /// Takes in what exists now that mount points were made: protected paths that do not exist, or that a link leads

@@ -94,6 +94,9 @@ pub(crate) fn plan(
         let mounts = mounts::in_table(&plan.mounts);
         (plan.steps.before, plan.layered) =
             view::steps(confinement.profile, &places, plan.held.layers.as_ref(), mounts)?;
+        if confinement.profile == Profile::Workspace {
+            plan.steps.closing = view::closing(&places)?;
+        }
         if confinement.denies_network() {
             plan.steps.before.push(Step::Loopback);
         }
@@ -192,6 +195,9 @@ fn alone(confinement: &Confinement, places: &Places) -> Vec<Grant> {
     let shared_memory = PathBuf::from("/dev/shm");
     let writable: Vec<&PathBuf> = match confinement.profile {
         Profile::ReadOnly => places.scratch.iter().collect(),
+        Profile::Workspace | Profile::Full if confinement.looking => {
+            places.open_to_looking().chain([&shared_memory]).collect()
+        }
         Profile::Workspace | Profile::Full => places.writable.iter().chain([&shared_memory]).collect(),
     };
     let kept = [places.denied.clone(), places.protected.clone()].concat();

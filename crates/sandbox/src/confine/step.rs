@@ -72,6 +72,8 @@ pub(crate) struct Steps {
     pub(crate) before: Vec<Step>,
     /// By the process that becomes the shell.
     pub(crate) sealing: Vec<Step>,
+    /// By the parent of the shell, at the last moment: only then it is known whether the script is one that only looks.
+    pub(crate) closing: Vec<Step>,
 }
 
 /// A step as the supervisor reads it: what, numbers, and where its strings begin in the image.
@@ -84,12 +86,12 @@ pub(crate) struct RawStep {
 }
 
 impl Steps {
-    pub(crate) fn counts(&self) -> [usize; 3] {
-        [self.outside.len(), self.before.len(), self.sealing.len()]
+    pub(crate) fn counts(&self) -> [usize; 4] {
+        [self.outside.len(), self.before.len(), self.sealing.len(), self.closing.len()]
     }
 
     fn all(&self) -> impl Iterator<Item = &Step> {
-        self.outside.iter().chain(&self.before).chain(&self.sealing)
+        self.outside.iter().chain(&self.before).chain(&self.sealing).chain(&self.closing)
     }
 
     /// How many paths they make special.

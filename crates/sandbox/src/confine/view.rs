@@ -54,6 +54,17 @@ pub(crate) fn steps(
     Ok((view.steps, view.layered))
 }
 
+/// What makes a view fit for a command that only looks, when it is there already: mounts of their own are closed, and
+/// those that stay open may lie in them.
+pub(crate) fn closing(places: &Places) -> Result<Vec<Step>, SandboxError> {
+    let open: Vec<&PathBuf> = places.open_to_looking().collect();
+    let closed = places.writable.iter().filter(|dir| !open.contains(dir));
+    let close = closed.map(|dir| (dir, READ_ONLY, 0, Reach::Tree));
+    let open_again = open.iter().map(|dir| (*dir, 0, READ_ONLY, Reach::Mount));
+    let step = |(dir, set, clear, reach)| Ok(Step::Attributes { path: c_path(dir)?, set, clear, reach });
+    close.chain(open_again).map(step).collect()
+}
+
 struct View<'a> {
     places: &'a Places,
     /// Where layers over caches are kept.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tiller_sandbox::{Level, Profile, Status};
+use tiller_sandbox::{Confinement, Level, Profile, Status};
 
 use crate::means::{has, levels};
 use crate::victim::{Victim, stop_when_shown};
@@ -17,9 +17,30 @@ enum Control {
     Skip,
 }
 
-/// Runs attacks; those whose program is missing are left out.
+/// Runs attacks read-only; those whose program is missing are left out.
 async fn check(attacks: &[&str], control: Control) {
-    let (mut victim, levels) = (Victim::new(), levels());
+    check_held(attacks, control, |victim, level| vec![victim.confinement(Profile::ReadOnly, level)]).await;
+}
+
+/// The same for attacks on files only, which a command in a workspace that is there to look cannot carry out either. With
+/// Landlock alone that is true of contents and names.
+async fn check_files(attacks: &[&str]) {
+    let held = |victim: &Victim, level| {
+        let looking = Confinement { looking: true, ..victim.confinement(Profile::Workspace, level) };
+        let by_mounts = (level == Level::Namespaces).then_some(looking);
+        [victim.confinement(Profile::ReadOnly, level)].into_iter().chain(by_mounts).collect()
+    };
+    check_held(attacks, Control::Harms, held).await;
+}
+
+async fn check_held(attacks: &[&str], control: Control, held: impl Fn(&Victim, Level) -> Vec<Confinement>) {
+    let mut victim = Victim::new();
+    let confinements: Vec<_> = levels().iter().flat_map(|level| held(&victim, *level)).collect();
+    for confinement in &confinements {
+        victim.run("true", confinement).await;
+    }
+    // In a workspace something stands in for what could be made to steer git.
+    victim.is_as_it_should_be();
     for attack in attacks.iter().filter(|attack| is_there(attack)) {
         if control == Control::Harms {
             let mut lab = Victim::new();
@@ -27,12 +48,12 @@ async fn check(attacks: &[&str], control: Control) {
             let (_, shown) = lab.run(attack, &full).await;
             assert!(harms(&mut lab, &shown).await, "harmless by itself: {attack}\n{shown}");
         }
-        for &level in &levels {
-            let confinement = victim.confinement(Profile::ReadOnly, level);
-            let (exit, shown) = victim.run(attack, &confinement).await;
+        for confinement in &confinements {
+            let (exit, shown) = victim.run(attack, confinement).await;
             let harm = victim.harm(&shown);
-            assert!(harm.is_empty(), "{level:?}: {attack}\n{}\n{shown}", harm.join("\n"));
-            assert_eq!(exit.survivors, 0, "{level:?}: {attack}");
+            let by = (confinement.profile, confinement.at_most);
+            assert!(harm.is_empty(), "{by:?}: {attack}\n{}\n{shown}", harm.join("\n"));
+            assert_eq!(exit.survivors, 0, "{by:?}: {attack}");
         }
     }
 }
@@ -59,90 +80,83 @@ fn is_there(attack: &str) -> bool {
 // KERN-01, KERN-02, KERN-03
 #[tokio::test]
 async fn files_written_by_the_shell_and_its_tools() {
-    check(
-        &[
-            "echo x > a.txt",
-            "echo x >> a.txt",
-            ": > a.txt",
-            "echo x >| a.txt",
-            "exec 5<>a.txt; echo x >&5",
-            "cat > a.txt <<'EOF'\nx\nEOF",
-            "echo x | tee a.txt",
-            "echo x | tee -a dir/sub.txt >/dev/null",
-            "touch new.txt",
-            "touch -d 2001-01-01 a.txt",
-            "truncate -s 0 a.txt",
-            "truncate -s 1M a.txt",
-            "fallocate -l 1M big",
-            "dd if=/dev/zero of=a.txt bs=1 count=1 conv=notrunc status=none",
-            "sed -i s/first/last/ a.txt",
-            "sort -r -o mod.py mod.py /dev/null; split -b 2 a.txt",
-            "awk 'BEGIN { print \"x\" > \"made\" }'",
-            "cp a.txt dir/copy",
-            "cp -r dir other",
-            "install -m 755 a.txt installed",
-            "gzip a.txt -f; gzip dir/sub.txt",
-            "tar cf made.tar a.txt",
-            "tar cf - a.txt | (cd dir && tar xf -)",
-            "mktemp -p .",
-            "printf '1c\\nx\\n.\\nw\\n' | patch a.txt 2>&1; echo x > a.txt.rej",
-            "echo x > link",
-            "echo x > /proc/self/cwd/a.txt",
-            "echo x > /proc/self/root/$P/a.txt",
-            "echo x > /proc/$$/cwd/a.txt",
-            "cd /; echo x > $P/../project/./a.txt",
-            "env -i sh -c 'echo x > a.txt'",
-            "find . -name a.txt -exec sh -c 'echo x > $1' sh {} \\;",
-            "echo a.txt | xargs -I{} sh -c 'echo x > {}'",
-            "bash -c 'coproc { echo x > a.txt; }; wait'",
-        ],
-        Control::Harms,
-    )
+    check_files(&[
+        "echo x > a.txt",
+        "echo x >> a.txt",
+        ": > a.txt",
+        "echo x >| a.txt",
+        "exec 5<>a.txt; echo x >&5",
+        "cat > a.txt <<'EOF'\nx\nEOF",
+        "echo x | tee a.txt",
+        "echo x | tee -a dir/sub.txt >/dev/null",
+        "touch new.txt",
+        "touch -d 2001-01-01 a.txt",
+        "truncate -s 0 a.txt",
+        "truncate -s 1M a.txt",
+        "fallocate -l 1M big",
+        "dd if=/dev/zero of=a.txt bs=1 count=1 conv=notrunc status=none",
+        "sed -i s/first/last/ a.txt",
+        "sort -r -o mod.py mod.py /dev/null; split -b 2 a.txt",
+        "awk 'BEGIN { print \"x\" > \"made\" }'",
+        "cp a.txt dir/copy",
+        "cp -r dir other",
+        "install -m 755 a.txt installed",
+        "gzip a.txt -f; gzip dir/sub.txt",
+        "tar cf made.tar a.txt",
+        "tar cf - a.txt | (cd dir && tar xf -)",
+        "mktemp -p .",
+        "printf '1c\\nx\\n.\\nw\\n' | patch a.txt 2>&1; echo x > a.txt.rej",
+        "echo x > link",
+        "echo x > /proc/self/cwd/a.txt",
+        "echo x > /proc/self/root/$P/a.txt",
+        "echo x > /proc/$$/cwd/a.txt",
+        "cd /; echo x > $P/../project/./a.txt",
+        "env -i sh -c 'echo x > a.txt'",
+        "find . -name a.txt -exec sh -c 'echo x > $1' sh {} \\;",
+        "echo a.txt | xargs -I{} sh -c 'echo x > {}'",
+        "bash -c 'coproc { echo x > a.txt; }; wait'",
+    ])
     .await;
 }
 
 // KERN-01, KERN-02, KERN-03
 #[tokio::test]
 async fn names_modes_and_places_outside_of_the_project() {
-    check(
-        &[
-            "rm a.txt",
-            "rm -rf dir",
-            "rmdir empty",
-            "find . -delete",
-            "mv a.txt b.txt",
-            "mv dir dir2",
-            "mv dir/sub.txt $O/",
-            "mkdir newdir",
-            "mkfifo pipe",
-            "mknod pipe2 p",
-            "ln a.txt hard",
-            "ln -s a.txt sym",
-            "ln -sfn /etc link",
-            "unlink twin",
-            "chmod 777 a.txt",
-            "chmod -R go-rwx .",
-            "chmod u+s run.sh",
-            "rm -rf .git",
-            "echo x > $O/o.txt",
-            "rm -rf $O",
-            "cp a.txt $O/b.txt",
-            "echo x >> $H/.bashrc",
-            "mkdir -p $H/.config/autostart",
-            "echo k >> $H/.ssh/authorized_keys",
-            "rm -rf ~/.cache",
-            "mv $H/.ssh $H/.ssh2",
-        ],
-        Control::Harms,
-    )
+    check_files(&[
+        "rm a.txt",
+        "rm -rf dir",
+        "rmdir empty",
+        "find . -delete",
+        "mv a.txt b.txt",
+        "mv dir dir2",
+        "mv dir/sub.txt $O/",
+        "mkdir newdir",
+        "mkfifo pipe",
+        "mknod pipe2 p",
+        "ln a.txt hard",
+        "ln -s a.txt sym",
+        "ln -sfn /etc link",
+        "unlink twin",
+        "chmod 777 a.txt",
+        "chmod -R go-rwx .",
+        "chmod u+s run.sh",
+        "rm -rf .git",
+        "echo x > $O/o.txt",
+        "rm -rf $O",
+        "cp a.txt $O/b.txt",
+        "echo x >> $H/.bashrc",
+        "mkdir -p $H/.config/autostart",
+        "echo k >> $H/.ssh/authorized_keys",
+        "rm -rf ~/.cache",
+        "mv $H/.ssh $H/.ssh2",
+    ])
     .await;
 }
 
 // KERN-01, KERN-02, KERN-03
 #[tokio::test]
 async fn interpreters() {
-    check(
-        &[
+    check_files(&[
             "python3 -c \"open('a.txt','w').write('x')\"",
             "python3 -c \"import os; os.truncate('a.txt', 1)\"",
             "python3 -c \"import os; os.close(os.open('a.txt', os.O_RDONLY | os.O_TRUNC))\"",
@@ -169,37 +183,31 @@ async fn interpreters() {
             "node -e 'require(\"fs\").writeFileSync(\"a.txt\",\"x\")'",
             "node -e 'require(\"fs\").rmSync(\"dir\",{recursive:true})'",
             "npm init -y",
-            "npm config set fund false",
-        ],
-        Control::Harms,
-    )
+            "npm config set fund false",])
     .await;
 }
 
 // KERN-02, KERN-03: regressions named by users of other agents.
 #[tokio::test]
 async fn git() {
-    check(
-        &[
-            "echo x >> a.txt; git commit -qam two",
-            "git commit -q --allow-empty -m two",
-            "git config user.name evil",
-            "git config --global alias.st status",
-            "git -c core.hooksPath=/tmp tag v1",
-            "echo 'touch $O/hooked' > .git/hooks/pre-commit",
-            "git branch other",
-            "git checkout -q -b other",
-            "git update-ref refs/heads/x HEAD",
-            "git remote add o /nowhere",
-            "git worktree add -q $O/tree",
-            "git clone -q . $O/clone",
-            "git init -q $O/new",
-            "rm a.txt; git rm -q mod.py",
-            "git gc -q --prune=now; git pack-refs --all; git reflog expire --all --expire=now",
-            "git clean -qfdx; git stash -q -u; git reset -q --hard; git notes add -m n",
-        ],
-        Control::Harms,
-    )
+    check_files(&[
+        "echo x >> a.txt; git commit -qam two",
+        "git commit -q --allow-empty -m two",
+        "git config user.name evil",
+        "git config --global alias.st status",
+        "git -c core.hooksPath=/tmp tag v1",
+        "echo 'touch $O/hooked' > .git/hooks/pre-commit",
+        "git branch other",
+        "git checkout -q -b other",
+        "git update-ref refs/heads/x HEAD",
+        "git remote add o /nowhere",
+        "git worktree add -q $O/tree",
+        "git clone -q . $O/clone",
+        "git init -q $O/new",
+        "rm a.txt; git rm -q mod.py",
+        "git gc -q --prune=now; git pack-refs --all; git reflog expire --all --expire=now",
+        "git clean -qfdx; git stash -q -u; git reset -q --hard; git notes add -m n",
+    ])
     .await;
 }
 

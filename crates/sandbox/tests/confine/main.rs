@@ -4,6 +4,7 @@
 
 mod attacks;
 mod builds;
+mod looking;
 mod means;
 mod programs;
 mod refusals;

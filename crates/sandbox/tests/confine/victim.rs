@@ -117,13 +117,21 @@ impl Victim {
         command: &str,
         confinement: &Confinement,
     ) -> Result<Child, SandboxError> {
+        self.start_permitted(&permit(command, &self.path("project")), confinement).await
+    }
+
+    pub(crate) async fn start_permitted(
+        &self,
+        permit: &Permit,
+        confinement: &Confinement,
+    ) -> Result<Child, SandboxError> {
         let call = CallId::from("call");
         let spool = Spool { dir: self.path("spool"), start: SpoolStart::WhenFull };
         // So that all but the first command run in a shell that was there before its script.
         let successor = Successor::Likely;
         let spec =
             Spawn { call: &call, vars: &self.vars, stdin: Stdin::Closed, spool, extra: &[], successor };
-        spawn_confined(&permit(command, &self.path("project")), &spec, confinement).await
+        spawn_confined(permit, &spec, confinement).await
     }
 
     pub(crate) async fn run(&self, command: &str, confinement: &Confinement) -> (Exit, String) {
@@ -138,6 +146,11 @@ impl Victim {
         let (stdout, stderr) = output.take();
         let all = [stdout.head, stdout.tail, stderr.head, stderr.tail].concat();
         (exit, String::from_utf8_lossy(&all).into_owned())
+    }
+
+    /// What has changed until now is no harm.
+    pub(crate) fn is_as_it_should_be(&mut self) {
+        self.before = self.state();
     }
 
     /// What was harmed, given what a command printed.

@@ -173,15 +173,24 @@ impl Witness<'_> {
         let is_new = |path: &Path| self.level < Level::Namespaces && !path.exists();
         let is_kept = |path: &&PathBuf| (!self.is_free(path) || is_new(path)) && could_write(path);
         let kept = paths.iter().find(is_kept)?;
-        Some(if self.is_steering(kept) { Refused::Steering } else { Refused::Writing })
+        Some(match kept {
+            path if self.confinement.looking && self.is_inside(path) => Refused::Change,
+            path if self.is_steering(path) => Refused::Steering,
+            _ => Refused::Writing,
+        })
     }
 
     /// Whether a path lies in a place that could be written if it did not steer something.
     fn is_steering(&self, path: &Path) -> bool {
-        let Confinement { roots, writable, protected, closed, .. } = self.confinement;
+        let Confinement { protected, closed, .. } = self.confinement;
         let is_named = PROTECTED.iter().any(|name| path.components().any(|part| part.as_os_str() == *name));
         let is_kept = is_named || protected.iter().chain(closed).any(|kept| path.starts_with(kept));
-        is_kept && roots.iter().chain(writable).any(|dir| path.starts_with(dir))
+        is_kept && self.is_inside(path)
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        let Confinement { roots, writable, .. } = self.confinement;
+        roots.iter().chain(writable).any(|dir| path.starts_with(dir))
     }
 
     fn is_denied(&self, path: &Path) -> bool {
@@ -193,6 +202,7 @@ impl Witness<'_> {
         let Confinement { roots, writable, .. } = self.confinement;
         let inside = roots.iter().chain(writable).filter_map(|dir| path.strip_prefix(dir).ok());
         self.confinement.profile == Profile::Workspace
+            && !self.confinement.looking
             && !self
                 .confinement
                 .protected
@@ -300,6 +310,15 @@ mod tests {
             "cat: .env: Permission denied\ntouch: cannot touch '{outside}/n': Read-only file system\nend"
         );
         assert_eq!(kind(&both, &confinement, &root), Some(Refused::Writing));
+        let looking = Confinement { looking: true, ..confinement.clone() };
+        for (line, expected) in [
+            ("touch: cannot touch 'sub/new': Read-only file system", Some(Refused::Change)),
+            ("fatal: Unable to create '.git/index.lock': Read-only file system", Some(Refused::Change)),
+            ("touch: cannot touch '../new': Read-only file system", Some(Refused::Writing)),
+            ("cat: .env: Permission denied", Some(Refused::Reading)),
+        ] {
+            assert_eq!(kind(line, &looking, &root), expected, "{line}");
+        }
         confinement.network = Network::Deny;
         let line = "curl: (6) Could not resolve host: example.org";
         assert_eq!(kind("FileNotFoundError: nothing there", &confinement, &root), None);

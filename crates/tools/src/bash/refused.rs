@@ -10,6 +10,8 @@ pub enum Refused {
     Reading,
     /// To write.
     Writing,
+    /// To write anything at all: it runs because it only looks.
+    Change,
     /// To change what steers git or Tiller.
     Steering,
     /// To reach other machines.
@@ -27,6 +29,7 @@ impl Refused {
         match self {
             Self::Reading => "a file that a rule forbids to read",
             Self::Writing => "writing outside of what commands may write",
+            Self::Change => "a change, by a command that runs because it only looks",
             Self::Steering => "a change of what steers git or Tiller",
             Self::Network => "the network",
             Self::Socket => "a service of the user's",
@@ -38,7 +41,7 @@ impl Refused {
     #[must_use]
     pub fn release(self) -> Option<Release> {
         match self {
-            Self::Reading => None,
+            Self::Reading | Self::Change => None,
             Self::Network => Some(Release::Network),
             Self::Writing | Self::Steering | Self::Socket | Self::Call => Some(Release::Machine),
         }
@@ -58,6 +61,9 @@ impl Refused {
                  says what is missing"
             }
             Self::Writing => "the user can name a directory in the setting sandbox.writableCaches",
+            Self::Change => {
+                "nobody was asked about it; the user can allow it to change files by a rule for the command"
+            }
             Self::Steering => "only the user changes that; say which command they would have to run",
             Self::Network => "the user can change the setting sandbox.network",
             Self::Socket | Self::Call => {
