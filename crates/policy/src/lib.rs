@@ -18,6 +18,7 @@ mod access;
 mod context;
 mod decide;
 mod explain;
+mod glob;
 mod grant;
 mod holding;
 mod path;

@@ -7,11 +7,37 @@ use super::script::Judge;
 use crate::context::Context;
 use crate::path::Place;
 use crate::shell::{
-    self, Analysis, Command, Deed, Kind, Touch, Word, harmless_assignment, only_looks, program_name,
+    self, Analysis, Command, Deed, Form, Kind, Touch, Word, before_end, harmless_assignment, only_looks,
+    program_name,
 };
 
 impl Judge<'_> {
     pub(super) fn changes_where_it_may(&self, command: &Command) -> Result<(), Reason> {
+        self.touches_where_it_may(command)?;
+        self.lands_where_it_may(command)
+    }
+
+    /// Whether a command is a simple change, whatever is put into its words, and no option among that.
+    pub(super) fn changes_simply(&self, command: &Command, filled: &[Command]) -> bool {
+        let options = |command: &Command| {
+            let before_end = before_end(command.words()).iter();
+            before_end
+                .filter(|word| word.text.starts_with('-'))
+                .map(|word| word.text.clone())
+                .collect::<Vec<_>>()
+        };
+        let written = options(command);
+        let readings = if filled.is_empty() { std::slice::from_ref(command) } else { filled };
+        readings.iter().all(|reading| {
+            let is_open = |word: &Word| word.form == Form::Dynamic && !word.lead;
+            !before_end(reading.words()).iter().skip(1).any(is_open)
+                && options(reading) == written
+                && self.places.led(reading).is_some_and(|led| is_simple_change(&led))
+        })
+    }
+
+    /// What a command names may be changed, or read, by it.
+    pub(super) fn touches_where_it_may(&self, command: &Command) -> Result<(), Reason> {
         for touch in shell::touches(command) {
             let unclear = || Reason::Uncovered { what: format!("the command `{}`", command.text) };
             if touch.deed == Deed::Write && self.places.holds_hidden(&touch.word) {
@@ -39,7 +65,7 @@ impl Judge<'_> {
                 }
             }
         }
-        self.lands_where_it_may(command)
+        Ok(())
     }
 
     /// Whether a place lies below something that an earlier command of the script puts there, or leads through what one

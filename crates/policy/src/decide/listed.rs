@@ -3,11 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use globset::GlobBuilder;
-
 use super::Reason;
 use super::place::{ANY_DEPTH, Places, Where};
 use super::script::Judge;
+use crate::glob::Glob;
 use crate::path::Place;
 use crate::shell::{self, Command, Word, program_name};
 
@@ -119,7 +118,7 @@ impl Judge<'_> {
                 if apart && (shown || named.iter().any(|touch| comes_apart(&touch.word.text))) {
                     return Err(unclear());
                 }
-                let odd = self.cx.resolver.odd_names(&place.real).ok_or_else(unclear)?;
+                let odd = self.places.odd_names(&place.real).ok_or_else(unclear)?;
                 let matters = |name: &PathBuf| {
                     could_list(lister, name) && (is_torn(name, &place.real, torn) || is_glob(name))
                 };
@@ -209,10 +208,10 @@ fn repository_around(dir: &Path) -> Option<&Path> {
 /// Whether a link can be among what a command lists, as far as that says which names it wants.
 pub(crate) fn could_list(lister: &Command, link: &Path) -> bool {
     let name = link.file_name().unwrap_or_default();
-    shell::found_names(lister).into_iter().filter(|wanted| is_plain(wanted)).all(|wanted| {
-        let glob = GlobBuilder::new(wanted).literal_separator(true).build();
-        glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
-    })
+    shell::found_names(lister)
+        .into_iter()
+        .filter(|wanted| is_plain(wanted))
+        .all(|wanted| Glob::new(wanted, true).is_ok_and(|glob| glob.is_match(name)))
 }
 
 /// Whether a name can be among what a part of a shell pattern stands for.
@@ -221,8 +220,7 @@ pub(crate) fn fits_name(part: &str, name: &OsStr) -> bool {
     if is_hidden && part.starts_with(|c: char| c.is_alphanumeric() || "*?_-".contains(c)) {
         return false;
     }
-    let glob = GlobBuilder::new(part).literal_separator(true).build();
-    !is_plain(part) || glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    !is_plain(part) || Glob::new(part, true).is_ok_and(|glob| glob.is_match(name))
 }
 
 /// Whether a pattern means the same to everybody.

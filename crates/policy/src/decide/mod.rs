@@ -7,6 +7,7 @@ mod known_names;
 mod landing;
 mod listed;
 mod listing;
+mod made;
 mod moved;
 mod objection;
 mod own_work;

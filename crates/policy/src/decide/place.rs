@@ -1,6 +1,7 @@
 //! Where the words of a command lead.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,9 @@ pub(crate) struct Places<'a> {
     pub(crate) listings: &'a Listings,
     /// Where anything of the script may run.
     everywhere: Dirs,
+    pub(super) analysis: &'a Analysis,
+    /// Whether the script makes names that are taken for others.
+    pub(super) made: OnceCell<bool>,
 }
 
 impl<'a> Places<'a> {
@@ -41,7 +45,14 @@ impl<'a> Places<'a> {
             let all: BTreeSet<&PathBuf> = dirs.into_iter().flatten().collect();
             all.into_iter().cloned().collect()
         });
-        Self { cx, variables: &analysis.variables, listings: &analysis.listings, everywhere }
+        Self {
+            cx,
+            variables: &analysis.variables,
+            listings: &analysis.listings,
+            everywhere,
+            analysis,
+            made: OnceCell::new(),
+        }
     }
 
     pub(crate) fn of(&self, word: &Word, dirs: &Dirs) -> Where {
@@ -128,7 +139,7 @@ impl<'a> Places<'a> {
         let here = self.absolute(".", false, dirs)?;
         // Names that come apart are those of something else.
         let is_plain = |place: &Place| {
-            let odd = self.cx.resolver.odd_names(&place.real);
+            let odd = self.odd_names(&place.real);
             odd.is_some_and(|odd| !odd.iter().any(|name| is_torn(name, &place.real, Torn::OrOption)))
         };
         self.places(&here).iter().all(is_plain).then_some(())?;
@@ -230,7 +241,7 @@ impl<'a> Places<'a> {
     /// and what looks like a pattern stands for other names. `None` if nobody can tell.
     fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
         let resolver = &self.cx.resolver;
-        let is_whole = |place: &Place| resolver.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
+        let is_whole = |place: &Place| self.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
         if places.iter().all(is_whole) {
             return Some(Vec::new());
         }
@@ -297,7 +308,7 @@ impl Places<'_> {
     /// Whether there is such a name right in one of these directories, or may be.
     fn some_name(&self, dirs: &Dirs, is_such: impl Fn(&PathBuf) -> bool) -> bool {
         let Some(dirs) = dirs else { return true };
-        let names = |dir: &PathBuf| self.cx.resolver.names_in(&self.cx.place(dir).real);
+        let names = |dir: &PathBuf| self.names_in(&self.cx.place(dir).real);
         dirs.iter().any(|dir| names(dir).is_none_or(|names| names.iter().any(&is_such)))
     }
 

@@ -246,12 +246,31 @@ pub(super) fn has_options(command: &Command, places: &Places<'_>) -> bool {
                         || may_begin_option(value, word.splits, places)
                 }),
                 Some(None) => is_pattern(word),
-                // It comes from the user's environment.
-                None => false,
+                None => (!comes_from_outside(name) || behind.starts_with(['-', '$'])) && is_pattern(word),
             },
             None => is_pattern(word),
         }
     })
+}
+
+/// Whether a variable that a script does not set comes from the user's environment, and not from the shell itself.
+fn comes_from_outside(name: &str) -> bool {
+    const OF_THE_SHELL: &[&str] = &[
+        "_",
+        "COPROC",
+        "DIRSTACK",
+        "FUNCNAME",
+        "GROUPS",
+        "MAPFILE",
+        "OPTARG",
+        "OPTIND",
+        "PIPESTATUS",
+        "REPLY",
+    ];
+    const FAMILIES: &[&str] = &["BASH", "COMP", "READLINE"];
+    !name.contains('[')
+        && !OF_THE_SHELL.contains(&name)
+        && !FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// Whether a value, or one of the words that it comes apart into, is an option.

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use tiller_protocol::mode::Mode;
 
 use super::Reason;
-use super::change::is_simple_change;
 use super::files::{Files, part};
 use super::landing::Landed;
 use super::moved::Moved;
@@ -171,7 +170,11 @@ impl<'a> Judge<'a> {
         }
         let what = command.text.as_str();
         let opinion = || self.rule_for(command).map(Ok).unwrap_or_else(|| self.unruled(command, &filled));
-        part(what, self.leaves_guarded_alone(command).and_then(|()| opinion()))
+        let mut readings = readings();
+        part(
+            what,
+            readings.try_for_each(|reading| self.leaves_guarded_alone(reading)).and_then(|()| opinion()),
+        )
     }
 
     /// An allow rule that covers the command and the variables it is given.
@@ -211,8 +214,9 @@ impl<'a> Judge<'a> {
             readings.iter().try_for_each(|reading| self.looks_where_it_may(reading))?;
             return Ok(Reason::ReadOnly);
         }
-        if self.cx.mode == Mode::AcceptEdits && is_simple_change(command) {
+        if self.cx.mode == Mode::AcceptEdits && self.changes_simply(command, filled) {
             self.changes_where_it_may(command)?;
+            filled.iter().try_for_each(|reading| self.touches_where_it_may(reading))?;
             return Ok(Reason::Mode { mode: self.cx.mode });
         }
         Err(Reason::Uncovered { what: format!("the command `{}`", command.text) })

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use super::Reason;
 use super::place::Where;
+use super::put_in;
 use super::script::Judge;
 use crate::access::Script;
 use crate::context::Context;
+use crate::glob::Glob;
 use crate::path::{Place, guarded_names};
 use crate::rule::Behavior;
 use crate::shell::{self, Analysis, Command, Deed, Form, Kind, Output, Redirect, Touch, Word};
@@ -20,7 +22,9 @@ pub(crate) fn guarded_change(
     cx: &Context,
 ) -> Option<Reason> {
     let judge = Judge::new(tool, script, analysis, cx);
-    let mut touches: Vec<Touch> = analysis.commands.iter().flat_map(shell::changes).collect();
+    let filled = analysis.commands.iter().flat_map(|command| put_in::filled(command, &judge.places));
+    let filled: Vec<Command> = filled.collect();
+    let mut touches: Vec<Touch> = analysis.commands.iter().chain(&filled).flat_map(shell::changes).collect();
     if analysis.opaque.is_some() {
         touches.extend(shell::named_in_script(&script.command, &Some(vec![script.cwd.clone()])));
     }
@@ -30,7 +34,12 @@ pub(crate) fn guarded_change(
             && matches!(part.reason, Reason::Guarded { .. } | Reason::Uncovered { .. })
     };
     let redirects = analysis.redirects.iter().filter(|redirect| redirect.writes).filter(asked);
-    touches.extend(redirects.map(shell::redirect_touch));
+    touches.extend(redirects.flat_map(|redirect| {
+        let touch = shell::redirect_touch(redirect);
+        let words = put_in::fillings(&touch.word, &touch.dirs, &judge.places);
+        let words = words.unwrap_or_else(|| vec![touch.word.clone()]);
+        words.into_iter().map(move |word| Touch { word, ..touch.clone() })
+    }));
     let put_in = judge.put_in(&touches, analysis);
     let path = touches.iter().chain(&put_in).find_map(|touch| judge.steered(touch))?;
     Some(Reason::Guarded { path })
@@ -116,8 +125,8 @@ fn guarded_readings(path: &str) -> Vec<String> {
 
 /// Whether a shell puts a name in the place of a pattern: a dot at the beginning has to be written.
 fn fits(pattern: &str, name: &str) -> bool {
-    let glob = globset::Glob::new(pattern).ok().map(|glob| glob.compile_matcher());
-    (pattern.starts_with('.') || !name.starts_with('.')) && glob.is_some_and(|glob| glob.is_match(name))
+    (pattern.starts_with('.') || !name.starts_with('.'))
+        && Glob::new(pattern, false).is_ok_and(|glob| glob.is_match(name))
 }
 
 /// The commands whose output other parts of a script get, and the values that its variables have.

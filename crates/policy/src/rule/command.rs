@@ -3,9 +3,8 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::Reading;
+use crate::glob::Glob;
 use crate::shell::{
     Command, Kind, Runs, Word, analyse, git_deed, git_subcommand, harmless_assignment, is_known_program,
     is_option, is_own_name, possible_commands, possible_subcommands, program_name, runs,
@@ -34,9 +33,9 @@ struct Wanted {
 /// The patterns of a rule.
 struct Globs {
     /// As it is written.
-    plain: Vec<GlobMatcher>,
+    plain: Vec<Glob>,
     /// With the directory of its program written in another way, if there is one.
-    shorter: Vec<GlobMatcher>,
+    shorter: Vec<Glob>,
 }
 
 impl Wanted {
@@ -119,11 +118,10 @@ impl Wanted {
         })
     }
 
-    fn matchers(&self, pattern: &str) -> Vec<GlobMatcher> {
+    fn matchers(&self, pattern: &str) -> Vec<Glob> {
         let more = self.open.then(|| format!("{pattern} *"));
-        let glob = |pattern: &str| GlobBuilder::new(pattern).literal_separator(false).build().ok();
-        let globs = [Some(pattern), more.as_deref()].into_iter().flatten().filter_map(glob);
-        globs.map(|glob| glob.compile_matcher()).collect()
+        let glob = |pattern: &str| Glob::new(pattern, false).ok();
+        [Some(pattern), more.as_deref()].into_iter().flatten().filter_map(glob).collect()
     }
 
     fn matches_text(&self, text: &str) -> bool {

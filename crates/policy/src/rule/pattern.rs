@@ -5,10 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::{Reading, Rule};
 use crate::context::Context;
+use crate::glob::Glob;
 use crate::path::Place;
 
 /// Characters that stand for others.
@@ -40,9 +39,9 @@ pub enum Search {
 #[derive(Clone, Debug)]
 struct Anchored {
     base: PathBuf,
-    matchers: Vec<GlobMatcher>,
+    matchers: Vec<Glob>,
     /// Fits what is covered as a whole, also if the pattern only speaks of what is below it.
-    whole: GlobMatcher,
+    whole: Glob,
     /// The pattern without what any depth adds.
     relative: String,
     any_depth: bool,
@@ -110,8 +109,7 @@ pub(crate) fn check(content: &str) -> Result<(), String> {
     if without_turns(PathBuf::new(), content).is_none() {
         return Err("`..` cannot lead up from a part with wildcards; write the path without it".to_owned());
     }
-    let glob = GlobBuilder::new(content).literal_separator(true).build();
-    glob.map(drop).map_err(|error| error.kind().to_string())
+    Glob::new(content, true).map(drop).map_err(|error| error.kind().to_string())
 }
 
 /// Where a pattern starts, and the pattern from there.
@@ -174,9 +172,7 @@ impl Anchored {
     fn new(base: PathBuf, relative: &str, any_depth: bool) -> Option<Self> {
         let relative = relative.trim_end_matches('/');
         let own = if any_depth { format!("**/{relative}") } else { relative.to_owned() };
-        let build = |glob: &str| {
-            GlobBuilder::new(glob).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
-        };
+        let build = |glob: &str| Glob::new(glob, true).ok();
         let matchers = vec![build(&own)?, build(&format!("{own}/**"))?];
         let whole = build(own.trim_end_matches("/**"))?;
         Some(Self { base, matchers, whole, relative: relative.to_owned(), any_depth })
@@ -225,13 +221,7 @@ impl Anchored {
         let Ok(dir) = dir.strip_prefix(&self.base) else { return false };
         let slashes = self.relative.match_indices('/').map(|(at, _)| &self.relative[..at]);
         let beginnings = slashes.filter(|beginning| !beginning.is_empty() && *beginning != "**");
-        let mut globs = beginnings.filter_map(|beginning| {
-            GlobBuilder::new(beginning)
-                .literal_separator(true)
-                .build()
-                .ok()
-                .map(|glob| glob.compile_matcher())
-        });
+        let mut globs = beginnings.filter_map(|beginning| Glob::new(beginning, true).ok());
         globs.any(|glob| glob.is_match(dir))
     }
 
@@ -259,8 +249,7 @@ impl Anchored {
             return false;
         }
         if !last.contains(SPECIAL) {
-            let matcher = GlobBuilder::new(names).build().map(|glob| glob.compile_matcher());
-            return matcher.map_or(true, |matcher| matcher.is_match(last));
+            return Glob::new(names, false).map_or(true, |glob| glob.is_match(last));
         }
         let tail = |pattern: &str| pattern.rsplit([']', '*', '?', '}']).next().unwrap_or_default().to_owned();
         let (one, other) = (tail(names), tail(last));

@@ -21,9 +21,27 @@ pub(crate) fn objection(source: &str, root: Node<'_>) -> Option<&'static str> {
     if root.has_error() {
         return Some("it is not plain shell syntax");
     }
+    if counts_through_signs(source) {
+        return Some("braces that count through quotes and signs are not understood");
+    }
     let mut survey = Survey { source, substitutions: HashSet::new(), inert: Vec::new(), problem: None };
     survey.visit(root);
     survey.problem.or_else(|| survey.unseen_substitution(root))
+}
+
+/// Whether braces may count from a capital letter to a small one: between those are a backslash and a back quote, which
+/// count as if they had been written, wherever the tree sees quotes begin and end.
+fn counts_through_signs(source: &str) -> bool {
+    // The shell takes the end of a line away before it looks at anything else.
+    let text = source.replace("\\\n", "");
+    text.match_indices("..").any(|(at, _)| {
+        let before = text[..at].strip_suffix(|c: char| c.is_ascii_alphabetic());
+        let behind = text[at + 2..].strip_prefix(|c: char| c.is_ascii_alphabetic());
+        let case = |at: usize| text.as_bytes().get(at).map(u8::is_ascii_uppercase);
+        before.is_some_and(|before| before.ends_with('{'))
+            && behind.is_some_and(|behind| behind.starts_with(['}', '.']))
+            && case(at - 1) != case(at + 2)
+    })
 }
 
 struct Survey<'a> {
@@ -68,6 +86,9 @@ impl Survey<'_> {
             }
             "arithmetic_expansion" => {
                 self.substitutions.insert(range.start);
+                if text.contains("\\\n") {
+                    self.problem = Some("a line ends inside an expansion");
+                }
             }
             "expansion" => {
                 self.substitutions.insert(range.start);
@@ -76,6 +97,12 @@ impl Survey<'_> {
                 }
             }
             "simple_expansion" if text.contains(|c: char| c.is_whitespace() || c == '\\') => {
+                self.problem = Some("a line ends inside an expansion");
+            }
+            // Without braces, the name goes on with the next line.
+            "simple_expansion"
+                if self.source.get(range.end..).is_some_and(|rest| rest.starts_with("\\\n")) =>
+            {
                 self.problem = Some("a line ends inside an expansion");
             }
             "raw_string" | "ansi_c_string" if is_in_quoted_expansion(node) => {
@@ -91,7 +118,9 @@ impl Survey<'_> {
                 self.problem = Some("a # inside a word is not understood");
             }
             "comment" => {
-                if before.chars().next_back().is_some_and(|c| !c.is_whitespace() && !";&|()".contains(c)) {
+                // An escaped line end separates nothing.
+                let before = before.trim_end_matches("\\\n");
+                if before.chars().next_back().is_some_and(|c| !c.is_whitespace() && !";&|(".contains(c)) {
                     self.problem = Some("a # inside a word is not understood");
                 }
                 self.inert.push(range);
@@ -153,7 +182,8 @@ impl Survey<'_> {
         let is_of_word = |c: char| !c.is_whitespace() && !";&|()<>".contains(c);
         let before = self.source.get(..end).and_then(|text| text.chars().next_back());
         let after = self.source.get(start..).and_then(|text| text.chars().next());
-        before.is_some_and(is_of_word) && after.is_some_and(is_of_word)
+        // A word may end with a substitution.
+        before.is_some_and(|c| c == ')' || is_of_word(c)) && after.is_some_and(is_of_word)
     }
 
     /// A here-document ends where the shell ends it, and a quoted one expands nothing.
@@ -203,10 +233,12 @@ impl Survey<'_> {
         let bytes = self.source.as_bytes();
         for (at, &byte) in bytes.iter().enumerate() {
             let next = bytes.get(at + 1).copied().unwrap_or_default();
+            // The shell joins the lines first.
+            let is_joined = bytes[at + 1..].starts_with(b"\\\n");
             let opens = match byte {
                 b'`' => true,
-                b'$' => b"({[".contains(&next),
-                b'<' | b'>' => next == b'(' && !is_text(root, at),
+                b'$' => is_joined || b"({[".contains(&next),
+                b'<' | b'>' => (is_joined || next == b'(') && !is_text(root, at),
                 _ => false,
             };
             if !opens || self.substitutions.contains(&at) {

@@ -193,6 +193,8 @@ pub(crate) struct Reader<'a> {
     open_name: Option<usize>,
     /// The last pipe to a command.
     pipe: Option<&'a str>,
+    /// Whether it stays a word when nothing is left in it.
+    has_quotes: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -219,6 +221,7 @@ impl<'a> Reader<'a> {
             gaps: Some(Vec::new()),
             open_name: None,
             pipe: None,
+            has_quotes: false,
         };
         reader.add(node)?;
         reader.finish_unquoted();
@@ -240,7 +243,13 @@ impl<'a> Reader<'a> {
             text,
             gaps: None,
         };
-        Some(alternatives(text)?.into_iter().filter(|text| !text.is_empty()).map(word).collect())
+        Some(
+            alternatives(text)?
+                .into_iter()
+                .filter(|text| self.has_quotes || !text.is_empty())
+                .map(word)
+                .collect(),
+        )
     }
 
     fn into_word(self) -> Word {
@@ -390,6 +399,7 @@ impl<'a> Reader<'a> {
     }
 
     fn quoted(&mut self, text: &str) {
+        self.has_quotes = true;
         self.finish_unquoted();
         self.plain_brace |= text.contains(['{', '}', ',']);
         self.put(text);
@@ -410,9 +420,21 @@ impl<'a> Reader<'a> {
                         self.put(escaped.encode_utf8(&mut [0; 4]));
                     }
                 },
+                '~' if self.may_be_home() => {
+                    self.unquoted.push(c);
+                    self.word.form = Form::Dynamic;
+                    self.gaps = None;
+                }
                 _ => self.unquoted.push(c),
             }
         }
+    }
+
+    /// Whether a `~` at this place is a home as well: in what looks like an assignment, wherever it stands.
+    fn may_be_home(&self) -> bool {
+        let follows = |sign: char| self.unquoted.ends_with(sign);
+        let name = self.word.text.chars().chain(self.unquoted.chars());
+        follows(':') || follows('=') && !name.take(1).any(|first| first == '-')
     }
 
     /// Notes what unquoted text means to the shell: patterns and braces.

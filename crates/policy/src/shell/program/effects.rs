@@ -40,7 +40,9 @@ pub(crate) struct Touch {
 /// The files a command's words name.
 pub(crate) fn touches(command: &Command) -> Vec<Touch> {
     if command.kind != Kind::Run {
-        return listed_by_values(command);
+        let words = listed(command.words()).map(|word| (Deed::Look, word.clone()));
+        let words = words.map(|(deed, word)| Touch { deed, word, dirs: command.dirs.clone() });
+        return listed_by_values(command).into_iter().chain(words).collect();
     }
     let Some((program, rest)) = command.words().split_first() else { return Vec::new() };
     let Some(name) = program_name(program) else { return mentions(rest, &command.dirs) };
@@ -121,6 +123,7 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
             let read = date::read_files(rest);
             looked_at.into_iter().chain(read.iter().map(|word| touch(Deed::Read, word))).collect()
         }
+        "test" => listed(rest).map(|word| touch(Deed::Look, word)).collect(),
         "awk" | "gawk" | "mawk" => {
             let files = awk::files(rest).into_iter().map(|word| (Deed::Read, word));
             files.chain(awk::reached(rest)).map(|(deed, word)| touch(deed, &word)).collect()
@@ -141,9 +144,7 @@ fn touched(name: &str, rest: &[Word], command: &Command) -> Vec<Touch> {
         }
         _ => match looker(name).map(|looker| looker.operands) {
             // The shell lists what a pattern fits.
-            Some(Operands::Text) => {
-                rest.iter().filter(|word| lists_elsewhere(word)).map(|word| touch(Deed::Look, word)).collect()
-            }
+            Some(Operands::Text) => listed(rest).map(|word| touch(Deed::Look, word)).collect(),
             Some(Operands::None) => Vec::new(),
             Some(Operands::Places) => all(Deed::Look),
             Some(Operands::Paths | Operands::One) => files(Deed::Read),
@@ -169,6 +170,10 @@ fn lists_elsewhere(word: &Word) -> bool {
         Form::Dynamic => word.splits && expansion::may_list(&word.text),
         Form::Literal | Form::Found => false,
     }
+}
+
+fn listed(words: &[Word]) -> impl Iterator<Item = &Word> {
+    words.iter().filter(|word| lists_elsewhere(word))
 }
 
 /// The places that patterns among the values of variables stand for. Where such a variable is put in without quotes, the
@@ -381,12 +386,15 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
     // `diff` reads whatever files it is given, of a repository or not, if there are two; a name without a slash is more
     // likely a revision.
     let any_files = rest.iter().any(|word| word.text != "--" && is_option(&word.text, "--no-index"));
+    let deed = if any_files && deed == Deed::Read { Deed::ReadBelow } else { deed };
     let first = rest.iter().position(|word| word.text == "--" || !word.text.starts_with('-'));
     let given = first.map_or(0, |at| rest.len() - at - usize::from(rest[at].text == "--"));
     let is_pair = given <= 2 && rest.iter().any(|word| word.splits) || given == 2;
     let is_path =
         |word: &Word| any_files || is_pair || !word.text.starts_with('$') || word.text.contains('/');
-    let is_told = |word: &Word| revision::is_told(word) && !(given > 1 && revision::may_lead_up(word));
+    // Whatever `git` tells, there may be a file of that name.
+    let is_told =
+        |word: &Word| revision::is_told(word) && !any_files && !(given > 1 && revision::may_lead_up(word));
     // What these are told to look at is a path as well.
     let leads_up = |word: &Word| ["grep", "ls-files"].contains(&subcommand) && revision::may_lead_up(word);
     let may_be_path = |word: &Word| subcommand == "diff" && is_path(word) && !is_told(word) || leads_up(word);

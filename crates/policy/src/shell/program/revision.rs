@@ -102,7 +102,7 @@ fn begins_with_hash(word: &str) -> bool {
     const ON_A_LINE: &[&str] = &["h", "H", "s", "an", "ae", "ad", "ar", "as", "cn", "cd", "cr", "cs"];
     let format = word.strip_prefix("--format=").or_else(|| word.strip_prefix("--pretty=format:"));
     word == "--oneline"
-        || format.is_some_and(|format| {
+        || format.filter(|format| !format.contains(char::is_control)).is_some_and(|format| {
             let is_on_a_line = |piece: &str| ON_A_LINE.iter().any(|shown| piece.starts_with(shown));
             (format.starts_with("%h ") || format.starts_with("%H "))
                 && format.split('%').skip(1).all(is_on_a_line)

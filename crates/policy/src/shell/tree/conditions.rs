@@ -18,7 +18,8 @@ impl Walker<'_> {
         let mut pieces = Vec::new();
         self.pieces(node, &mut pieces);
         let inner = pieces.get(1..pieces.len().saturating_sub(1)).unwrap_or_default();
-        let understood = if text.starts_with("[[") {
+        let computes = text.starts_with("[[");
+        let understood = if computes {
             self.is_plain_expression(inner)
         } else {
             self.is_on_one_line(&pieces) && self.is_plain_command(inner)
@@ -26,7 +27,11 @@ impl Walker<'_> {
         if !understood {
             self.opaque("a condition can run commands");
         }
-        self.push(text.to_owned(), Kind::Test, Vec::new(), Vec::new());
+        // What is no command gets no names from the shell.
+        let given = if computes { &[] } else { inner };
+        let named = given.iter().filter_map(|node| self.word(*node));
+        let words = Some(Word::literal("[")).filter(|_| !computes).into_iter().chain(named).collect();
+        self.push(text.to_owned(), Kind::Test, words, Vec::new());
     }
 
     /// Brackets, operators and operands one after the other: the tree does not nest them as the shell does.

@@ -264,6 +264,8 @@ impl<'a> Walker<'a> {
                 _ if self.out.redirects[redirected..].iter().any(is_diverted) => Names::ANY,
                 _ if complains || self.complains(child) => Names::ANY,
                 Some([only]) if at == 0 => Names::listed_by(only.words()),
+                // It may read something else.
+                Some(_) if self.text(child).contains('<') => Names::ANY,
                 Some([only]) => names.passed_by(only),
                 _ => Names::ANY,
             };

@@ -341,10 +341,19 @@ pub(in crate::shell) fn are_on_disk(rest: &[Word]) -> bool {
     match (revisions.next(), revisions.next()) {
         (None, _) => true,
         (Some(one), None) => {
-            !one.text.contains("..") && !has("--cached") && !has("--staged") && leaves_out_deleted(rest)
+            is_single(&one.text) && !has("--cached") && !has("--staged") && leaves_out_deleted(rest)
         }
         _ => false,
     }
+}
+
+/// Whether a revision is one commit: some signs behind it make it two.
+fn is_single(revision: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_.-~^@{}".contains(c);
+    !revision.contains("..")
+        && !revision.contains("^@")
+        && !revision.contains("^-")
+        && revision.chars().all(is_plain)
 }
 
 /// Whether what was deleted is not among the names.

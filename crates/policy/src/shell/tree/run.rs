@@ -53,6 +53,10 @@ impl Walker<'_> {
             return self.opaque("it uses syntax that is not understood");
         }
         assignments.iter_mut().for_each(take_literally);
+        // Some shells keep them where a builtin follows.
+        for Assignment { name, value } in &assignments {
+            self.bind(name, vec![value.clone()]);
+        }
         words.extend(late);
         words.extend(extra);
         let text = self.text(node).to_owned();
