@@ -167,6 +167,16 @@ pub(super) fn removes(command: &Command, touch: &Touch) -> bool {
     }
 }
 
+/// Whether a command that removes something may remove directories with all they hold.
+pub(super) fn takes_directories(command: &Command) -> bool {
+    let is_recursive = |word: &Word| {
+        let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        letters.is_some_and(|letters| letters.contains(['r', 'R'])) || word.text.starts_with("--r")
+    };
+    let may_be = |word: &Word| word.form == Form::Dynamic && !word.lead;
+    is_mv(command) || command.words().iter().any(|word| is_recursive(word) || may_be(word))
+}
+
 /// Whether a word is the directory that something is only put into.
 fn is_into(command: &Command, word: &Word) -> bool {
     let name = command.words().first().and_then(program_name);

@@ -104,6 +104,17 @@ impl<'a> Files<'a> {
         Some(Part::ask(what, reason))
     }
 
+    /// A rule that forbids to change something which could be among what is changed.
+    pub(crate) fn may_change(&self, what: &str, could_fit: impl Fn(&Pattern) -> bool) -> Option<Part> {
+        // Where the kernel confines commands, they cannot.
+        if self.cx.holding.kernel.confines() {
+            return None;
+        }
+        let judges = |rule: &Rule, reading| rule.judges_writes(self.tool, reading);
+        let rule = self.find(Behavior::Deny, judges, could_fit)?;
+        Some(Part::ask_by_rule(what, Reason::rule(rule)))
+    }
+
     /// Whether reading a place needs no question, or why it does.
     pub(crate) fn may_be_read(&self, place: &Place) -> Result<Reason, Reason> {
         if let Some(rule) = self.read_rule(Behavior::Allow, place) {

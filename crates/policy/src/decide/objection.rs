@@ -1,10 +1,11 @@
 //! Rules against a command, and against the files that it touches.
 
 use super::Reason;
-use super::change::{is_mv, removes};
+use super::change::{is_mv, removes, takes_directories};
 use super::part::Part;
 use super::place::Where;
 use super::script::Judge;
+use crate::path::Place;
 use crate::rule::Behavior;
 use crate::rule::command::{self, Match};
 use crate::shell::{self, Command, Deed, Form, Kind, Touch, Word, gives_orders, harmless_assignment};
@@ -62,7 +63,7 @@ impl Judge<'_> {
         let touches = shell::touches(command);
         let objections = touches.iter().filter_map(|touch| self.touch_objection(what, touch));
         let removals = touches.iter().filter(|touch| removes(command, touch));
-        let removals = removals.filter_map(|touch| self.removal_objection(what, touch));
+        let removals = removals.filter_map(|touch| self.removal_objection(command, touch));
         let moved = touches.iter().filter(|touch| touch.deed == Deed::Read && is_mv(command));
         let moved = moved.filter_map(|touch| self.move_objection(what, touch));
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
@@ -90,12 +91,20 @@ impl Judge<'_> {
     }
 
     /// A rule against changing something that would go with a directory.
-    fn removal_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
+    fn removal_objection(&self, command: &Command, touch: &Touch) -> Option<Part> {
+        let what = command.text.as_str();
         let (Where::Known(places) | Where::Below(places, _)) = self.places.of(&touch.word, &touch.dirs)
         else {
             return None;
         };
-        places.iter().find_map(|place| self.files.objection_below(what, place))
+        let known = || places.iter().find_map(|place| self.files.objection_below(what, place));
+        let holds = |place: &&Place| takes_directories(command) && self.cx.resolver.is_dir(&place.real);
+        let perhaps = || {
+            places.iter().filter(holds).find_map(|place| {
+                self.files.may_change(what, |pattern| pattern.could_fit_below(&place.written))
+            })
+        };
+        known().or_else(perhaps)
     }
 
     pub(super) fn touch_objection(&self, what: &str, touch: &Touch) -> Option<Part> {
@@ -132,7 +141,12 @@ impl Judge<'_> {
                     })
                 };
                 let write = || write().map(|part| soften(part, touch.deed));
-                strictest([read(), write(), among()].into_iter().flatten())
+                let among_written = || {
+                    places.iter().filter(|_| touch.deed == Deed::Write).find_map(|place| {
+                        self.files.may_change(what, |pattern| pattern.could_fit_names(&place.written, &names))
+                    })
+                };
+                strictest([read(), write(), among(), among_written()].into_iter().flatten())
             }
             Where::Elsewhere | Where::Unknown if reads && touch.deed != Deed::Mention => {
                 self.files.may_read(what, |_| true)

@@ -138,3 +138,15 @@ fn git_is_kept_harmless_wherever_nobody_was_asked() {
         other => panic!("{other:?}"),
     }
 }
+
+// PERM-17: where nothing holds a command, what a rule protects does not go with a directory either.
+#[test]
+fn what_may_hold_something_protected_is_not_removed_in_silence() {
+    let accepting = with(cx(Mode::AcceptEdits), Behavior::Deny, &["Edit(*.lock)"]);
+    let cx = Context {
+        resolver: accepting.resolver.clone().with_trees(|path| path.ends_with("t"), |_| Some(Vec::new())),
+        ..accepting
+    };
+    assert_eq!(verdict(&bash("rm -r t"), &cx), "ask");
+    assert_eq!(verdict(&bash("rm -r a.txt"), &cx), "allow");
+}

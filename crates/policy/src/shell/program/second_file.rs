@@ -11,6 +11,8 @@ struct Filter {
     numbered: &'static str,
     /// Other options, whole or up to a `=`.
     long: &'static [&'static str],
+    /// Whether all that follows the first file is a file.
+    ends_options: bool,
 }
 
 const FILTERS: &[Filter] = &[
@@ -19,8 +21,9 @@ const FILTERS: &[Filter] = &[
         flags: "Dcdiuz",
         numbered: "fsw",
         long: &["--all-repeated", "--count", "--group", "--ignore-case", "--repeated", "--unique"],
+        ends_options: false,
     },
-    Filter { name: "xxd", flags: "Cabdeipru", numbered: "cglos", long: &["-ps"] },
+    Filter { name: "xxd", flags: "Cabdeipru", numbered: "cglos", long: &["-ps"], ends_options: true },
 ];
 
 /// Whether a call names one file at most. An option that is not understood could take a word, or leave one to be a file.
@@ -37,8 +40,9 @@ pub(crate) fn is_spared(name: &str, rest: &[Word]) -> bool {
                 break;
             }
             _ if text.len() < 2 || !text.starts_with('-') => {
-                files += 1;
-                1
+                let taken = if filter.ends_options { texts.len() - at } else { 1 };
+                files += taken;
+                taken
             }
             Some(2) if !texts.get(at + 1).is_some_and(|number| is_number(number)) => return false,
             Some(taken) => taken,

@@ -74,6 +74,13 @@ const WRAPPERS: &[Wrapper] = &[
 /// Shells that take a script after `-c`.
 pub(super) const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
+/// Whether a program by this name runs others.
+pub(in crate::shell) fn is_wrapper(name: &str) -> bool {
+    const OTHERS: &[&str] =
+        &["csh", "eval", "find", "fish", "gfind", "powershell", "pwsh", "source", "tcsh", "."];
+    SHELLS.contains(&name) || OTHERS.contains(&name) || WRAPPERS.iter().any(|wrapper| wrapper.name == name)
+}
+
 /// What a command line runs.
 #[derive(Debug)]
 pub(crate) enum Inner {

@@ -111,7 +111,11 @@ pub(crate) fn written(name: &str, rest: &[Word]) -> Vec<Word> {
         operands[first..].to_vec()
     };
     match name {
-        "uniq" | "xxd" if !second_file::is_spared(name, rest) => operands(Written::Further),
+        // Behind its first file nothing is an option.
+        "xxd" if !second_file::is_spared(name, rest) => {
+            rest.iter().skip_while(|word| word.text.starts_with('-')).skip(1).cloned().collect()
+        }
+        "uniq" if !second_file::is_spared(name, rest) => operands(Written::Further),
         "cargo" if makes_package(rest) => operands(Written::Further),
         // Its options `-p`, `-i` and `-e` stand in clusters.
         "perl" | "ruby" if rest.iter().any(|word| is_option(&word.text, "-i")) => operands(Written::All),

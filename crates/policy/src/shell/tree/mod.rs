@@ -19,6 +19,7 @@ use self::names::Names;
 pub(super) use self::names::are_on_disk;
 use super::program::condition;
 use super::program::lookers::is_known_program;
+use super::program::wrapper::is_wrapper;
 use super::word::Reader;
 use super::{
     Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, number,
@@ -370,7 +371,7 @@ impl<'a> Walker<'a> {
     /// A body is judged where it is written; nobody can tell where it will run, or who gets what it prints.
     fn function(&mut self, node: Node<'_>) {
         let name = node.child_by_field_name("name").map(|name| self.text(name)).unwrap_or_default();
-        if is_known_program(name) || matches!(name, "builtin" | "command" | "eval" | "exec") {
+        if is_known_program(name) || is_wrapper(name) || OF_THE_SHELL.contains(&name) {
             self.opaque("a function takes the name of a program");
         }
         let Some(body) = node.child_by_field_name("body") else { return };
@@ -387,6 +388,61 @@ impl<'a> Walker<'a> {
         self.dirs = if moves { None } else { before };
     }
 }
+
+/// Commands of the shell itself that set, move or end something.
+const OF_THE_SHELL: &[&str] = &[
+    ":",
+    "[",
+    "alias",
+    "bind",
+    "break",
+    "caller",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "enable",
+    "exit",
+    "export",
+    "fc",
+    "fg",
+    "bg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
 
 /// Whether a redirect leads anywhere but to nowhere.
 fn is_diverted(redirect: &Redirect) -> bool {

@@ -136,7 +136,15 @@ impl Walker<'_> {
         }
         // What is declared or unset holds nothing for a while.
         words.iter().for_each(|word| self.out.listings.spoil(&word.text));
-        assignments.iter().for_each(|assignment| self.set_to(assignment));
+        // The others fail outside of functions, or in shells that do not know them.
+        let is_certain =
+            words.first().is_some_and(|word| matches!(word.text.as_str(), "export" | "readonly"));
+        for assignment in &assignments {
+            match is_certain {
+                true => self.set_to(assignment),
+                false => self.bind(&assignment.name, vec![assignment.value.clone()]),
+            }
+        }
         let text = self.text(node).to_owned();
         self.push(text, Kind::Declare, words, assignments);
     }
