@@ -25,6 +25,7 @@ pub(crate) fn guarded_change(
     let filled = analysis.commands.iter().flat_map(|command| put_in::filled(command, &judge.places));
     let filled: Vec<Command> = filled.collect();
     let mut touches: Vec<Touch> = analysis.commands.iter().chain(&filled).flat_map(shell::changes).collect();
+    touches.extend(analysis.commands.iter().flat_map(told_by_variables));
     if analysis.opaque.is_some() {
         touches.extend(shell::named_in_script(&script.command, &Some(vec![script.cwd.clone()])));
     }
@@ -43,6 +44,14 @@ pub(crate) fn guarded_change(
     let put_in = judge.put_in(&touches, analysis);
     let path = touches.iter().chain(&put_in).find_map(|touch| judge.steered(touch))?;
     Some(Reason::Guarded { path })
+}
+
+/// Where variables have `git` write.
+fn told_by_variables(command: &Command) -> Vec<Touch> {
+    let tells = |name: &str| name == "GIT_WORK_TREE" || name.starts_with("GIT_CONFIG");
+    let told = command.assignments.iter().filter(|assignment| tells(&assignment.name));
+    let touch = |word: &Word| Touch { deed: Deed::Write, word: word.clone(), dirs: command.dirs.clone() };
+    told.map(|assignment| touch(&assignment.value)).collect()
 }
 
 impl Judge<'_> {

@@ -259,7 +259,9 @@ fn copies(rest: &[Word]) -> Vec<(Deed, Word)> {
     if target_first {
         return words.into_iter().map(|word| (Deed::Write, word)).collect();
     }
-    let target = words.pop().map(|word| (Deed::Write, word));
+    // A link to a single file is made here.
+    let here = (words.len() == 1).then(|| (Deed::Write, Word::literal(".")));
+    let target = words.pop().map(|word| (Deed::Write, word)).into_iter().chain(here);
     words.into_iter().map(|word| (Deed::ReadBelow, word)).chain(target).collect()
 }
 

@@ -181,11 +181,23 @@ pub(crate) fn written_by(subcommand: &str, rest: &[Word]) -> Vec<Word> {
         ("fast-export" | "fast-import", _) => values(rest, &["--export-marks"]),
         ("read-tree", _) => values(rest, &["--prefix"]),
         ("archive" | "format-patch", _) => values(rest, &["-o", "--output", "--output-directory"]),
-        ("clone", _) => operands().skip(1).chain(values(rest, &["--separate-git-dir"])).collect(),
+        ("clone", _) => {
+            let named = operands().skip(1).chain(values(rest, &["--separate-git-dir"]));
+            named.chain(operands().last().as_ref().and_then(named_after)).collect()
+        }
         ("init", _) => operands().chain(values(rest, &["--separate-git-dir"])).collect(),
         ("bundle", Some("create")) | ("worktree", Some("add")) => operands().skip(1).collect(),
         _ => values(rest, &["--output"]),
     }
+}
+
+/// The directory that a clone gets by the address it comes from.
+fn named_after(address: &Word) -> Option<Word> {
+    let whole = address.text.trim_end_matches('/');
+    let whole = whole.strip_suffix("/.git").unwrap_or(whole);
+    let last = whole.rsplit(['/', ':']).next()?;
+    let name = [".git", ".bundle"].iter().find_map(|ending| last.strip_suffix(ending)).unwrap_or(last);
+    (!name.is_empty()).then(|| Word { text: name.to_owned(), ..address.clone() })
 }
 
 /// The files that a subcommand reads where its options say so.

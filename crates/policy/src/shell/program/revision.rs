@@ -68,8 +68,9 @@ fn leads_down(part: &str) -> bool {
 /// Whether a command prints names of commits, which lead nowhere and are no options. `rev-parse` prints what it does not
 /// know as well, but that leads nowhere without a slash.
 pub(crate) fn prints_commits(words: &[Word]) -> bool {
-    // Whatever paths there are, only hashes are printed.
-    let words = words.iter().take_while(|word| word.known() != Some("--"));
+    // Whatever paths there are, only hashes are printed; but `rev-parse` prints all of it.
+    let shows_all = words.get(1).and_then(Word::known) == Some("rev-parse");
+    let words = words.iter().take_while(|word| shows_all || word.known() != Some("--"));
     let Some(texts) = words.map(Word::known).collect::<Option<Vec<_>>>() else { return false };
     let is_name = |word: &&str| word.split('/').all(is_plain);
     let is_here = |word: &str| is_plain(word) && leads_down(word) && !word.starts_with('-');

@@ -9,7 +9,7 @@ mod redirects;
 mod run;
 mod values;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use tree_sitter::{Node, Parser};
@@ -49,6 +49,7 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
         output: Output::Shown,
         order: Order::Written,
         set: BTreeSet::new(),
+        seen: HashSet::new(),
         pushed: Some(Vec::new()),
     }
     .script();
@@ -111,7 +112,12 @@ struct Walker<'a> {
     order: Order,
     /// Variables that have certainly got a value by now, in this very shell.
     set: BTreeSet<String>,
+    /// The parts of the tree that were looked at.
+    seen: HashSet<usize>,
 }
+
+/// Parts of a tree that run or set something by themselves.
+const ACTS: &[&str] = &["command", "declaration_command", "test_command", "unset_command"];
 
 impl<'a> Walker<'a> {
     fn script(&mut self) {
@@ -127,8 +133,23 @@ impl<'a> Walker<'a> {
             Some(tree) => match objection(tree.root_node()) {
                 Some(objection) => self.opaque(objection),
                 // Who has started it may give it any input.
-                None => self.fed_with(Names::ANY, |inner| inner.statement(tree.root_node())),
+                None => {
+                    self.fed_with(Names::ANY, |inner| inner.statement(tree.root_node()));
+                    self.has_seen_all(tree.root_node());
+                }
             },
+        }
+    }
+
+    /// Whatever the tree puts where, nothing of it goes unseen.
+    fn has_seen_all(&mut self, root: Node<'_>) {
+        let mut cursor = root.walk();
+        let mut open = vec![root];
+        while let Some(node) = open.pop() {
+            if ACTS.contains(&node.kind()) && !self.seen.contains(&node.id()) {
+                return self.opaque("a part of it stands where it is not understood");
+            }
+            open.extend(node.named_children(&mut cursor));
         }
     }
 
@@ -145,6 +166,7 @@ impl<'a> Walker<'a> {
             return self.opaque("it is nested too deeply");
         }
         self.depth += 1;
+        self.seen.insert(node.id());
         self.statement_of_kind(node);
         self.depth -= 1;
     }

@@ -98,8 +98,11 @@ impl Names {
         };
         let rest = others_than(rest, valued);
         let others = rest.iter().filter(|word| !word.text.starts_with('-'));
-        let passes =
-            has_only(&rest, letters) && others.count() <= operands && rest.iter().all(|word| word.lead);
+        // A word that comes apart, or that stands for several, is a file to read.
+        let passes = words.iter().all(Word::is_single)
+            && has_only(&rest, letters)
+            && others.count() <= operands
+            && rest.iter().all(|word| word.lead);
         // Lines that hold several names are other lines afterwards.
         let ends = if self.ends == Ends::Line { Ends::Line } else { Ends::Unclear };
         if passes { Self { one: self.one || is_one_line(words), ends, ..self } } else { Self::ANY }

@@ -28,6 +28,9 @@ impl Walker<'_> {
                     self.heredoc(child, &mut extra);
                 }
                 "herestring_redirect" => self.herestring(child),
+                // What stands behind it may belong to another command, or to none.
+                "comment" => self.opaque("a comment inside a command is not understood"),
+                _ if body.is_some() => self.opaque("a redirect of several commands is not understood"),
                 _ => body = Some(child),
             }
             if self.gives_input(child) {

@@ -1,5 +1,6 @@
 //! Simple commands, and what they run in turn.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tree_sitter::Node;
@@ -26,6 +27,7 @@ const SETTERS: &[&str] = &["getopts", "let", "mapfile", "printf", "read", "reada
 
 impl Walker<'_> {
     pub(super) fn command(&mut self, node: Node<'_>, extra: Vec<Word>) {
+        self.seen.insert(node.id());
         let mut words = Vec::new();
         let mut assignments = Vec::new();
         let mut late = Vec::new();
@@ -170,6 +172,7 @@ impl Walker<'_> {
             pushed,
             order,
             set,
+            seen: HashSet::new(),
         }
         .script();
         if here {

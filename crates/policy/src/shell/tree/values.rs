@@ -157,7 +157,13 @@ impl Walker<'_> {
         let text = text.strip_prefix('$').unwrap_or(text);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " _$+-*/%()<>=!&|^~?:,\t\n".contains(c);
         let begins_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if !text.chars().all(is_plain) || !text.split('$').skip(1).all(begins_name) {
+        // Behind a letter, a name is put together.
+        let names_parts = |before: &str| before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let before_signs = text.split('$').rev().skip(1);
+        if !text.chars().all(is_plain)
+            || !text.split('$').skip(1).all(begins_name)
+            || before_signs.into_iter().any(names_parts)
+        {
             return self.opaque("arithmetic on variables can run commands");
         }
         let assigns =
