@@ -20,6 +20,7 @@ mod decide;
 mod explain;
 mod grant;
 mod holding;
+mod own_view;
 mod path;
 mod permit;
 mod prompt;

@@ -17,6 +17,7 @@ mod put_in;
 mod reason;
 mod script;
 mod spelling;
+mod stand_in;
 mod steering;
 mod through;
 

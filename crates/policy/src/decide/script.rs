@@ -271,6 +271,9 @@ impl<'a> Judge<'a> {
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
                         self.may_be_looked_at(place, command.turn)?;
+                        if place.is_input() && touch.deed != Deed::Read {
+                            return Err(listed::unclear(&command.text));
+                        }
                         if touch.deed == Deed::ReadInside {
                             self.inside_may_be_looked_at(command, place)?;
                         }

@@ -1,0 +1,5 @@
+//! Where words lead: through what only one process sees.
+
+mod own_view;
+
+use super::*;
