@@ -3,6 +3,7 @@
 mod change;
 mod fence;
 mod files;
+mod inside;
 mod known_names;
 mod landing;
 mod listed;

@@ -70,6 +70,9 @@ impl Judge<'_> {
         let landing = self.landing_objection(command, what);
         let through = touches.iter().filter(|touch| touch.deed == Deed::ReadThrough);
         let through = through.filter_map(|touch| self.through_objection(what, touch));
+        let inside = touches.iter().filter(|touch| touch.deed == Deed::ReadInside);
+        let inside = inside.filter_map(|touch| self.inside_objection(what, touch));
+        let through = through.chain(inside);
         strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing).chain(through))
     }
 
