@@ -39,6 +39,7 @@ impl Judge<'_> {
                 }
             }
         }
+        self.goes_where_it_may(command)?;
         self.lands_where_it_may(command)
     }
 
@@ -83,7 +84,9 @@ fn changed(analysis: &Analysis, cx: &Context) -> Vec<Where> {
     let touches = analysis.commands.iter().flat_map(shell::touches);
     let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
     let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
-    written.map(|touch| places.of(&touch.word, &touch.dirs)).collect()
+    let named = written.map(|touch| places.of(&touch.word, &touch.dirs));
+    let on_the_way = analysis.commands.iter().map(|command| places.on_the_way(command));
+    named.chain(on_the_way.map(|passed| passed.map_or(Where::Unknown, Where::Known))).collect()
 }
 
 /// Programs that make simple changes to files, with the short options they may be given.

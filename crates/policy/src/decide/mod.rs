@@ -10,6 +10,7 @@ mod listed;
 mod listing;
 mod moved;
 mod objection;
+mod on_the_way;
 mod own_work;
 mod part;
 mod place;

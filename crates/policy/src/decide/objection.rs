@@ -73,6 +73,9 @@ impl Judge<'_> {
         let inside = touches.iter().filter(|touch| touch.deed == Deed::ReadInside);
         let inside = inside.filter_map(|touch| self.inside_objection(what, touch));
         let through = through.chain(inside);
+        let passed = self.places.on_the_way(command).unwrap_or_default();
+        let passed = passed.iter().filter_map(|place| self.files.write_objection(what, place));
+        let through = through.chain(passed);
         strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing).chain(through))
     }
 

@@ -199,7 +199,10 @@ impl<'a> Judge<'a> {
                 return Err(Reason::Guarded { path });
             }
         }
-        self.lands_at_guarded(command).map_or(Ok(()), |path| Err(Reason::Guarded { path }))
+        let passed = self.places.on_the_way(command).unwrap_or_default();
+        let passed = passed.iter().find_map(|place| self.files.guarded(place));
+        let path = passed.or_else(|| self.lands_at_guarded(command));
+        path.map_or(Ok(()), |path| Err(Reason::Guarded { path }))
     }
 
     /// What is thought of a command that no rule speaks of.
