@@ -32,6 +32,7 @@ pub(crate) use program::{
     shown_inside, takes_names_apart, takes_script_from_input, touches, way,
 };
 pub(crate) use text::possible_commands;
+pub(crate) use tree::Descriptors;
 pub(crate) use turn::{Order, Turn};
 pub(crate) use variables::{exports, gives_orders, harmless_assignment, is_own_name};
 pub(crate) use word::{Form, Gaps, Number, Word};
@@ -59,6 +60,8 @@ pub(crate) struct Analysis {
     pub(crate) summed: BTreeSet<String>,
     /// Variables that are put in where they may hold nothing yet, or nothing any more.
     pub(crate) unset: BTreeSet<String>,
+    /// What its redirects do with further open files.
+    pub(crate) descriptors: Descriptors,
 }
 
 /// One simple command.
