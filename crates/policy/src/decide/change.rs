@@ -75,7 +75,10 @@ pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
         Where::Known(places) => Some(places),
         _ => None,
     });
-    known.flatten().filter(|place| !cx.is_inside(&place.real) && files.guarded(place).is_none()).collect()
+    // What only another process can tell, nobody can let it reach by that name.
+    let is_named = |place: &Place| cx.resolver.own_view(&place.real).is_none();
+    let is_outside = |place: &Place| !cx.is_inside(&place.real) && is_named(place);
+    known.flatten().filter(|place| is_outside(place) && files.guarded(place).is_none()).collect()
 }
 
 /// Where a script changes something.

@@ -96,3 +96,46 @@ fn rules_hold_through_what_only_a_process_can_tell() {
         }
     }
 }
+
+// PERM-17: a yes lets a command reach what its words name outside, and not what that is called in Tiller.
+#[test]
+fn what_only_a_process_can_tell_is_not_let_out() {
+    let outside = |command: &str| {
+        let analysis = shell::analyse(command, Path::new("/w"));
+        change::changed_outside(&analysis, &with_links_to_own_views(Mode::Default))
+    };
+    assert!(outside("cd sub && touch /proc/self/cwd/x ../here/x").is_empty());
+    let root = outside("touch /proc/self/root/etc/x");
+    assert_eq!(root.iter().map(Place::real).collect::<Vec<_>>(), [Path::new("/etc/x")]);
+}
+
+// RULE-05
+#[test]
+fn links_on_disk_are_followed_as_far_as_they_lead_to_the_same_for_all() {
+    let project = tempfile::tempdir().unwrap();
+    let root = fs_err::canonicalize(project.path()).unwrap();
+    fs_err::create_dir_all(root.join("sub")).unwrap();
+    for (link, target) in [
+        ("here", "/proc/self/cwd"),
+        ("sub/step", "../here"),
+        ("open", "/dev/fd"),
+        ("round", "round"),
+        ("plain", "sub"),
+    ] {
+        fs_err::os::unix::fs::symlink(target, root.join(link)).unwrap();
+    }
+    let resolver = Resolver::new(|path| fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+        .with_link_targets(|path| path.read_link().ok());
+    let cx = Context { resolver, roots: vec![root.clone()], ..cx(Mode::Default) };
+    let decided = |command: &str| {
+        let script = Script { command: command.to_owned(), cwd: root.clone() };
+        verdict(&request("Bash", vec![Access::Exec(script)], true), &cx)
+    };
+    for command in ["cat here/x", "cat sub/step/x", "cat plain/step/x", "cat open/0", "cd sub && cat step/x"]
+    {
+        assert_eq!(decided(command), "ask", "{command}");
+    }
+    for command in ["cat plain/x", "cat sub/x", "cat round", "cd plain && cat x"] {
+        assert_eq!(decided(command), "allow", "{command}");
+    }
+}
