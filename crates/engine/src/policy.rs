@@ -26,6 +26,7 @@ pub fn context(env: &Env, additional_dirs: &[PathBuf], rules: Rules, mode: Mode)
         holding: SandboxChoice::default().holding(),
         bypass_available: mode == Mode::BypassPermissions,
         resolver: Resolver::new(resolve_links)
+            .with_link_targets(|path| path.read_link().ok())
             .with_links(links_among)
             .with_trees(Path::is_dir, names_below)
             .with_odd_names(odd_names_below)

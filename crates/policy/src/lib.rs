@@ -21,6 +21,7 @@ mod explain;
 mod glob;
 mod grant;
 mod holding;
+mod own_view;
 mod path;
 mod permit;
 mod prompt;

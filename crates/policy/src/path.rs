@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::own_view::{INPUT, OwnView};
+
 /// A path in its two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -20,6 +22,11 @@ impl Place {
     #[must_use]
     pub fn new(written: &Path, real: PathBuf) -> Self {
         Self { written: lexical(written), real, turns: turns(written) }
+    }
+
+    /// Whether it is what a program reads if it is told no file: that may be a directory.
+    pub(crate) fn is_input(&self) -> bool {
+        self.real == Path::new(INPUT)
     }
 
     /// Where it really leads.
@@ -47,6 +54,7 @@ impl From<&str> for Place {
 #[derive(Clone, Default)]
 pub struct Resolver {
     resolve: Option<Arc<Resolve>>,
+    link_target: Option<Arc<LinkTarget>>,
     links: Option<Arc<Links>>,
     is_dir: Option<Arc<IsDir>>,
     below: Option<Arc<Below>>,
@@ -55,6 +63,7 @@ pub struct Resolver {
 }
 
 type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
+type LinkTarget = dyn Fn(&Path) -> Option<PathBuf> + Send + Sync;
 type IsDir = dyn Fn(&Path) -> bool + Send + Sync;
 type Below = dyn Fn(&Path) -> Option<Vec<PathBuf>> + Send + Sync;
 type Links = dyn Fn(&Path, &str) -> Option<Vec<PathBuf>> + Send + Sync;
@@ -64,6 +73,16 @@ impl Resolver {
     /// exist yet by its nearest existing ancestor.
     pub fn new(resolve: impl Fn(&Path) -> PathBuf + Send + Sync + 'static) -> Self {
         Self { resolve: Some(Arc::new(resolve)), ..Self::default() }
+    }
+
+    /// Tells by `link_target` what a link says, if a path is that of one: what it leads through may be something else to the
+    /// program that follows it than to Tiller.
+    #[must_use]
+    pub fn with_link_targets(
+        self,
+        link_target: impl Fn(&Path) -> Option<PathBuf> + Send + Sync + 'static,
+    ) -> Self {
+        Self { link_target: Some(Arc::new(link_target)), ..self }
     }
 
     /// Finds by `links` what a shell pattern below a directory stands for and is only reached through a link; `None`
@@ -130,8 +149,18 @@ impl Resolver {
 
     pub(crate) fn place(&self, path: &Path) -> Place {
         let written = lexical(path);
-        let real = self.resolve.as_ref().map_or_else(|| written.clone(), |resolve| resolve(path));
+        let real = match (self.own_view(path), &self.resolve) {
+            // To Tiller it is another one.
+            (Some(view), _) => view.named(),
+            (None, Some(resolve)) => resolve(path),
+            (None, None) => written.clone(),
+        };
         Place { written, real, turns: turns(path) }
+    }
+
+    /// Where a path leads through what each process sees in its own way, if it does.
+    pub(crate) fn own_view(&self, path: &Path) -> Option<OwnView> {
+        OwnView::of(path, |link| self.link_target.as_ref()?(link))
     }
 }
 

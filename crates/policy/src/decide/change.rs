@@ -65,7 +65,7 @@ impl Judge<'_> {
                 }
             }
         }
-        Ok(())
+        self.goes_where_it_may(command)
     }
 
     /// Whether a place lies below something that an earlier command of the script puts there, or leads through what one
@@ -100,7 +100,10 @@ pub(crate) fn changed_outside(analysis: &Analysis, cx: &Context) -> Vec<Place> {
         Where::Known(places) => Some(places),
         _ => None,
     });
-    known.flatten().filter(|place| !cx.is_inside(&place.real) && files.guarded(place).is_none()).collect()
+    // What only another process can tell, nobody can let it reach by that name.
+    let is_named = |place: &Place| cx.resolver.own_view(&place.real).is_none();
+    let is_outside = |place: &Place| !cx.is_inside(&place.real) && is_named(place);
+    known.flatten().filter(|place| is_outside(place) && files.guarded(place).is_none()).collect()
 }
 
 /// Where a script changes something.
@@ -109,7 +112,9 @@ fn changed(analysis: &Analysis, cx: &Context) -> Vec<Where> {
     let touches = analysis.commands.iter().flat_map(shell::touches);
     let touches = touches.chain(analysis.redirects.iter().map(shell::redirect_touch));
     let written = touches.filter(|touch| touch.deed == Deed::Write && !shell::is_sink(&touch.word));
-    written.map(|touch| places.of(&touch.word, &touch.dirs)).collect()
+    let named = written.map(|touch| places.of(&touch.word, &touch.dirs));
+    let on_the_way = analysis.commands.iter().map(|command| places.on_the_way(command));
+    named.chain(on_the_way.map(|passed| passed.map_or(Where::Unknown, Where::Known))).collect()
 }
 
 /// Programs that make simple changes to files, with the short options they may be given.

@@ -3,6 +3,7 @@
 mod change;
 mod fence;
 mod files;
+mod inside;
 mod known_names;
 mod landing;
 mod listed;
@@ -10,6 +11,7 @@ mod listing;
 mod made;
 mod moved;
 mod objection;
+mod on_the_way;
 mod own_work;
 mod part;
 mod place;
@@ -18,6 +20,7 @@ mod put_in;
 mod reason;
 mod script;
 mod spelling;
+mod stand_in;
 mod steering;
 mod through;
 

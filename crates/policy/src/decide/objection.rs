@@ -71,6 +71,12 @@ impl Judge<'_> {
         let landing = self.landing_objection(command, what);
         let through = touches.iter().filter(|touch| touch.deed == Deed::ReadThrough);
         let through = through.filter_map(|touch| self.through_objection(what, touch));
+        let inside = touches.iter().filter(|touch| touch.deed == Deed::ReadInside);
+        let inside = inside.filter_map(|touch| self.inside_objection(what, touch));
+        let through = through.chain(inside);
+        let passed = self.places.on_the_way(command).unwrap_or_default();
+        let passed = passed.iter().filter_map(|place| self.files.write_objection(what, place));
+        let through = through.chain(passed);
         strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing).chain(through))
     }
 

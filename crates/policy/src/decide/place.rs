@@ -59,7 +59,7 @@ impl<'a> Places<'a> {
         match word.form {
             Form::Found => Where::Elsewhere,
             Form::Literal => match self.absolute(&word.text, word.tilde, dirs) {
-                Some(paths) => Where::Known(self.places(&paths)),
+                Some(paths) => Where::Known(self.places(&paths, dirs)),
                 None => Where::Unknown,
             },
             Form::Pattern => self.pattern(word, dirs),
@@ -80,11 +80,7 @@ impl<'a> Places<'a> {
         Where::Known(known)
     }
 
-    fn places(&self, paths: &[PathBuf]) -> Vec<Place> {
-        paths.iter().map(|path| self.cx.place(path)).collect()
-    }
-
-    fn absolute(&self, text: &str, tilde: bool, dirs: &Dirs) -> Option<Vec<PathBuf>> {
+    pub(super) fn absolute(&self, text: &str, tilde: bool, dirs: &Dirs) -> Option<Vec<PathBuf>> {
         if tilde {
             let below = text.strip_prefix('~')?;
             let below = if below.is_empty() { "" } else { below.strip_prefix('/')? };
@@ -114,15 +110,15 @@ impl<'a> Places<'a> {
             let paths = self.absolute(dir, tilde, dirs).filter(|_| text.starts_with('~') == tilde);
             let Some(paths) = paths.filter(|_| !leads_up(names)) else { return Where::Unknown };
             if cut.is_none() {
-                known.extend(self.places(&paths));
+                known.extend(self.places(&paths, dirs));
                 continue;
             }
             let links = paths.iter().map(|path| self.cx.resolver.links(path, names));
             let Some(links) = links.collect::<Option<Vec<_>>>() else { return Where::Unknown };
-            below.extend(self.places(&paths).into_iter().chain(self.places(&links.concat())));
+            below.extend(self.places(&paths, dirs).into_iter().chain(self.places(&links.concat(), dirs)));
             // A pattern that fits nothing is the name of a file itself.
             let itself = self.absolute(text, tilde, dirs).unwrap_or_default();
-            below.extend(self.places(&itself).into_iter().filter(|place| place.real != place.written));
+            below.extend(self.places(&itself, dirs).into_iter().filter(|place| place.real != place.written));
             if shape.replace(names).is_some_and(|before| before != names) {
                 return Where::Unknown;
             }
@@ -142,10 +138,10 @@ impl<'a> Places<'a> {
             let odd = self.odd_names(&place.real);
             odd.is_some_and(|odd| !odd.iter().any(|name| is_torn(name, &place.real, Torn::OrOption)))
         };
-        self.places(&here).iter().all(is_plain).then_some(())?;
+        self.places(&here, dirs).iter().all(is_plain).then_some(())?;
         let links = here.iter().map(|dir| self.cx.resolver.links(dir, ANY_DEPTH));
         let links = links.collect::<Option<Vec<_>>>()?.concat();
-        let places = self.places(&here).into_iter().chain(self.places(&links)).collect();
+        let places = self.places(&here, dirs).into_iter().chain(self.places(&links, dirs)).collect();
         Some(Where::Below(places, "*/*".to_owned()))
     }
 
@@ -234,12 +230,12 @@ impl<'a> Places<'a> {
             }
         };
         let behind = behind.trim_start_matches('/');
-        Some(self.places(&paths.iter().map(|path| path.join(behind)).collect::<Vec<_>>()))
+        Some(self.places(&paths.iter().map(|path| path.join(behind)).collect::<Vec<_>>(), dirs))
     }
 
     /// What the names that a pattern stands for may lead to where they are put in without quotes: they come apart at blanks,
     /// and what looks like a pattern stands for other names. `None` if nobody can tell.
-    fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
+    pub(super) fn come_apart(&self, places: &[Place], names: &str, dirs: &Dirs) -> Option<Vec<Place>> {
         let resolver = &self.cx.resolver;
         let is_whole = |place: &Place| self.odd_names(&place.real).is_some_and(|odd| odd.is_empty());
         if places.iter().all(is_whole) {
@@ -249,10 +245,10 @@ impl<'a> Places<'a> {
         if names.contains('/') {
             return None;
         }
-        let here = self.absolute(".", false, dirs).map(|here| self.places(&here))?;
+        let here = self.absolute(".", false, dirs).map(|here| self.places(&here, dirs))?;
         let links = here.iter().chain(places).map(|dir| resolver.links(&dir.real, "*"));
         let links = links.collect::<Option<Vec<_>>>()?.concat();
-        Some(self.places(&links))
+        Some(self.places(&links, dirs))
     }
 }
 
@@ -331,7 +327,7 @@ impl Places<'_> {
             let path = self.absolute(&word.text, word.tilde, dirs);
             path.or_else(|| self.absolute(&word.text, false, &anywhere))
         });
-        paths.flat_map(|paths| self.places(&paths)).collect()
+        paths.flat_map(|paths| self.places(&paths, dirs)).collect()
     }
 }
 

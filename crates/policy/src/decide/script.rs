@@ -202,7 +202,10 @@ impl<'a> Judge<'a> {
                 return Err(Reason::Guarded { path });
             }
         }
-        self.lands_at_guarded(command).map_or(Ok(()), |path| Err(Reason::Guarded { path }))
+        let passed = self.places.on_the_way(command).unwrap_or_default();
+        let passed = passed.iter().find_map(|place| self.files.guarded(place));
+        let path = passed.or_else(|| self.lands_at_guarded(command));
+        path.map_or(Ok(()), |path| Err(Reason::Guarded { path }))
     }
 
     /// What is thought of a command that no rule speaks of.
@@ -261,26 +264,27 @@ impl<'a> Judge<'a> {
             let is_put_in = !goes_there && self.analysis.listings.are_names(&touch.word, &touch.dirs);
             if is_put_in || touch.word.is_found_by_shell() {
                 self.listed_by_shell_may_be_looked_at()?;
+                self.below_listed_may_be_looked_at(command, &touch)?;
                 continue;
             }
             match self.places.of(&touch.word, &touch.dirs) {
-                // Among what is listed there may be links to directories with further links.
-                Where::Elsewhere if touch.deed == Deed::ReadThrough => {
-                    return Err(listed::unclear(&command.text));
-                }
                 Where::Elsewhere => {
+                    self.below_listed_may_be_looked_at(command, &touch)?;
                     self.listed_may_be_looked_at()?;
                     self.listed_stays_whole(command)?;
                 }
                 Where::Known(places) | Where::Below(places, _) => {
                     for place in &places {
                         self.may_be_looked_at(place, command.turn)?;
-                        if touch.deed == Deed::ReadInside {
-                            self.inside_may_be_looked_at(command, place)?;
+                        if place.is_input() && touch.deed != Deed::Read {
+                            return Err(listed::unclear(&command.text));
                         }
                         if touch.deed == Deed::ReadThrough {
                             self.reached_may_be_looked_at(command, place)?;
                         }
+                    }
+                    if touch.deed == Deed::ReadInside {
+                        self.inside_may_be_looked_at(command, &touch)?;
                     }
                 }
                 Where::Unknown if self.places.lists_nothing(command, &touch) => {}
@@ -293,11 +297,13 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// If a place is a directory, there may be links in it that lead elsewhere.
-    fn inside_may_be_looked_at(&self, command: &Command, place: &Place) -> Result<(), Reason> {
-        let links = self.cx.resolver.links(&place.real, "*").ok_or_else(|| listed::unclear(&command.text))?;
-        let may = |link: &PathBuf| self.may_be_looked_at(&self.cx.place(link), command.turn).map(drop);
-        links.iter().try_for_each(may)
+    /// Among what is listed there may be directories, and links to some, with further links in them.
+    fn below_listed_may_be_looked_at(&self, command: &Command, touch: &Touch) -> Result<(), Reason> {
+        match touch.deed {
+            Deed::ReadThrough => Err(listed::unclear(&command.text)),
+            Deed::ReadInside => self.listed_insides_may_be_looked_at(),
+            _ => Ok(()),
+        }
     }
 
     /// A place may be looked at, and is where it seems to be.

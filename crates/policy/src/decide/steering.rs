@@ -42,7 +42,8 @@ pub(crate) fn guarded_change(
         words.into_iter().map(move |word| Touch { word, ..touch.clone() })
     }));
     let put_in = judge.put_in(&touches, analysis);
-    let path = touches.iter().chain(&put_in).find_map(|touch| judge.steered(touch))?;
+    let named = || touches.iter().chain(&put_in).find_map(|touch| judge.steered(touch));
+    let path = named().or_else(|| judge.steered_on_the_way())?;
     Some(Reason::Guarded { path })
 }
 
@@ -81,6 +82,12 @@ impl Judge<'_> {
             form => form == Form::Dynamic,
         };
         is_put_in && matches!(self.places.of(&touch.word, &touch.dirs), Where::Elsewhere | Where::Unknown)
+    }
+
+    /// What commands make or remove on their way that decides what is allowed or run later.
+    fn steered_on_the_way(&self) -> Option<PathBuf> {
+        let passed = self.analysis.commands.iter().filter_map(|command| self.places.on_the_way(command));
+        passed.flatten().find_map(|place| self.files.steering(&place))
     }
 
     /// What of all that a word leads to decides what is allowed or run later. Of a word that is only mentioned, or not

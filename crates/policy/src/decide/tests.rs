@@ -4,6 +4,7 @@ mod landing;
 mod links;
 mod listings;
 mod moved;
+mod places;
 mod spelt;
 mod steered;
 

@@ -25,13 +25,14 @@ pub(crate) use expansion::{GLOBS, added, expansions, parameter, without};
 pub(crate) use listings::{Listing, Listings};
 pub(crate) use number::{counts_up, ends, is_computed, summed};
 pub(crate) use program::{
-    Deed, Landing, Manner, Name, Runs, Touch, before_end, changes, ends_options, found_names, gets_names,
-    git_deed, git_subcommand, is_known_program, is_option, landings, lists_bare_names, lists_links,
-    lists_names, lists_revisions, named_in_script, only_looks, only_prints, possible_subcommands,
-    prints_commit_lines, prints_commits, program_name, redirect_touch, run_files, runs, shown_inside,
-    takes_names_apart, takes_script_from_input, touches,
+    Deed, Landing, Manner, Name, Runs, Touch, Way, before_end, changes, ends_options, found_names,
+    gets_names, git_deed, git_subcommand, is_known_program, is_option, landings, lists_bare_names,
+    lists_links, lists_names, lists_revisions, named_in_script, only_looks, only_prints,
+    possible_subcommands, prints_commit_lines, prints_commits, program_name, redirect_touch, run_files, runs,
+    shown_inside, takes_names_apart, takes_script_from_input, touches, way,
 };
 pub(crate) use text::possible_commands;
+pub(crate) use tree::Descriptors;
 pub(crate) use turn::{Order, Turn};
 pub(crate) use variables::{exports, gives_orders, harmless_assignment, is_own_name};
 pub(crate) use word::{Form, Gaps, Number, Word};
@@ -59,6 +60,8 @@ pub(crate) struct Analysis {
     pub(crate) summed: BTreeSet<String>,
     /// Variables that are put in where they may hold nothing yet, or nothing any more.
     pub(crate) unset: BTreeSet<String>,
+    /// What its redirects do with further open files.
+    pub(crate) descriptors: Descriptors,
 }
 
 /// One simple command.

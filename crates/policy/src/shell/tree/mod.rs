@@ -1,6 +1,7 @@
 //! From the syntax tree to a list of commands.
 
 mod conditions;
+mod descriptors;
 mod listings;
 mod loops;
 mod names;
@@ -25,6 +26,7 @@ use super::{
     Analysis, Assignment, Command, Dirs, Form, Kind, Layer, Number, Order, Output, Redirect, Word, number,
     sound,
 };
+pub(crate) use descriptors::Descriptors;
 
 /// How deep scripts may be nested, in the tree and in each other.
 const DEEPEST: usize = 60;

@@ -103,10 +103,11 @@ impl Walker<'_> {
         self.descriptor(node);
         let mut cursor = node.walk();
         let mut sign = None;
+        let mut number = None;
         let mut targets = Vec::new();
         for child in node.children(&mut cursor) {
             match child.kind() {
-                "file_descriptor" => {}
+                "file_descriptor" => number = Some(self.text(child)),
                 "<" | ">" | ">>" | "&>" | "&>>" | "<&" | ">&" | ">|" | "<&-" | ">&-" => {
                     sign = Some(child.kind());
                 }
@@ -124,6 +125,9 @@ impl Walker<'_> {
         let mut targets = targets.into_iter();
         let target = targets.next();
         extra.extend(targets);
+        if let (Some(sign), Some(target)) = (sign, &target) {
+            self.numbered(number, sign, target);
+        }
         match (sign, target) {
             (Some("<&-" | ">&-"), None) => {}
             (Some("<&" | ">&"), Some(target)) if is_descriptor(&target) => {}
