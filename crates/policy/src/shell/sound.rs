@@ -96,6 +96,10 @@ impl Survey<'_> {
                 }
                 self.inert.push(range);
             }
+            // A longer number is a word of the command to some shells, and one that is too large to all.
+            "file_descriptor" if text.len() > 1 => {
+                self.problem = Some("a number before a redirect may be a word of its own");
+            }
             "heredoc_redirect" => self.heredoc(node),
             "string" | "heredoc_body" | "concatenation" | "regex" | "heredoc_content" | "string_content" => {}
             _ if node.child_count() == 0 => self.leaf(node.kind(), text),
