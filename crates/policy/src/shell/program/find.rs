@@ -169,6 +169,22 @@ pub(crate) fn tests(rest: &[Word]) -> Vec<(&str, &Word)> {
     tests
 }
 
+/// The words of an expression that are no values, and neither are those of commands that are run.
+pub(crate) fn actions(rest: &[Word]) -> Vec<&str> {
+    let mut actions = Vec::new();
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match text {
+            _ if RUN.contains(&text) => skip_command(&mut words),
+            "-fprintf" => drop(words.nth(1)),
+            _ if VALUED.contains(&text) || is_comparison(text) => drop(words.next()),
+            _ => actions.push(text),
+        }
+    }
+    actions
+}
+
 /// Skips the words of a command that is run on what is found.
 fn skip_command(words: &mut std::slice::Iter<'_, Word>) {
     let mut last_is_name = false;

@@ -15,6 +15,7 @@ pub(super) mod jq;
 pub(super) mod landing;
 pub(super) mod listers;
 pub(super) mod lookers;
+pub(super) mod name_ends;
 pub(super) mod options;
 pub(super) mod printf;
 pub(super) mod ps;
