@@ -16,6 +16,7 @@ pub(super) mod landing;
 pub(super) mod listers;
 pub(super) mod lookers;
 pub(super) mod name_ends;
+pub(super) mod object_files;
 pub(super) mod options;
 pub(super) mod printf;
 pub(super) mod ps;
