@@ -1,5 +1,6 @@
 //! What `find` looks at and does.
 
+use super::meaning::OPERATORS;
 use crate::shell::Word;
 
 /// Actions and options that change or run something, follow links, or show what a file holds.
@@ -112,7 +113,10 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     let plain = rest.iter().all(|word| {
         let sneaks = !word.lead || word.splits;
         let is_option = word.text.len() > 1 && word.text.starts_with('-');
-        !sneaks && !ACTIONS.contains(&word.text.as_str()) && (word.is_literal() || !is_option)
+        let may_be_operator = OPERATORS.iter().any(|operator| word.certain().starts_with(operator));
+        !sneaks
+            && !ACTIONS.contains(&word.text.as_str())
+            && (word.is_literal() || !is_option && !may_be_operator)
     });
     // Some programs take the names of what is found there for those of files with further words.
     plain && !places(rest).iter().any(|place| place.text.starts_with('@'))
