@@ -96,8 +96,9 @@ impl Survey<'_> {
                 }
                 self.inert.push(range);
             }
-            // A longer number is a word of the command to some shells, and one that is too large to all.
-            "file_descriptor" if text.len() > 1 => {
+            // To some shells a longer number is a word of the command, and one that is too large to all. The tree also takes
+            // an option for a number that ends with one.
+            "file_descriptor" if !is_digit(text) => {
                 self.problem = Some("a number before a redirect may be a word of its own");
             }
             "heredoc_redirect" => self.heredoc(node),
@@ -224,6 +225,10 @@ impl Survey<'_> {
         }
         None
     }
+}
+
+fn is_digit(text: &str) -> bool {
+    matches!(text.as_bytes(), [byte] if byte.is_ascii_digit())
 }
 
 /// The lines of a here-document that is not quoted: the shell joins them before it looks for the end.
