@@ -1,6 +1,6 @@
 //! What programs take names of files for besides names of files: nothing stands in front of those right in a directory.
 
-use crate::shell::Word;
+use crate::shell::{Form, Word};
 
 /// Words that `find` takes for parts of an expression, wherever they come from.
 pub(super) const OPERATORS: &[&str] = &["!", "(", ")", ","];
@@ -33,15 +33,21 @@ fn has_own_meaning(program: &str, word: &Word) -> bool {
 /// Whether values that were put into the words of a program are names and texts, and none of its options: those are the ones
 /// that are written there. `filled`: the words with the values.
 pub(crate) fn keeps_options(program: &str, words: &[Word], filled: &[Word]) -> bool {
-    let is_written = |word: &Word| word.is_literal() && has_own_meaning(program, word);
-    let options = words.len() - words.iter().position(is_written).unwrap_or(words.len());
+    let is_option = |word: &Word| is_written(word) && has_own_meaning(program, word);
+    let options = words.len() - words.iter().position(is_option).unwrap_or(words.len());
     let Some((names, rest)) = filled.len().checked_sub(options).map(|at| filled.split_at(at)) else {
         return false;
     };
     let written = &words[words.len() - options..];
     names.iter().all(|word| !has_own_meaning(program, word))
-        && written.iter().zip(rest).all(|(written, word)| match written.is_literal() {
-            true => written.text == word.text,
+        && written.iter().zip(rest).all(|(written, word)| match is_written(written) {
+            true if written.form == Form::Dynamic => word.text.starts_with(written.certain()),
+            true => word.text == written.text,
             false => !has_own_meaning(program, word),
         })
+}
+
+/// Whether a word says by itself which option it is, if it is one; its value may be put in.
+fn is_written(word: &Word) -> bool {
+    word.form != Form::Dynamic || word.certain().starts_with("--") && word.certain().contains('=')
 }
