@@ -27,12 +27,16 @@ impl Judge<'_> {
                 .collect::<Vec<_>>()
         };
         let written = options(command);
-        let readings = if filled.is_empty() { std::slice::from_ref(command) } else { filled };
+        // What was put in was listed wherever the variable got it.
+        let (readings, dirs) = match filled.is_empty() {
+            true => (std::slice::from_ref(command), &command.dirs),
+            false => (filled, self.places.everywhere()),
+        };
         readings.iter().all(|reading| {
             let is_open = |word: &Word| word.form == Form::Dynamic && !word.lead;
             !before_end(reading.words()).iter().skip(1).any(is_open)
                 && options(reading) == written
-                && self.places.led(reading).is_some_and(|led| is_simple_change(&led))
+                && self.places.led(reading, dirs).is_some_and(|led| is_simple_change(&led))
         })
     }
 

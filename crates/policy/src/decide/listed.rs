@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use super::Reason;
 use super::place::{ANY_DEPTH, Places, Where};
+use super::put_in;
 use super::script::Judge;
 use crate::glob::Glob;
 use crate::path::Place;
-use crate::shell::{self, Command, Word, program_name};
+use crate::shell::{self, Command, Form, Word, program_name};
 
 impl Judge<'_> {
     /// Among what the commands of the script list there may be links that lead elsewhere.
     pub(super) fn listed_may_be_looked_at(&self) -> Result<(), Reason> {
+        self.listers_are_told_what_is_written()?;
         for lister in self.analysis.commands.iter().filter(|command| shell::lists_links(command)) {
             if self.moves_links() {
                 return Err(unclear(&lister.text));
@@ -27,6 +29,46 @@ impl Judge<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What variables put into the words of the commands that list makes them list nothing else.
+    fn listers_are_told_what_is_written(&self) -> Result<(), Reason> {
+        let listers = self.analysis.commands.iter().filter(|command| shell::lists_names(command));
+        for lister in listers {
+            let program = lister.words().first().and_then(program_name).unwrap_or_default();
+            let words = self.others_than_listed(lister);
+            let keeps =
+                |filled: &Command| shell::keeps_options(program, &words, &self.others_than_listed(filled));
+            if !put_in::filled(lister, &self.places).iter().all(keeps) {
+                return Err(unclear(&lister.text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Among what the commands of the script list there may be names that a program takes for something else.
+    pub(super) fn listed_has_no_meaning(&self, reader: &Command) -> Result<(), Reason> {
+        let program = reader.words().first().and_then(program_name);
+        let is_given_names = || self.others_than_listed(reader).len() < reader.words().len();
+        let Some(program) = program.filter(|program| shell::gives_meaning(program) && is_given_names())
+        else {
+            return Ok(());
+        };
+        let is_bare = |command: &&Command| shell::lists_names(command) && shell::lists_bare_names(command);
+        for lister in self.analysis.commands.iter().filter(is_bare) {
+            let places = places(lister, &self.places)?;
+            if places.iter().any(|place| self.places.holds_meaning(program, &place.real)) {
+                return Err(taken_for_others(lister));
+            }
+        }
+        Ok(())
+    }
+
+    /// The words of a command, program included, without those that stand for names that others list.
+    fn others_than_listed(&self, command: &Command) -> Vec<Word> {
+        let is_listed =
+            |word: &Word| word.form == Form::Found || self.analysis.listings.are_names(word, &command.dirs);
+        command.words().iter().filter(|word| !is_listed(word)).cloned().collect()
     }
 
     /// What a directory holds is shown without it, and would be looked for elsewhere.
@@ -100,12 +142,7 @@ impl Judge<'_> {
             };
             // All links below are looked at where `git` lists, so no pattern leads out of there.
             let is_glob = |name: &Path| dangers.patterns && may_list_others(lister, name);
-            let unclear = || Reason::Uncovered {
-                what: format!(
-                    "reading all that `{}` lists, of which names may be taken for others",
-                    lister.text
-                ),
-            };
+            let unclear = || taken_for_others(lister);
             // Nobody sees what a revision holds.
             if may_be_options && shell::lists_revisions(lister) {
                 return Err(unclear());
@@ -226,6 +263,13 @@ pub(crate) fn fits_name(part: &str, name: &OsStr) -> bool {
 /// Whether a pattern means the same to everybody.
 fn is_plain(pattern: &str) -> bool {
     pattern.chars().all(|c| c.is_alphanumeric() || "._-*?".contains(c))
+}
+
+/// Why what is listed cannot be put into words in silence.
+fn taken_for_others(lister: &Command) -> Reason {
+    Reason::Uncovered {
+        what: format!("reading all that `{}` lists, of which names may be taken for others", lister.text),
+    }
 }
 
 /// Why what is listed cannot be read in silence.

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use super::listed::{Torn, comes_apart, fits_name, is_torn};
 use crate::context::Context;
 use crate::path::Place;
-use crate::shell::{Analysis, Command, Dirs, Form, Listings, Word, alternatives, before_end};
+use crate::shell::{
+    Analysis, Command, Dirs, Form, Listings, Word, alternatives, before_end, gives_meaning, has_meaning,
+    program_name,
+};
 
 /// Where a word leads.
 #[derive(Clone, Debug)]
@@ -253,9 +256,12 @@ impl<'a> Places<'a> {
 }
 
 impl Places<'_> {
-    /// A command of which it is certain what begins the names that its patterns stand for. Nothing if that could be an option.
-    pub(super) fn led<'c>(&self, command: &'c Command) -> Option<Cow<'c, Command>> {
-        let is_open = |word: &Word| word.form == Form::Pattern && !word.lead;
+    /// A command of which it is certain what begins the names that its patterns stand for. Nothing if that could be an
+    /// option, or something else that is no name to the program. `dirs`: where the shell lists the names.
+    pub(super) fn led<'c>(&self, command: &'c Command, dirs: &Dirs) -> Option<Cow<'c, Command>> {
+        let program = command.words().first().and_then(program_name).unwrap_or_default();
+        let gives_meaning = gives_meaning(program);
+        let is_open = |word: &Word| word.form == Form::Pattern && (gives_meaning || !word.lead);
         if !command.words().iter().any(is_open) {
             return Some(Cow::Borrowed(command));
         }
@@ -263,7 +269,7 @@ impl Places<'_> {
         let words = &mut led.layers.last_mut()?.words;
         let options = before_end(words).len();
         for word in words.iter_mut().take(options).filter(|word| is_open(word)) {
-            if self.may_name_options(word, &command.dirs) {
+            if self.may_name_more(program, word, dirs) {
                 return None;
             }
             word.lead = true;
@@ -271,20 +277,34 @@ impl Places<'_> {
         Some(Cow::Owned(led))
     }
 
-    /// Whether names that a pattern stands for could be taken for options.
-    fn may_name_options(&self, word: &Word, dirs: &Dirs) -> bool {
-        let fits = |name: &Path| name.as_os_str().as_encoded_bytes().starts_with(b"-");
+    /// Whether a program could take names that a pattern stands for for options, or for what else is no name to it.
+    fn may_name_more(&self, program: &str, word: &Word, dirs: &Dirs) -> bool {
         let Some(texts) = alternatives(&word.text) else { return true };
         texts.iter().any(|text| {
-            let first = text.split('/').next().unwrap_or_default();
-            let is_meant = |name: &PathBuf| fits(name) && fits_name(first, name.as_os_str());
+            let (first, behind) = text.split_at(text.find('/').unwrap_or(text.len()));
+            // With a slash behind it, the name may be no operator any more.
+            let means =
+                |name: &str| name.starts_with('-') || has_meaning(program, &format!("{name}{behind}"));
+            let is_meant =
+                |name: &PathBuf| means(&name.to_string_lossy()) && fits_name(first, name.as_os_str());
             text.starts_with('-') || !text.starts_with('/') && self.some_name(dirs, is_meant)
         })
     }
 
+    /// Whether a program takes some name right in a directory for something else, or may do so.
+    pub(super) fn holds_meaning(&self, program: &str, dir: &Path) -> bool {
+        let names = self.names_in(dir);
+        names.is_none_or(|names| names.iter().any(|name| has_meaning(program, &name.to_string_lossy())))
+    }
+
+    /// Where anything of the script may run.
+    pub(super) fn everywhere(&self) -> &Dirs {
+        &self.everywhere
+    }
+
     /// The same for what a variable holds, wherever in the script it got that.
     pub(super) fn may_hold_options(&self, value: &Word) -> bool {
-        value.form == Form::Pattern && !value.lead && self.may_name_options(value, &self.everywhere)
+        value.form == Form::Pattern && !value.lead && self.may_name_more("", value, &self.everywhere)
     }
 
     /// Whether each name that a variable may hold stays one word where it is put in without quotes.

@@ -197,7 +197,8 @@ pub(crate) fn looks_with_git(script: &Script) -> bool {
     // Without looking at any file: rather too much is taken for looking than too little.
     let cx = Context::default();
     let places = Places::new(&cx, &analysis);
-    let only_looks = |command: &Command| places.led(command).is_some_and(|command| only_looks(&command));
+    let only_looks =
+        |command: &Command| places.led(command, &command.dirs).is_some_and(|command| only_looks(&command));
     let looks = |command: &Command| {
         let filled = filled(command, &places);
         only_looks(command) || !filled.is_empty() && filled.iter().all(only_looks)

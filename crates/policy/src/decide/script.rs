@@ -20,7 +20,7 @@ use crate::prompt::{Worded, worded};
 use crate::rule::command;
 use crate::rule::{Behavior, Rule};
 use crate::shell::{
-    self, Analysis, Command, Deed, Kind, Redirect, Touch, Turn, Word, harmless_assignment, only_looks,
+    self, Analysis, Command, Deed, Dirs, Kind, Redirect, Touch, Turn, Word, harmless_assignment, only_looks,
     program_name,
 };
 
@@ -161,8 +161,7 @@ impl<'a> Judge<'a> {
         let filled = if are_whole { filled } else { Vec::new() };
         let readings = || std::iter::once(command).chain(&filled);
         // What only looks at files whose names are known looks at no others.
-        let is_known =
-            !filled.is_empty() && filled.iter().all(|filled| self.looks_whatever_is_put_in(filled));
+        let is_known = !filled.is_empty() && filled.iter().all(|filled| self.looks_when_filled(filled));
         let looking = readings().skip(usize::from(is_known)).map(|reading| self.file_objection(reading));
         let objections = readings().map(|reading| self.objection(reading)).chain(looking);
         if let Some(part) = strictest(objections.flatten()) {
@@ -227,12 +226,18 @@ impl<'a> Judge<'a> {
 
     /// Whether a command only looks, whatever is put into its words.
     fn only_looks(&self, command: &Command, filled: &[Command]) -> bool {
-        self.looks_whatever_is_put_in(command)
-            || !filled.is_empty() && filled.iter().all(|filled| self.looks_whatever_is_put_in(filled))
+        self.looks_whatever_is_put_in(command, &command.dirs)
+            || !filled.is_empty() && filled.iter().all(|filled| self.looks_when_filled(filled))
     }
 
-    fn looks_whatever_is_put_in(&self, command: &Command) -> bool {
-        let led = self.places.led(command);
+    /// A variable may have got its names anywhere.
+    fn looks_when_filled(&self, filled: &Command) -> bool {
+        self.looks_whatever_is_put_in(filled, self.places.everywhere())
+    }
+
+    /// `dirs`: where the shell lists the names that are put in.
+    fn looks_whatever_is_put_in(&self, command: &Command, dirs: &Dirs) -> bool {
+        let led = self.places.led(command, dirs);
         led.is_some_and(|command| only_looks(&command) && !put_in::has_options(&command, &self.places))
     }
 
@@ -252,6 +257,7 @@ impl<'a> Judge<'a> {
     }
 
     fn looks_where_it_may(&self, command: &Command) -> Result<(), Reason> {
+        self.listed_has_no_meaning(command)?;
         for touch in shell::touches(command) {
             if touch.word.text == "-" {
                 continue;

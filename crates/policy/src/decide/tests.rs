@@ -3,6 +3,7 @@ mod held;
 mod landing;
 mod links;
 mod listings;
+mod meaning;
 mod moved;
 mod places;
 mod spelt;

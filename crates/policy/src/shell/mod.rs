@@ -26,10 +26,10 @@ pub(crate) use listings::{Listing, Listings};
 pub(crate) use number::{counts_up, ends, is_computed, summed};
 pub(crate) use program::{
     Deed, Landing, Manner, Name, Runs, Touch, Way, before_end, changes, ends_options, found_names,
-    gets_names, git_deed, git_subcommand, is_known_program, is_option, landings, lists_bare_names,
-    lists_links, lists_names, lists_revisions, named_in_script, only_looks, only_prints,
-    possible_subcommands, prints_commit_lines, prints_commits, program_name, redirect_touch, run_files, runs,
-    shown_inside, takes_names_apart, takes_script_from_input, touches, way,
+    gets_names, git_deed, git_subcommand, gives_meaning, has_meaning, is_known_program, is_option,
+    keeps_options, landings, lists_bare_names, lists_links, lists_names, lists_revisions, named_in_script,
+    only_looks, only_prints, possible_subcommands, prints_commit_lines, prints_commits, program_name,
+    redirect_touch, run_files, runs, shown_inside, takes_names_apart, takes_script_from_input, touches, way,
 };
 pub(crate) use text::possible_commands;
 pub(crate) use tree::Descriptors;

@@ -125,6 +125,11 @@ impl Survey<'_> {
                 }
                 self.inert.push(range);
             }
+            // To some shells a longer number is a word of the command, and one that is too large to all. The tree also takes
+            // an option for a number that ends with one.
+            "file_descriptor" if !is_digit(text) => {
+                self.problem = Some("a number before a redirect may be a word of its own");
+            }
             "heredoc_redirect" => self.heredoc(node),
             "string" | "heredoc_body" | "concatenation" | "regex" | "heredoc_content" | "string_content" => {}
             _ if node.child_count() == 0 => self.leaf(node.kind(), text),
@@ -252,6 +257,10 @@ impl Survey<'_> {
         }
         None
     }
+}
+
+fn is_digit(text: &str) -> bool {
+    matches!(text.as_bytes(), [byte] if byte.is_ascii_digit())
 }
 
 /// The lines of a here-document that is not quoted: the shell joins them before it looks for the end.

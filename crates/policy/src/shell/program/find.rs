@@ -1,5 +1,6 @@
 //! What `find` looks at and does.
 
+use super::meaning::OPERATORS;
 use crate::shell::Word;
 
 /// Actions and options that change or run something, follow links, or show what a file holds.
@@ -112,7 +113,10 @@ pub(crate) fn looks(rest: &[Word]) -> bool {
     let plain = rest.iter().all(|word| {
         let sneaks = !word.lead || word.splits;
         let is_option = word.text.len() > 1 && word.text.starts_with('-');
-        !sneaks && !ACTIONS.contains(&word.text.as_str()) && (word.is_literal() || !is_option)
+        let may_be_operator = OPERATORS.iter().any(|operator| word.certain().starts_with(operator));
+        !sneaks
+            && !ACTIONS.contains(&word.text.as_str())
+            && (word.is_literal() || !is_option && !may_be_operator)
     });
     // Some programs take the names of what is found there for those of files with further words.
     plain && !places(rest).iter().any(|place| place.text.starts_with('@'))
@@ -167,6 +171,22 @@ pub(crate) fn tests(rest: &[Word]) -> Vec<(&str, &Word)> {
         }
     }
     tests
+}
+
+/// The words of an expression that are no values, and neither are those of commands that are run.
+pub(crate) fn actions(rest: &[Word]) -> Vec<&str> {
+    let mut actions = Vec::new();
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match text {
+            _ if RUN.contains(&text) => skip_command(&mut words),
+            "-fprintf" => drop(words.nth(1)),
+            _ if VALUED.contains(&text) || is_comparison(text) => drop(words.next()),
+            _ => actions.push(text),
+        }
+    }
+    actions
 }
 
 /// Skips the words of a command that is run on what is found.

@@ -474,7 +474,9 @@ fn lists(rest: &[Word], grammar: &Grammar) -> bool {
     let Sorted { given, operands, unclear, .. } = sorted(grammar, rest);
     let is_listing =
         given.iter().any(|given| LISTING.contains(&given.name) || grammar.optional.contains(given.name));
-    let is_count = |value: &Word| value.text.bytes().all(|byte| byte.is_ascii_digit());
+    // To `git`, a number that is too large for it may be the one that says that there is none.
+    let is_count =
+        |value: &Word| value.text.len() <= 4 && value.text.bytes().all(|byte| byte.is_ascii_digit());
     let counts = |given: &&Given<'_>| grammar.optional.contains(given.name);
     rest.iter().all(Word::is_literal)
         && unclear.is_empty()

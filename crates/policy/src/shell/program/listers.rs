@@ -3,7 +3,8 @@
 use super::effects::{Deed, Touch};
 use super::find;
 use super::lookers::{Operands, looker, program_name};
-use super::wrapper::{SHELLS, is_input};
+use super::name_ends::Ends;
+use super::wrapper::{SHELLS, ends_of_names, is_input};
 use crate::shell::tree::are_on_disk;
 use crate::shell::{Command, Form, Kind, Output, Word};
 
@@ -120,31 +121,13 @@ pub(crate) fn gets_names(command: &Command) -> bool {
 /// Whether names that are put into a command come apart at blanks and quotes: `xargs` takes them so, unless they have an
 /// end of their own.
 pub(crate) fn takes_names_apart(command: &Command) -> bool {
-    putting_names_in(command).any(|rest| !has_ends(rest))
+    putting_names_in(command).any(|rest| ends_of_names(rest) != Some(Ends::Nul))
 }
 
 /// What is said to each `xargs` around a command.
 fn putting_names_in(command: &Command) -> impl Iterator<Item = &[Word]> {
     let wrappers = command.layers.iter().rev().skip(1).filter_map(|layer| layer.words.split_first());
     wrappers.filter(|(program, _)| base_name(program) == Some("xargs")).map(|(_, rest)| rest)
-}
-
-/// Whether `xargs` is told that each name ends with a character that no name holds.
-fn has_ends(rest: &[Word]) -> bool {
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        let Some(letters) = word.known().and_then(|text| text.strip_prefix('-')) else { return false };
-        match letters {
-            "-null" => return true,
-            "I" | "L" | "P" | "n" => drop(words.next()),
-            "-no-run-if-empty" | "-verbose" => {}
-            _ if letters.starts_with(['I', 'L', 'P', 'n']) => {}
-            _ if !letters.chars().all(|letter| "0rtx".contains(letter)) => return false,
-            _ if letters.contains('0') => return true,
-            _ => {}
-        }
-    }
-    false
 }
 
 /// The names that what `find` finds must fit, one and all.

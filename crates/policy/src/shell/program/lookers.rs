@@ -132,11 +132,10 @@ const LOOKERS: &[Looker] = &[
     except("lscpu", &["-s", "--sysroot"], NoOperands),
     without("md5sum", CHECKS, Paths),
     any("nl", Paths),
-    except("nm", &["--plugin"], Paths),
+    any("nm", Paths),
     any("nproc", NoOperands),
     any("numfmt", Text),
-    // Sources lie where the program says that they do.
-    except("objdump", &["-S", "--plugin", "--source", "--source-comment"], Paths),
+    any("objdump", Paths),
     any("od", Paths),
     any("paste", Paths),
     except("pgrep", &["-F", "--pidfile"], Text),
@@ -160,7 +159,7 @@ const LOOKERS: &[Looker] = &[
     without("sha512sum", CHECKS, Paths),
     any("shift", Text),
     except("shuf", &["-o", "--output", "--random-source"], Paths),
-    except("size", &["--plugin"], Paths),
+    any("size", Paths),
     any("sleep", Text),
     except(
         "sort",

@@ -15,6 +15,9 @@ pub(super) mod jq;
 pub(super) mod landing;
 pub(super) mod listers;
 pub(super) mod lookers;
+pub(super) mod meaning;
+pub(super) mod name_ends;
+pub(super) mod object_files;
 pub(super) mod options;
 pub(super) mod printf;
 pub(super) mod ps;
@@ -40,6 +43,7 @@ pub(crate) use listers::{
     only_prints, run_files, shown_inside, takes_names_apart, takes_script_from_input,
 };
 pub(crate) use lookers::{is_known_program, is_option, program_name};
+pub(crate) use meaning::{gives_meaning, has_meaning, keeps_options};
 pub(crate) use options::before_end;
 pub(crate) use read_only::only_looks;
 pub(crate) use revision::{prints_commit_lines, prints_commits};

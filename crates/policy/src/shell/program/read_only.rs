@@ -4,10 +4,11 @@ use super::lookers::{Operands, Options, looker, program_name};
 use super::options::{before_end, ends_options};
 use super::versions::asks_for_version;
 use super::{
-    archives, awk, bc, condition, date, find, git, jq, lookers, printf, ps, search, second_file, sed, yq,
+    archives, awk, bc, condition, date, find, git, jq, lookers, object_files, printf, ps, search,
+    second_file, sed, yq,
 };
 use crate::shell::variables::{harmless_assignment, harmless_declaration, harmless_variable, is_own_name};
-use crate::shell::{Assignment, Command, Form, Kind, Word, is_sink};
+use crate::shell::{Assignment, Command, Kind, Word, is_sink};
 
 /// Whether a command only looks, wherever its paths lead.
 pub(crate) fn only_looks(command: &Command) -> bool {
@@ -53,8 +54,6 @@ fn looks(words: &[Word]) -> bool {
         }
         // Names behind links may be those of anything.
         "ls" if has_any(rest, &["-L", "--dereference"]) && has_any(rest, &["-R", "--recursive"]) => false,
-        // A name after @ is that of a file with further words.
-        "nm" | "objdump" | "readelf" | "size" | "strings" if !rest.iter().all(is_no_word_list) => false,
         "popd" => rest.is_empty(),
         "cd" | "pushd" => rest.iter().all(|word| !word.text.starts_with('-') || word.text == "--"),
         "command" => matches!(rest.first().and_then(Word::known), Some("-v" | "-V")),
@@ -75,7 +74,7 @@ fn looks(words: &[Word]) -> bool {
         "wc" if has_any(rest, &["--files0-from"]) => false,
         "tee" => rest.iter().all(|word| is_sink(word) || word.known() == Some("-a")),
         "tput" | "ulimit" | "umask" | "printenv" => asks_only(name, rest),
-        _ => archives::looks(name, rest).unwrap_or_else(|| {
+        _ => archives::looks(name, rest).or_else(|| object_files::looks(name, rest)).unwrap_or_else(|| {
             looker(name).is_some_and(|looker| listed(looker.name, &looker.options, looker.operands, rest))
         }),
     }
@@ -126,12 +125,6 @@ fn has_any(rest: &[Word], options: &[&str]) -> bool {
 
 fn is_option(word: &Word) -> bool {
     word.text.len() > 1 && word.text.starts_with('-')
-}
-
-/// Whether a word certainly is no name after `@`. Of those that others have listed, only what `find` puts in is none.
-fn is_no_word_list(word: &Word) -> bool {
-    let is_listed = word.form == Form::Found && word.text != "{}";
-    word.lead && !word.splits && !is_listed && !word.text.starts_with('@')
 }
 
 /// `read` sets variables of the shell.

@@ -1,6 +1,7 @@
 //! Programs that run other programs.
 
 use super::lookers::program_name;
+use super::name_ends::{Ends, of_taken};
 use super::options::{Given, Grammar, leading};
 use super::versions::asks_for_version;
 use crate::shell::dialect::is_for_bash;
@@ -100,8 +101,17 @@ pub(crate) enum Inner {
     Unclear(&'static str),
 }
 
-/// Looks through a command line. `names` says what stands in for names that are put in, as `xargs` does.
-pub(crate) fn look_through(words: &[Word], names: &Word) -> Inner {
+/// Names that are put into a command, as `xargs` does.
+#[derive(Debug)]
+pub(crate) struct PutIn {
+    /// What stands for one of them.
+    pub(crate) name: Word,
+    /// What each ends with where it is listed.
+    pub(crate) ends: Ends,
+}
+
+/// Looks through a command line.
+pub(crate) fn look_through(words: &[Word], names: &PutIn) -> Inner {
     let Some(program) = words.first().and_then(program_name) else { return Inner::Nothing };
     match program {
         "eval" => evaluated(&words[1..]),
@@ -174,7 +184,7 @@ pub(super) fn is_input(word: &Word) -> bool {
 }
 
 /// Splits at the end of the options: assignments of `env`, operands, then the command.
-fn wrapped(wrapper: &Wrapper, words: &[Word], names: &Word) -> Inner {
+fn wrapped(wrapper: &Wrapper, words: &[Word], names: &PutIn) -> Inner {
     let unclear = Inner::Unclear("an option of a program that runs another is not understood");
     let Some(options) = leading(&wrapper.options, &words[1..]) else { return unclear };
     // Many programs do what the name says by which they are called.
@@ -233,17 +243,26 @@ fn clears_variables(wrapper: &Wrapper, options: &[Given<'_>]) -> bool {
     options.iter().any(takes_away)
 }
 
+/// What `xargs` takes for the end of a name, by the words after it.
+pub(super) fn ends_of_names(rest: &[Word]) -> Option<Ends> {
+    let xargs = WRAPPERS.iter().find(|wrapper| wrapper.name == "xargs")?;
+    Some(of_taken(&leading(&xargs.options, rest)?.given))
+}
+
 /// A command with what `xargs` puts in: at its end, or wherever a mark stands. `None` if that is not clear.
-fn filled(mut command: Vec<Word>, options: &[Given<'_>], names: &Word) -> Option<Vec<Word>> {
+fn filled(mut command: Vec<Word>, options: &[Given<'_>], names: &PutIn) -> Option<Vec<Word>> {
     if command.is_empty() {
         command.push(Word::literal("echo"));
     }
+    // What is told apart otherwise than it was listed is no name of what was listed.
+    let is_told_apart = of_taken(options) == names.ends && names.ends != Ends::Unclear;
+    let name = if is_told_apart { names.name.clone() } else { Word::unknown("{}") };
     let has = |names: &[&str]| options.iter().any(|option| names.contains(&option.name));
     let mut marks = options.iter().filter(|option| ["I", "i", "replace"].contains(&option.name));
     let Some(mark) = marks.next() else {
         // Without an end of their own, names come apart at blanks, and anything may follow.
         let whole = has(&["0", "null", "d", "delimiter"]);
-        command.push(if whole { names.clone() } else { Word { lead: false, ..names.clone() } });
+        command.push(if whole { name } else { Word { lead: false, ..name } });
         return Some(command);
     };
     // Of these and the mark, only the last counts.
@@ -257,7 +276,7 @@ fn filled(mut command: Vec<Word>, options: &[Given<'_>], names: &Word) -> Option
     };
     for word in command.iter_mut().filter(|word| word.text.contains(mark)) {
         // Only a word that is nothing but the mark is the name itself.
-        *word = if word.text == mark { names.clone() } else { Word::unknown(&word.text) };
+        *word = if word.text == mark { name.clone() } else { Word::unknown(&word.text) };
     }
     Some(command)
 }

@@ -3,9 +3,10 @@
 use tree_sitter::Node;
 
 use super::Walker;
-use super::names::{Ends, Names};
+use super::names::Names;
 use crate::shell::program::condition::is_name;
 use crate::shell::program::input::spares_input;
+use crate::shell::program::name_ends::Ends;
 use crate::shell::{Assignment, Kind, Listing, Output, Word};
 
 /// Who takes something from the input of a part of a script.

@@ -1,5 +1,7 @@
 //! What kind of names come through a pipeline.
 
+use crate::shell::program::name_ends::{Ends, has_option, of_listed};
+use crate::shell::program::wrapper::PutIn;
 use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commit_lines, prints_commits};
 
 /// What is printed that others take for names.
@@ -27,18 +29,6 @@ enum Kind {
     CommitLines,
 }
 
-/// What a name ends with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Ends {
-    /// The end of a line.
-    #[default]
-    Line,
-    /// A character that no name holds.
-    Nul,
-    /// Nobody can tell.
-    Unclear,
-}
-
 /// Long options of listers that leave names as they are.
 const PLAIN: &[&str] = &[
     "--cached",
@@ -64,9 +54,9 @@ impl Names {
 
     /// What a command prints at the start of a pipeline.
     pub(super) fn listed_by(words: &[Word]) -> Self {
-        let ends = if ends_by_nul(words) { Ends::Nul } else { Ends::Line };
-        Self { kind: Kind::listed_by(words), ends, one: false }
+        Self { kind: Kind::listed_by(words), ends: of_listed(words), one: false }
     }
+
     /// What is left of them after a further command of the pipeline.
     pub(super) fn passed_by(self, command: &Command) -> Self {
         let words = command.words();
@@ -74,9 +64,7 @@ impl Names {
         // Of the files that it searches, which are no others, it prints names.
         if words.iter().filter(is_put_in).count() == 1 && words.last().is_some_and(|last| is_put_in(&last)) {
             let searches = matches!(words[0].text.as_str(), "grep" | "rg") && operands(&words[1..]) == 2;
-            let lists = searches
-                && Kind::listed_by(words) == Kind::Listed
-                && ends_by_nul(words) == (self.ends == Ends::Nul);
+            let lists = searches && Kind::listed_by(words) == Kind::Listed && of_listed(words) == self.ends;
             return if lists { Self { one: false, ..self } } else { Self::ANY };
         }
         let Some((program, rest)) = words.split_first() else { return Self::ANY };
@@ -108,8 +96,13 @@ impl Names {
         if passes { Self { one: self.one || is_one_line(words), ends, ..self } } else { Self::ANY }
     }
 
+    /// How they are put into a command.
+    pub(super) fn put_in(self) -> PutIn {
+        PutIn { name: self.as_word(), ends: self.ends }
+    }
+
     /// The word that stands for such a name.
-    pub(super) fn as_word(self) -> Word {
+    fn as_word(self) -> Word {
         match self.kind {
             Kind::Any | Kind::CommitLines => Word::put_in("{}", Form::Dynamic, true),
             Kind::Listed => Word::put_in("{}", Form::Found, true),
@@ -147,7 +140,7 @@ impl Kind {
         let before_end: Vec<&str> =
             rest.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--").collect();
         let has = |options: &[&str]| before_end.iter().any(|text| options.contains(text));
-        let names_only = |valued: &str| has_option(rest, "--files-with-matches", 'l', valued);
+        let names_only = |valued: &str| has_option(rest, &["--files-with-matches"], 'l', valued);
         let shows = ["-printf", "-ls", "-exec", "-execdir", "-ok", "-okdir"];
         let lists = match program.text.as_str() {
             "find" => return if has(&shows) { Self::Any } else { Self::Found },
@@ -166,7 +159,7 @@ impl Kind {
                 // The name of a kind of files may follow at once.
                 let rest: Vec<Word> =
                     rest.iter().filter(|word| !word.text.starts_with("-t")).cloned().collect();
-                (has_option(&rest, "--files", 'l', "egjt") || names_only("egjt"))
+                (has_option(&rest, &["--files"], 'l', "egjt") || names_only("egjt"))
                     && has_only(&rest, "0EFHSeghijlstuwx")
             }
             "grep" => names_only("e") && has_only(rest, "EFGPZehilrsvwx"),
@@ -195,52 +188,6 @@ fn takes_first_field(words: &[Word]) -> bool {
 /// How many words are no options.
 fn operands(rest: &[Word]) -> usize {
     rest.iter().filter(|word| !word.text.starts_with('-')).count()
-}
-
-/// Long options with a value that may stand in the next word.
-const VALUED: &[&str] =
-    &["--exclude", "--exclude-dir", "--extension", "--glob", "--iglob", "--include", "--type"];
-
-/// Whether there is an option by its long name or its letter. What stands behind one of the `valued` letters is a text, here
-/// or in the next word.
-fn has_option(rest: &[Word], long: &str, letter: char, valued: &str) -> bool {
-    let mut words = rest.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--");
-    while let Some(text) = words.next() {
-        let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
-            if text == long {
-                return true;
-            }
-            if VALUED.contains(&text) {
-                words.next();
-            }
-            continue;
-        };
-        let value = letters.find(|letter| valued.contains(letter));
-        if letters[..value.unwrap_or(letters.len())].contains(letter) {
-            return true;
-        }
-        if value.is_some_and(|at| at + 1 == letters.len()) {
-            words.next();
-        }
-    }
-    false
-}
-
-/// Whether a lister is told to end names with a character that no name holds.
-fn ends_by_nul(words: &[Word]) -> bool {
-    let Some((program, rest)) = words.split_first() else { return false };
-    let letter = match program.text.as_str() {
-        "find" => return rest.iter().any(|word| word.text == "-print0"),
-        "git" => 'z',
-        "grep" => 'Z',
-        "printf" => return rest.first().is_some_and(|format| format.text.ends_with("\\0")),
-        _ => '0',
-    };
-    rest.iter().any(|word| match word.text.strip_prefix('-') {
-        Some(long) if long.starts_with('-') => matches!(long, "-null" | "-print0" | "-null-data" | "-zero"),
-        Some(letters) => letters.contains(letter),
-        None => false,
-    })
 }
 
 /// Whether `head` or `tail` leaves a single line.

@@ -78,7 +78,7 @@ impl Walker<'_> {
         if self.depth > DEEPEST || self.outer.len() > DEEPEST {
             return self.opaque("it is nested too deeply");
         }
-        match look_through(&words, &self.names.as_word()) {
+        match look_through(&words, &self.names.put_in()) {
             Inner::Nothing => {
                 self.push(text, Kind::Run, words.clone(), assignments);
                 self.note_side_effects(&words);
