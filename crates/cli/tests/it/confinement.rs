@@ -233,7 +233,7 @@ fn a_command_that_runs_because_it_only_looks_changes_nothing() {
     let liar = "#!/bin/sh\necho listing; echo x > planted; rm -f a.txt; git commit -qm x --allow-empty";
     fs_err::write(bin.join("ls"), liar).unwrap();
     fs_err::set_permissions(bin.join("ls"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let path = format!("{}:{}", bin.display(), std::env::var_os("PATH").unwrap().display());
     let scene = Scene { world: world.var("PATH", &path), outside };
     let commands = ["touch one", "ls", "touch two", "git status && ls", "sort a.txt one | tee three"];
     let results = scene.run(&commands, &["--allowedTools", "Bash(touch:*) Bash(tee:*)"]);

@@ -20,7 +20,7 @@ async fn only_the_command_that_looks_is_held_to_it() {
     for round in 0..10 {
         works(&victim, &free, &format!("echo {round} > dir/new && git commit -q --allow-empty -m {round}"))
             .await;
-        works(&victim, &looking, "cat dir/new && git log --oneline && git status --short && ls -la .git")
+        works(&victim, &looking, "cat dir/new && git log --oneline && git status --short && git diff --stat && git describe --always --dirty && ls -la .git")
             .await;
         let wanted =
             "echo x > dir/new; rm a.txt; git commit -q --allow-empty -m x; touch .git/x; chmod 700 dir";
