@@ -27,7 +27,11 @@ pub(crate) fn guarded_change(
     let mut touches: Vec<Touch> = analysis.commands.iter().chain(&filled).flat_map(shell::changes).collect();
     touches.extend(analysis.commands.iter().flat_map(told_by_variables));
     if analysis.opaque.is_some() {
-        touches.extend(shell::named_in_script(&script.command, &Some(vec![script.cwd.clone()])));
+        // As it is written, and with its quotes taken away: where these end, nobody can tell.
+        let bare = script.command.replace(['\'', '"', '\\'], "");
+        for text in [&script.command, &bare] {
+            touches.extend(shell::named_in_script(text, &Some(vec![script.cwd.clone()])));
+        }
     }
     let asked = |redirect: &&Redirect| {
         let part = judge.redirect(redirect);

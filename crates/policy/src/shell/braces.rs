@@ -27,6 +27,7 @@ fn split(text: &str) -> Option<(&str, Vec<&str>, &str)> {
         let mut depth = 0_usize;
         let mut from = open + 1;
         let mut inner = Vec::new();
+        let mut counts = false;
         for (at, c) in text.char_indices().skip_while(|(at, _)| *at < open) {
             match c {
                 '{' => depth += 1,
@@ -34,14 +35,16 @@ fn split(text: &str) -> Option<(&str, Vec<&str>, &str)> {
                     inner.push(&text[from..at]);
                     from = at + 1;
                 }
+                '.' if depth == 1 && text[at..].starts_with("..") => counts |= !text[at..].starts_with("..}"),
+                // Where nothing is to be chosen from, it ends nothing.
+                '}' if depth == 1 && inner.is_empty() && !counts => {}
                 '}' if depth == 1 => {
                     let last = &text[from..at];
                     let (before, after) = (&text[..open], &text[at + 1..]);
-                    return match inner.is_empty() {
-                        false => Some((before, inner.into_iter().chain([last]).collect(), after)),
-                        true if last.contains("..") => Some((before, vec!["*"], after)),
-                        true => None,
-                    };
+                    return Some(match inner.is_empty() {
+                        false => (before, inner.into_iter().chain([last]).collect(), after),
+                        true => (before, vec!["*"], after),
+                    });
                 }
                 '}' => depth -= 1,
                 _ => {}
@@ -69,6 +72,9 @@ mod tests {
             ("{a,b", vec!["{a,b"]),
             ("{x}{a,b}", vec!["{x}a", "{x}b"]),
             ("f{1..9}", vec!["f*"]),
+            ("{a},b}", vec!["a}", "b"]),
+            ("{a..},b}", vec!["a..}", "b"]),
+            ("x{a}{b,c}", vec!["x{a}b", "x{a}c"]),
         ] {
             assert_eq!(alternatives(text), Some(expected.into_iter().map(str::to_owned).collect()), "{text}");
         }

@@ -172,6 +172,10 @@ impl Survey<'_> {
             if gap.replace("\\\n", "").contains('\n') && LINES.contains(&node.kind()) {
                 self.problem = Some("a line ends inside a command");
             }
+            if gap.is_empty() && child.start_byte() > node.start_byte() && self.tears_a_word(node, child, end)
+            {
+                self.problem = Some("a word ends elsewhere than it seems");
+            }
             // The tree takes an escaped line end for a blank; the shell joins what is around it.
             if !gap.is_empty()
                 && gap.replace("\\\n", "").is_empty()
@@ -180,6 +184,21 @@ impl Survey<'_> {
                 self.problem = Some("a line ends inside a word");
             }
             end = end.max(child.end_byte());
+        }
+    }
+
+    /// Whether the tree begins another word where nothing separates it from what stands before.
+    fn tears_a_word(&self, node: Node<'_>, child: Node<'_>, end: usize) -> bool {
+        let is_word = |node: Node<'_>| node.is_named() && !node.kind().ends_with("_redirect");
+        let before = child.prev_sibling().filter(|before| before.end_byte() == end);
+        match node.kind() {
+            "command" | "declaration_command" | "unset_command" => !child.kind().ends_with("_redirect"),
+            "array" | "for_statement" | "file_redirect" | "herestring_redirect" | "redirected_statement" => {
+                is_word(child)
+                    && !matches!(child.kind(), "do_group" | "compound_statement")
+                    && before.is_some_and(is_word)
+            }
+            _ => false,
         }
     }
 

@@ -20,7 +20,11 @@ impl Walker<'_> {
         let inner = pieces.get(1..pieces.len().saturating_sub(1)).unwrap_or_default();
         let computes = text.starts_with("[[");
         let understood = if computes {
-            self.is_plain_expression(inner)
+            // Without blanks around them, the brackets are parts of other words.
+            let between = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+            let is_apart =
+                |text: &str| text.starts_with(char::is_whitespace) && text.ends_with(char::is_whitespace);
+            between.is_some_and(is_apart) && self.is_plain_expression(inner)
         } else {
             self.is_on_one_line(&pieces) && self.is_plain_command(inner)
         };

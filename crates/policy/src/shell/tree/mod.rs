@@ -346,6 +346,9 @@ impl<'a> Walker<'a> {
     }
 
     fn for_statement(&mut self, node: Node<'_>) {
+        if !self.text(node).starts_with("for") {
+            return self.opaque("what somebody selects is not known");
+        }
         let mut cursor = node.walk();
         let mut values = Vec::new();
         for value in node.children_by_field_name("value", &mut cursor) {

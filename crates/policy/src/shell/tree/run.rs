@@ -210,6 +210,10 @@ impl Walker<'_> {
             self.out.variables.values_mut().for_each(|known| *known = None);
             self.out.listings.spoil_all();
         }
+        let sets = matches!(program.text.as_str(), "getopts" | "let" | "mapfile" | "read" | "readarray");
+        if sets && !words.iter().all(Word::is_literal) {
+            self.opaque("which variable is set depends on what is put in");
+        }
         if SETTERS.contains(&program.text.as_str()) {
             let is_line = self.reads_a_line(words);
             for word in &words[1..] {

@@ -129,6 +129,9 @@ impl Walker<'_> {
                 }
             }
         }
+        if !words.iter().all(Word::is_literal) {
+            self.opaque("which variable is set depends on what is put in");
+        }
         // One that is named alone may be taken away, or begin anew without a value.
         for name in words.iter().filter_map(Word::known).filter(|name| condition::is_name(name)) {
             self.set.remove(name);
