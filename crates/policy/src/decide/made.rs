@@ -52,10 +52,15 @@ impl Places<'_> {
 
     /// Whether what is put somewhere, or something in it, has such a name, or gets one.
     fn may_land_oddly(&self, landing: &Landing) -> bool {
-        let are_odd = |places: &[Place]| {
-            let odd = |place: &Place| self.cx.resolver.odd_names(&place.real);
-            places.iter().any(|place| odd(place).is_none_or(|odd| !odd.is_empty()))
+        let holds_odd = |place: &Place| match landing.with_all {
+            // What lies deep below one place may lie right in another one.
+            true => {
+                let below = self.cx.resolver.below(&place.real);
+                below.is_none_or(|below| below.iter().any(|path| is_odd(&path.to_string_lossy())))
+            }
+            false => self.cx.resolver.odd_names(&place.real).is_none_or(|odd| !odd.is_empty()),
         };
+        let are_odd = |places: &[Place]| places.iter().any(holds_odd);
         let lands_oddly = |source: &Word| match self.of(source, &landing.dirs) {
             Where::Below(places, _) => are_odd(&places),
             Where::Known(places) => self.may_be_odd(source) || landing.with_all && are_odd(&places),
@@ -66,14 +71,13 @@ impl Places<'_> {
 
     /// Whether a name that a word gives may be taken for an option, an operator, or several names.
     fn may_be_odd(&self, word: &Word) -> bool {
-        let is_plain = |part: &str| {
-            part.is_empty() || part.starts_with(|c: char| c.is_alphanumeric() || "._~".contains(c))
-        };
-        self.each(word).iter().any(|word| {
-            !word.is_literal()
-                || comes_apart(&word.text)
-                || word.text.contains(GLOBS)
-                || !word.text.split('/').all(is_plain)
-        })
+        self.each(word).iter().any(|word| !word.is_literal() || is_odd(&word.text))
     }
+}
+
+/// Whether a path, or a part of it, may be taken for something else.
+fn is_odd(path: &str) -> bool {
+    let is_plain =
+        |part: &str| part.is_empty() || part.starts_with(|c: char| c.is_alphanumeric() || "._~".contains(c));
+    comes_apart(path) || path.contains(GLOBS) || !path.split('/').all(is_plain)
 }

@@ -172,6 +172,12 @@ impl Survey<'_> {
             if gap.replace("\\\n", "").contains('\n') && LINES.contains(&node.kind()) {
                 self.problem = Some("a line ends inside a command");
             }
+            if STATEMENTS.contains(&node.kind())
+                && PARTS.contains(&child.kind())
+                && !self.is_whole_word(child)
+            {
+                self.problem = Some("a word ends elsewhere than it seems");
+            }
             if gap.is_empty() && child.start_byte() > node.start_byte() && self.tears_a_word(node, child, end)
             {
                 self.problem = Some("a word ends elsewhere than it seems");
@@ -185,6 +191,15 @@ impl Survey<'_> {
             }
             end = end.max(child.end_byte());
         }
+    }
+
+    /// Whether a word of a statement begins and ends where words begin and end.
+    fn is_whole_word(&self, child: Node<'_>) -> bool {
+        let is_end = |c: char| c.is_whitespace() || ";&|()<>`".contains(c);
+        let before = self.source.get(..child.start_byte()).map(|text| text.trim_end_matches("\\\n"));
+        let behind = self.source.get(child.end_byte()..).map(|text| text.trim_start_matches("\\\n"));
+        before.is_some_and(|text| text.chars().next_back().is_none_or(is_end))
+            && behind.is_some_and(|text| text.chars().next().is_none_or(is_end))
     }
 
     /// Whether the tree begins another word where nothing separates it from what stands before.
@@ -308,6 +323,37 @@ fn is_continued(line: &str) -> bool {
 /// What is all one word to the shell, whatever the tree sees in it.
 const WORDS: &[&str] =
     &["expansion", "string", "heredoc_body", "arithmetic_expansion", "test_command", "subscript"];
+
+/// What has words of its own.
+const STATEMENTS: &[&str] = &[
+    "array",
+    "command",
+    "declaration_command",
+    "file_redirect",
+    "for_statement",
+    "herestring_redirect",
+    "redirected_statement",
+    "unset_command",
+];
+
+/// Words, as the tree calls them.
+const PARTS: &[&str] = &[
+    "ansi_c_string",
+    "arithmetic_expansion",
+    "brace_expression",
+    "command_name",
+    "command_substitution",
+    "concatenation",
+    "expansion",
+    "extglob_pattern",
+    "number",
+    "raw_string",
+    "simple_expansion",
+    "string",
+    "translated_string",
+    "variable_assignment",
+    "word",
+];
 
 /// What a new line ends.
 const LINES: &[&str] = &[

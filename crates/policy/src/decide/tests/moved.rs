@@ -215,3 +215,17 @@ fn patterns_of_what_only_prints_are_judged_like_those_of_ls() {
         ],
     );
 }
+
+// RULE-05: names deep below what is moved are names right in a directory afterwards.
+#[test]
+fn odd_names_that_go_with_a_directory_are_reckoned_with() {
+    let below =
+        |path: &Path| Some(if path.ends_with("q") { vec!["k".into(), "k/-R".into()] } else { Vec::new() });
+    let accepting = cx(Mode::AcceptEdits);
+    let cx = Context { resolver: accepting.resolver.clone().with_trees(|_| true, below), ..accepting };
+    for moves in ["mv q d2", "cp -r q d2", "mv q/* d2"] {
+        assert_eq!(verdict(&bash(&format!("{moves}; cd d2/k && sort *")), &cx), "ask", "{moves}");
+        assert_eq!(verdict(&bash(&moves.replace('q', "src")), &cx), "allow", "{moves}");
+    }
+    assert_eq!(verdict(&bash("cp -r src d2; wc -l *.txt"), &cx), "allow");
+}
