@@ -8,7 +8,7 @@ pub(super) fn is_for_bash(script: &str) -> bool {
     let mut rest = script;
     let mut before = '\n';
     while let Some(next) = rest.chars().next() {
-        let is_word_start = before.is_whitespace() || ";&|(".contains(before);
+        let is_word_start = before.is_ascii_whitespace() || ";&|(".contains(before);
         // Where texts begin and end is not followed any further there.
         if next == '#' && is_word_start || rest.starts_with("<<") {
             return mentions(rest);
@@ -37,10 +37,12 @@ pub(super) fn is_for_bash(script: &str) -> bool {
 /// Whether such a thing begins here.
 fn begins(rest: &str, before: char) -> bool {
     let computes = rest.starts_with("((") && before != '$';
-    let compares = rest.strip_prefix("[[").is_some_and(|after| after.starts_with(char::is_whitespace));
+    let compares =
+        rest.strip_prefix("[[").is_some_and(|after| after.starts_with(|c: char| c.is_ascii_whitespace()));
     // The name of a file to plainer shells.
     let multiplies = rest.strip_prefix('{').filter(|_| before != '$').is_some_and(|after| {
-        let word = after.split(|c: char| c.is_whitespace() || ";&|()".contains(c)).next().unwrap_or_default();
+        let word =
+            after.split(|c: char| c.is_ascii_whitespace() || ";&|()".contains(c)).next().unwrap_or_default();
         word.contains('}') && (word.contains(',') || word.contains(".."))
     });
     computes || compares || multiplies || OF_BASH.iter().any(|mark| rest.starts_with(mark))

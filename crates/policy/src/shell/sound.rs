@@ -18,6 +18,10 @@ pub(crate) fn objection(source: &str, root: Node<'_>) -> Option<&'static str> {
     if source.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
         return Some("it contains control characters");
     }
+    // To the shell these are parts of words, and the parser knows them.
+    if source.contains(['\u{85}', '\u{a0}']) {
+        return Some("it contains white space that means nothing to the shell");
+    }
     if root.has_error() {
         return Some("it is not plain shell syntax");
     }
@@ -42,6 +46,15 @@ fn counts_through_signs(source: &str) -> bool {
             && behind.is_some_and(|behind| behind.starts_with(['}', '.']))
             && case(at - 1) != case(at + 2)
     })
+}
+
+/// Whether a text ends so that a word may begin behind it: at its beginning, or with a blank or one of these signs that is
+/// not escaped. An escaped line end separates nothing.
+fn separates(before: &str, signs: &str) -> bool {
+    let text = before.trim_end_matches("\\\n");
+    let Some(last) = text.chars().next_back() else { return true };
+    let escapes = text[..text.len() - last.len_utf8()].bytes().rev().take_while(|byte| *byte == b'\\');
+    (last.is_ascii_whitespace() || signs.contains(last)) && escapes.count() % 2 == 0
 }
 
 struct Survey<'a> {
@@ -96,7 +109,7 @@ impl Survey<'_> {
                     self.problem = Some("a line ends inside an expansion");
                 }
             }
-            "simple_expansion" if text.contains(|c: char| c.is_whitespace() || c == '\\') => {
+            "simple_expansion" if text.contains(|c: char| c.is_ascii_whitespace() || c == '\\') => {
                 self.problem = Some("a line ends inside an expansion");
             }
             // Without braces, the name goes on with the next line.
@@ -118,9 +131,7 @@ impl Survey<'_> {
                 self.problem = Some("a # inside a word is not understood");
             }
             "comment" => {
-                // An escaped line end separates nothing.
-                let before = before.trim_end_matches("\\\n");
-                if before.chars().next_back().is_some_and(|c| !c.is_whitespace() && !";&|(".contains(c)) {
+                if !separates(before, ";&|(") {
                     self.problem = Some("a # inside a word is not understood");
                 }
                 self.inert.push(range);
@@ -139,7 +150,7 @@ impl Survey<'_> {
 
     /// What stands for one piece is one piece to the shell as well: only an escaped blank or line end is part of a word.
     fn leaf(&mut self, kind: &str, text: &str) {
-        if text.trim().is_empty() {
+        if text.trim_ascii().is_empty() {
             return;
         }
         let mut is_escaped = false;
@@ -195,10 +206,9 @@ impl Survey<'_> {
 
     /// Whether a word of a statement begins and ends where words begin and end.
     fn is_whole_word(&self, child: Node<'_>) -> bool {
-        let is_end = |c: char| c.is_whitespace() || ";&|()<>`".contains(c);
-        let before = self.source.get(..child.start_byte()).map(|text| text.trim_end_matches("\\\n"));
+        let is_end = |c: char| c.is_ascii_whitespace() || ";&|()<>`".contains(c);
         let behind = self.source.get(child.end_byte()..).map(|text| text.trim_start_matches("\\\n"));
-        before.is_some_and(|text| text.chars().next_back().is_none_or(is_end))
+        self.source.get(..child.start_byte()).is_some_and(|text| separates(text, ";&|()<>`"))
             && behind.is_some_and(|text| text.chars().next().is_none_or(is_end))
     }
 
@@ -218,11 +228,10 @@ impl Survey<'_> {
     }
 
     fn is_inside_a_word(&self, end: usize, start: usize) -> bool {
-        let is_of_word = |c: char| !c.is_whitespace() && !";&|()<>".contains(c);
-        let before = self.source.get(..end).and_then(|text| text.chars().next_back());
-        let after = self.source.get(start..).and_then(|text| text.chars().next());
+        let is_of_word = |c: char| !c.is_ascii_whitespace() && !";&|()<>".contains(c);
         // A word may end with a substitution.
-        before.is_some_and(|c| c == ')' || is_of_word(c)) && after.is_some_and(is_of_word)
+        let goes_on = self.source.get(..end).is_some_and(|text| !separates(text, ";&|(<>"));
+        goes_on && self.source.get(start..).and_then(|text| text.chars().next()).is_some_and(is_of_word)
     }
 
     /// A here-document ends where the shell ends it, and a quoted one expands nothing.

@@ -8,6 +8,8 @@ use crate::shell::program::condition;
 use crate::shell::word::Reader;
 use crate::shell::{Kind, Word};
 
+/// What stands between words.
+const BLANKS: [char; 3] = [' ', '\t', '\n'];
 /// Operators of `[[` whose operands are computed.
 const COMPUTES: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
@@ -22,8 +24,7 @@ impl Walker<'_> {
         let understood = if computes {
             // Without blanks around them, the brackets are parts of other words.
             let between = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-            let is_apart =
-                |text: &str| text.starts_with(char::is_whitespace) && text.ends_with(char::is_whitespace);
+            let is_apart = |text: &str| text.starts_with(BLANKS) && text.ends_with(BLANKS);
             between.is_some_and(is_apart) && self.is_plain_expression(inner)
         } else {
             self.is_on_one_line(&pieces) && self.is_plain_command(inner)

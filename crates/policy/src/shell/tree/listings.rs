@@ -100,8 +100,9 @@ impl Walker<'_> {
         let wrappers = self.outer.iter().flat_map(|layer| &layer.words);
         self.readers.replaced |= wrappers.chain(words).any(|word| word.text == "exec");
         // Other ends of words than blanks would be cut off.
-        let is_whole =
-            assignments.iter().all(|given| given.value.known().is_some_and(|ends| ends.trim().is_empty()));
+        let is_whole = assignments
+            .iter()
+            .all(|given| given.value.known().is_some_and(|ends| ends.trim_ascii().is_empty()));
         match line_read(words).filter(|_| !is_wrapped) {
             Some(line) if is_whole => return self.readers.lines.push(line),
             Some(line) => {
