@@ -84,7 +84,7 @@ impl Walker<'_> {
         match (only.kind(), self.out.commands.get(already..)) {
             _ if self.complains(node) => Names::ANY,
             ("pipeline", _) => self.passed,
-            ("command", Some([only])) => Names::listed_by(only.words()),
+            ("command", Some([only])) => Names::listed_by(only.words(), self.may_be_fed(node)),
             _ => Names::ANY,
         }
     }

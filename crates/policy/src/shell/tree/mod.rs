@@ -8,6 +8,7 @@ mod names;
 mod plain;
 mod redirects;
 mod run;
+mod searched;
 mod values;
 
 use std::collections::{BTreeSet, HashSet};
@@ -288,7 +289,7 @@ impl<'a> Walker<'a> {
                 // Complaints are no names, and may come by any file that leads to where names go.
                 _ if self.out.redirects[redirected..].iter().any(is_diverted) => Names::ANY,
                 _ if complains || self.complains(child) => Names::ANY,
-                Some([only]) if at == 0 => Names::listed_by(only.words()),
+                Some([only]) if at == 0 => Names::listed_by(only.words(), self.may_be_fed(node)),
                 // It may read something else.
                 Some(_) if self.text(child).contains('<') => Names::ANY,
                 Some([only]) => names.passed_by(only),

@@ -1,5 +1,6 @@
 //! What kind of names come through a pipeline.
 
+use super::searched::{Searched, searched};
 use crate::shell::program::name_ends::{Ends, has_option, of_listed};
 use crate::shell::program::wrapper::PutIn;
 use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commit_lines, prints_commits};
@@ -52,8 +53,16 @@ impl Names {
     /// Nothing that is known.
     pub(super) const ANY: Self = Self { kind: Kind::Any, ends: Ends::Line, one: false };
 
-    /// What a command prints at the start of a pipeline.
-    pub(super) fn listed_by(words: &[Word]) -> Self {
+    /// What a command prints at the start of a pipeline. `may_be_fed`: whether it may have an input.
+    pub(super) fn listed_by(words: &[Word], may_be_fed: bool) -> Self {
+        let Some((program, rest)) = words.split_first() else { return Self::ANY };
+        let searched = match program.text.as_str() {
+            program @ ("grep" | "rg") => searched(program, rest),
+            _ => Searched::Files,
+        };
+        if searched == Searched::Input || searched == Searched::BelowUnlessFed && may_be_fed {
+            return Self::ANY;
+        }
         Self { kind: Kind::listed_by(words), ends: of_listed(words), one: false }
     }
 
@@ -63,7 +72,9 @@ impl Names {
         let is_put_in = |word: &&Word| word.form == Form::Found && word.text == "{}";
         // Of the files that it searches, which are no others, it prints names.
         if words.iter().filter(is_put_in).count() == 1 && words.last().is_some_and(|last| is_put_in(&last)) {
-            let searches = matches!(words[0].text.as_str(), "grep" | "rg") && operands(&words[1..]) == 2;
+            // Without names, `rg` searches here, and so does `grep` that walks: they print other names then.
+            let searches =
+                words[0].text == "grep" && !words[1..].iter().any(is_walking) && operands(&words[1..]) == 2;
             let lists = searches && Kind::listed_by(words) == Kind::Listed && of_listed(words) == self.ends;
             return if lists { Self { one: false, ..self } } else { Self::ANY };
         }
@@ -87,7 +98,8 @@ impl Names {
         let rest = others_than(rest, valued);
         let others = rest.iter().filter(|word| !word.text.starts_with('-'));
         // A word that comes apart, or that stands for several, is a file to read.
-        let passes = words.iter().all(Word::is_single)
+        let passes = words.iter().all(|word| word.is_single() && word.text != "-")
+            && !(program.text == "grep" && gives_context(&rest))
             && has_only(&rest, letters)
             && others.count() <= operands
             && rest.iter().all(|word| word.lead);
@@ -245,6 +257,17 @@ fn is_below(word: &Word) -> bool {
         && !word.text.contains(['{', '('])
         && !word.text.contains("..")
         && !word.text.split('/').any(leads_up)
+}
+
+/// Whether `grep` is told to search in all that lies below.
+fn is_walking(word: &Word) -> bool {
+    let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    letters.is_some_and(|letters| letters.contains(['r', 'R'])) || word.text.contains("recursive")
+}
+
+/// Whether `grep` is told to show lines around those that it finds, with a line of signs between them.
+fn gives_context(rest: &[Word]) -> bool {
+    rest.iter().any(|word| word.text.starts_with('-') && word.text.contains(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether an option of `grep` holds its pattern.
