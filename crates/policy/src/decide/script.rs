@@ -161,7 +161,8 @@ impl<'a> Judge<'a> {
         let filled = if are_whole { filled } else { Vec::new() };
         let readings = || std::iter::once(command).chain(&filled);
         // What only looks at files whose names are known looks at no others.
-        let is_known = !filled.is_empty() && filled.iter().all(|filled| self.looks_when_filled(filled));
+        let is_known =
+            !filled.is_empty() && filled.iter().all(|filled| self.looks_when_filled(command, filled));
         let looking = readings().skip(usize::from(is_known)).map(|reading| self.file_objection(reading));
         let objections = readings().map(|reading| self.objection(reading)).chain(looking);
         if let Some(part) = strictest(objections.flatten()) {
@@ -227,12 +228,13 @@ impl<'a> Judge<'a> {
     /// Whether a command only looks, whatever is put into its words.
     fn only_looks(&self, command: &Command, filled: &[Command]) -> bool {
         self.looks_whatever_is_put_in(command, &command.dirs)
-            || !filled.is_empty() && filled.iter().all(|filled| self.looks_when_filled(filled))
+            || !filled.is_empty() && filled.iter().all(|filled| self.looks_when_filled(command, filled))
     }
 
     /// A variable may have got its names anywhere.
-    fn looks_when_filled(&self, filled: &Command) -> bool {
-        self.looks_whatever_is_put_in(filled, self.places.everywhere())
+    fn looks_when_filled(&self, command: &Command, filled: &Command) -> bool {
+        shell::runs_no_more(command, filled)
+            && self.looks_whatever_is_put_in(filled, self.places.everywhere())
     }
 
     /// `dirs`: where the shell lists the names that are put in.

@@ -29,7 +29,8 @@ pub(crate) use program::{
     gets_names, git_deed, git_subcommand, gives_meaning, has_meaning, is_known_program, is_option,
     keeps_options, landings, lists_bare_names, lists_links, lists_names, lists_revisions, named_in_script,
     only_looks, only_prints, possible_subcommands, prints_commit_lines, prints_commits, program_name,
-    redirect_touch, run_files, runs, shown_inside, takes_names_apart, takes_script_from_input, touches, way,
+    redirect_touch, run_files, runs, runs_no_more, shown_inside, takes_names_apart, takes_script_from_input,
+    touches, way,
 };
 pub(crate) use text::possible_commands;
 pub(crate) use tree::Descriptors;

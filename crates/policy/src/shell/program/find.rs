@@ -1,7 +1,20 @@
 //! What `find` looks at and does.
 
+use super::lookers::program_name;
 use super::meaning::OPERATORS;
-use crate::shell::Word;
+use crate::shell::{Command, Word};
+
+/// What makes `find` run something.
+const RUNNING: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+
+/// Whether a command with values put into its words runs nothing but what is written there, which is looked at by itself.
+pub(crate) fn runs_no_more(command: &Command, filled: &Command) -> bool {
+    let is_find = matches!(command.words().first().and_then(program_name), Some("find" | "gfind"));
+    let runs = |command: &Command| {
+        command.words().iter().filter(|word| RUNNING.contains(&word.text.as_str())).count()
+    };
+    !is_find || runs(command) == runs(filled)
+}
 
 /// Actions and options that change or run something, follow links, or show what a file holds.
 const ACTIONS: &[&str] =

@@ -36,6 +36,7 @@ pub(super) mod yq;
 
 pub(crate) use changes::{changes, named_in_script};
 pub(crate) use effects::{Deed, Touch, redirect_touch, touches};
+pub(crate) use find::runs_no_more;
 pub(crate) use git::{git_deed, git_subcommand, possible_subcommands};
 pub(crate) use landing::{Landing, Manner, Name, landings};
 pub(crate) use listers::{

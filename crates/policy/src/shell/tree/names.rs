@@ -98,7 +98,7 @@ impl Names {
         let rest = others_than(rest, valued);
         let others = rest.iter().filter(|word| !word.text.starts_with('-'));
         // A word that comes apart, or that stands for several, is a file to read.
-        let passes = words.iter().all(|word| word.is_single() && word.text != "-")
+        let passes = words.iter().all(|word| word.is_single() && !matches!(word.text.as_str(), "-" | "--"))
             && !(program.text == "grep" && gives_context(&rest))
             && has_only(&rest, letters)
             && others.count() <= operands
@@ -157,7 +157,11 @@ impl Kind {
         let lists = match program.text.as_str() {
             "find" => return if has(&shows) { Self::Any } else { Self::Found },
             // Links are shown with where they lead, and `..` is a name as well.
-            "ls" => has_only(rest, "1SUdhrtX") && (names_here(rest) || names_given(rest)),
+            "ls" => {
+                !rest.iter().any(|word| word.text == "--")
+                    && has_only(rest, "1SUdhrtX")
+                    && (names_here(rest) || names_given(rest))
+            }
             "fd" => has_only(rest, "0EFHIadegijpstu"),
             "git" if prints_commits(words) => return Self::Commits,
             "git" if prints_commit_lines(words) => return Self::CommitLines,
