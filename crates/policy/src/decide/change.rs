@@ -1,5 +1,7 @@
 //! Simple changes of files: what they are, where they may be made, and what a script changes at all.
 
+use std::path::PathBuf;
+
 use super::Reason;
 use super::files::Files;
 use super::place::{Places, Where};
@@ -67,9 +69,22 @@ impl Judge<'_> {
                 if self.leads_through_a_move(command, place) {
                     return Err(unclear());
                 }
+                if let Some(path) = self.guarded_below(command, &touch, place) {
+                    return Err(Reason::Guarded { path });
+                }
             }
         }
         self.goes_where_it_may(command)
+    }
+
+    /// What is guarded and goes with a directory that a command removes, as far as that can be overlooked.
+    fn guarded_below(&self, command: &Command, touch: &Touch, place: &Place) -> Option<PathBuf> {
+        if !(removes(command, touch) && takes_directories(command)) {
+            return None;
+        }
+        let below = self.cx.resolver.below(&place.real)?;
+        let mut places = below.iter().map(|path| self.cx.place(&place.real.join(path)));
+        places.find_map(|place| self.files.guarded(&place))
     }
 
     /// Whether a place lies below something that an earlier command of the script puts there, or leads through what one

@@ -1,5 +1,8 @@
 //! Rules against a command, and against the files that it touches.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use super::Reason;
 use super::change::{is_mv, removes, takes_directories};
 use super::part::Part;
@@ -8,7 +11,9 @@ use super::script::Judge;
 use crate::path::Place;
 use crate::rule::Behavior;
 use crate::rule::command::{self, Match};
-use crate::shell::{self, Command, Deed, Form, Kind, Touch, Word, gives_orders, harmless_assignment};
+use crate::shell::{
+    self, Command, Deed, Form, GLOBS, Kind, Touch, Word, gives_orders, harmless_assignment, program_name,
+};
 
 /// So many variables in turn are looked through for what programs are given.
 const DEEPEST: usize = 64;
@@ -69,6 +74,7 @@ impl Judge<'_> {
         let unsettled = touches.iter().filter(|touch| reads(touch) && !is_mv(command));
         let unsettled = unsettled.filter_map(|touch| self.unsettled_objection(command, touch));
         let landing = self.landing_objection(command, what);
+        let landing = landing.into_iter().chain(self.revision_objection(command));
         let through = touches.iter().filter(|touch| touch.deed == Deed::ReadThrough);
         let through = through.filter_map(|touch| self.through_objection(what, touch));
         let inside = touches.iter().filter(|touch| touch.deed == Deed::ReadInside);
@@ -78,6 +84,28 @@ impl Judge<'_> {
         let passed = passed.iter().filter_map(|place| self.files.write_objection(what, place));
         let through = through.chain(passed);
         strictest(objections.chain(removals).chain(moved).chain(unsettled).chain(landing).chain(through))
+    }
+
+    /// A rule against a file that is named in a commit: the path counts from the top of the repository, wherever the command
+    /// runs.
+    fn revision_objection(&self, command: &Command) -> Option<Part> {
+        let (program, rest) = command.words().split_first()?;
+        if program_name(program) != Some("git") {
+            return None;
+        }
+        let paths = rest.iter().filter_map(|word| {
+            let (_, path) = word.text.split_once(':')?;
+            let path = path.strip_prefix("(top)").unwrap_or(path);
+            Some(path.trim_start_matches(|c: char| c == '/' || c == ':' || c.is_ascii_digit()))
+        });
+        let paths: Vec<&str> = paths.filter(|path| !path.is_empty()).collect();
+        let touches = shell::touches(command);
+        let dirs = touches.iter().map(|touch| &touch.dirs).chain([&command.dirs]).flatten().flatten();
+        let above = dirs.chain(&self.cx.roots).flat_map(|dir| dir.ancestors());
+        let inside: BTreeSet<&Path> = above.filter(|dir| self.cx.is_inside(dir)).collect();
+        let mut places =
+            inside.iter().flat_map(|dir| paths.iter().map(|path| self.cx.place(&dir.join(path))));
+        places.find_map(|place| self.files.read_objection(&command.text, &place))
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.
@@ -128,8 +156,17 @@ impl Judge<'_> {
                 let below = below.filter(|_| reads).find_map(|place| {
                     self.files.may_read(what, |pattern| pattern.could_fit_below(&place.written))
                 });
-                let parts =
-                    [read, write.map(|part| soften(part, touch.deed)), below, self.unheld(touch, what)];
+                let listed = touch.deed == Deed::Write && is_variable(&touch.word);
+                let listed =
+                    listed && self.places.each(&touch.word).iter().any(|value| value.text.contains(GLOBS));
+                let among = places.iter().filter(|_| listed).find_map(|place| {
+                    let known = self.files.objection_below(what, place);
+                    known.or_else(|| {
+                        self.files.may_change(what, |pattern| pattern.could_fit_below(&place.written))
+                    })
+                });
+                let write = write.map(|part| soften(part, touch.deed));
+                let parts = [read, write, below, among, self.unheld(touch, what)];
                 strictest(parts.into_iter().flatten())
             }
             Where::Below(places, names) => {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::listed::{Torn, comes_apart, fits_name, is_torn};
+use super::made::Made;
 use crate::context::Context;
 use crate::path::Place;
 use crate::shell::{
@@ -37,8 +38,8 @@ pub(crate) struct Places<'a> {
     /// Where anything of the script may run.
     everywhere: Dirs,
     pub(super) analysis: &'a Analysis,
-    /// Whether the script makes names that are taken for others.
-    pub(super) made: OnceCell<bool>,
+    /// Which names the script makes that are taken for others.
+    pub(super) made: OnceCell<Made>,
 }
 
 impl<'a> Places<'a> {
@@ -315,16 +316,26 @@ impl Places<'_> {
             let text = name.to_string_lossy();
             comes_apart(&text) || text.contains(['*', '?', '['])
         };
+        let is_meant = |name: &PathBuf| is_odd(name) && fits_name(last, name.as_os_str());
         let dirs = self.absolute(if dir.is_empty() { "." } else { dir }, value.tilde, &self.everywhere);
         is_simple
             && !dir.contains(['*', '?', '['])
-            && !self.some_name(&dirs, |name| is_odd(name) && fits_name(last, name.as_os_str()))
+            && !self.some_name_of(&dirs, |dir| self.whole_names_in(dir), is_meant)
     }
 
     /// Whether there is such a name right in one of these directories, or may be.
     fn some_name(&self, dirs: &Dirs, is_such: impl Fn(&PathBuf) -> bool) -> bool {
+        self.some_name_of(dirs, |dir| self.names_in(dir), is_such)
+    }
+
+    fn some_name_of(
+        &self,
+        dirs: &Dirs,
+        names_in: impl Fn(&Path) -> Option<Vec<PathBuf>>,
+        is_such: impl Fn(&PathBuf) -> bool,
+    ) -> bool {
         let Some(dirs) = dirs else { return true };
-        let names = |dir: &PathBuf| self.names_in(&self.cx.place(dir).real);
+        let names = |dir: &PathBuf| names_in(&self.cx.place(dir).real);
         dirs.iter().any(|dir| names(dir).is_none_or(|names| names.iter().any(&is_such)))
     }
 

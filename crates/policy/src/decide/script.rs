@@ -218,7 +218,10 @@ impl<'a> Judge<'a> {
             return Ok(Reason::ReadOnly);
         }
         if self.cx.mode == Mode::AcceptEdits && self.changes_simply(command, filled) {
-            self.changes_where_it_may(command)?;
+            // Where something lands, that is known of the command as it is written.
+            if filled.is_empty() || !shell::landings(command).is_empty() {
+                self.changes_where_it_may(command)?;
+            }
             filled.iter().try_for_each(|reading| self.touches_where_it_may(reading))?;
             return Ok(Reason::Mode { mode: self.cx.mode });
         }
@@ -329,7 +332,8 @@ impl<'a> Judge<'a> {
             return Part::allow(&what, Reason::ReadOnly);
         }
         let filled = put_in::fillings(&redirect.target, &redirect.dirs, &self.places);
-        let targets = filled.filter(|_| !redirect.writes).unwrap_or_else(|| vec![redirect.target.clone()]);
+        let is_plain = |words: &Vec<Word>| !redirect.writes || words.iter().all(Word::is_literal);
+        let targets = filled.filter(is_plain).unwrap_or_else(|| vec![redirect.target.clone()]);
         let touched = targets.iter().map(|word| Touch { word: word.clone(), ..touch.clone() });
         if let Some(part) = strictest(touched.filter_map(|touch| self.touch_objection(&what, &touch))) {
             return part;

@@ -141,6 +141,13 @@ impl Survey<'_> {
             "file_descriptor" if !is_digit(text) => {
                 self.problem = Some("a number before a redirect may be a word of its own");
             }
+            "!" | "do" | "elif" | "else" | "if" | "then" | "until" | "while" if !node.is_named() => {
+                let next = self.source.get(range.end..).and_then(|rest| rest.chars().next());
+                let goes_on = |c: char| !c.is_ascii_whitespace() && (text == "!" || !";&|()<>".contains(c));
+                if next.is_some_and(goes_on) {
+                    self.problem = Some("a word ends elsewhere than it seems");
+                }
+            }
             "heredoc_redirect" => self.heredoc(node),
             "string" | "heredoc_body" | "concatenation" | "regex" | "heredoc_content" | "string_content" => {}
             _ if node.child_count() == 0 => self.leaf(node.kind(), text),

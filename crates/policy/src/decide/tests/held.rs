@@ -150,3 +150,15 @@ fn what_may_hold_something_protected_is_not_removed_in_silence() {
     assert_eq!(verdict(&bash("rm -r t"), &cx), "ask");
     assert_eq!(verdict(&bash("rm -r a.txt"), &cx), "allow");
 }
+
+// PERM-17: what steers Tiller or git does not go with the directory that it lies in.
+#[test]
+fn a_directory_with_something_guarded_in_it_is_not_removed_in_silence() {
+    let below = |path: &Path| {
+        Some(if path.ends_with("pkg") { vec![".claude/settings.json".into()] } else { Vec::new() })
+    };
+    let accepting = cx(Mode::AcceptEdits);
+    let cx = Context { resolver: accepting.resolver.clone().with_trees(|_| true, below), ..accepting };
+    assert_eq!(verdict(&bash("rm -r pkg"), &cx), "ask");
+    assert_eq!(verdict(&bash("rm -rf target"), &cx), "allow");
+}

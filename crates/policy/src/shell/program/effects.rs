@@ -377,12 +377,12 @@ fn git_touches(rest: &[Word]) -> Vec<(Deed, Word)> {
         }
         "grep" => {
             found.push((Deed::ReadBelow, Word::literal(".")));
-            Deed::Read
+            Deed::ReadBelow
         }
         "ls-files" => Deed::Look,
         "show" | "diff" | "diff-files" | "diff-index" | "diff-tree" | "difftool" | "whatchanged"
         | "blame" | "cat-file" | "annotate" | "log" | "add" | "archive" | "format-patch" | "hash-object"
-        | "interpret-trailers" | "stash" | "update-index" => Deed::Read,
+        | "interpret-trailers" | "stash" | "update-index" | "check-attr" => Deed::Read,
         _ => return found,
     };
     // `diff` reads whatever files it is given, of a repository or not, if there are two; a name without a slash is more

@@ -7,8 +7,8 @@ use crate::shell::Word;
 const VERSIONED: &[&str] = &[
     "awk", "curl", "env", "gawk", "mawk", "nice", "nohup", "rsync", "sed", "stdbuf", "tar", "timeout",
     "wget", "xargs", "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "g++", "gcc", "gh", "git",
-    "go", "java", "javac", "kubectl", "make", "node", "npm", "npx", "perl", "php", "pip", "pip3", "python",
-    "python3", "ruby", "rustc", "rustup", "swift", "tsc", "uv", "zsh",
+    "go", "java", "javac", "kubectl", "make", "node", "perl", "php", "pip", "pip3", "python", "python3",
+    "ruby", "rustc", "rustup", "swift", "tsc", "uv", "zsh",
 ];
 
 /// Further programs that may be asked for their version. Of some, help comes through a pager of somebody's choice.
@@ -37,6 +37,8 @@ const ONLY_VERSIONED: &[&str] = &[
     "mypy",
     "mysql",
     "ninja",
+    "npm",
+    "npx",
     "pandoc",
     "protoc",
     "psql",
