@@ -10,6 +10,7 @@ mod expansion;
 mod listings;
 mod number;
 mod program;
+mod quotes;
 mod sound;
 mod text;
 mod tree;
