@@ -310,7 +310,10 @@ impl Places<'_> {
 
     /// Whether each name that a variable may hold stays one word where it is put in without quotes.
     pub(super) fn holds_whole_names(&self, value: &Word) -> bool {
-        let is_simple = value.form == Form::Pattern && !value.text.contains(['{', '\\', '(']);
+        // Where no name fits, the pattern itself is put in.
+        let is_simple = value.form == Form::Pattern
+            && !value.text.contains(['{', '\\', '('])
+            && !comes_apart(&value.text);
         let (dir, last) = value.text.rsplit_once('/').unwrap_or(("", &value.text));
         let is_odd = |name: &PathBuf| {
             let text = name.to_string_lossy();

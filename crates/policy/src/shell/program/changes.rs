@@ -127,6 +127,8 @@ pub(crate) fn named_in_script(text: &str, dirs: &Dirs) -> Vec<Touch> {
 
 fn named(text: &str, dirs: &Dirs, is_meant: impl Fn(&str) -> bool) -> Vec<Touch> {
     let names = text.split(|c: char| c.is_whitespace() || "'\"`;|&<>(){}=,$:".contains(c));
+    // What looks like an option may follow a sign.
+    let names = names.flat_map(|name| [Some(name), name.strip_prefix('-')]).flatten();
     let named = names.filter(|name| is_meant(name));
     let words = named.map(|name| Word { tilde: name.starts_with('~'), ..Word::literal(name) });
     let touch = |word| Touch { deed: Deed::Mention, word, dirs: dirs.clone() };

@@ -98,11 +98,12 @@ impl Names {
         let rest = others_than(rest, valued);
         let others = rest.iter().filter(|word| !word.text.starts_with('-'));
         // A word that comes apart, or that stands for several, is a file to read.
-        let passes = words.iter().all(|word| word.is_single() && !matches!(word.text.as_str(), "-" | "--"))
-            && !(program.text == "grep" && gives_context(&rest))
-            && has_only(&rest, letters)
-            && others.count() <= operands
-            && rest.iter().all(|word| word.lead);
+        let passes =
+            words.iter().all(|word| word.is_single() && word.text != "-" && !word.text.starts_with("--"))
+                && !(program.text == "grep" && gives_context(&rest))
+                && has_only(&rest, letters)
+                && others.count() <= operands
+                && rest.iter().all(|word| word.lead);
         // Lines that hold several names are other lines afterwards.
         let ends = if self.ends == Ends::Line { Ends::Line } else { Ends::Unclear };
         if passes { Self { one: self.one || is_one_line(words), ends, ..self } } else { Self::ANY }

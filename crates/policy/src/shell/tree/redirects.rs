@@ -131,6 +131,11 @@ impl Walker<'_> {
         match (sign, target) {
             (Some("<&-" | ">&-"), None) => {}
             (Some("<&" | ">&"), Some(target)) if is_descriptor(&target) => {}
+            // A `-` closes the descriptor, and what follows is a word of the command, blanks or not.
+            (Some("<&"), Some(_)) => self.opaque("a redirect is not understood"),
+            (Some(">&"), Some(target)) if target.certain().starts_with('-') => {
+                self.opaque("a redirect is not understood");
+            }
             // The command at the other end of a pipe is judged by itself.
             (Some("<"), Some(_)) if piped(node).is_some() => {}
             (Some(sign), Some(target)) => {
