@@ -28,7 +28,7 @@ pub(super) fn is_for_bash(script: &str) -> bool {
         if holds_script && mentions(taken) {
             return true;
         }
-        before = taken.chars().next_back().unwrap_or(before);
+        before = if next == '\\' { next } else { taken.chars().next_back().unwrap_or(before) };
         rest = after;
     }
     false
@@ -41,9 +41,10 @@ fn begins(rest: &str, before: char) -> bool {
         rest.strip_prefix("[[").is_some_and(|after| after.starts_with(|c: char| c.is_ascii_whitespace()));
     // The name of a file to plainer shells.
     let multiplies = rest.strip_prefix('{').filter(|_| before != '$').is_some_and(|after| {
-        let word =
-            after.split(|c: char| c.is_ascii_whitespace() || ";&|()".contains(c)).next().unwrap_or_default();
-        word.contains('}') && (word.contains(',') || word.contains(".."))
+        // Quotes may be a part of it, with anything in them.
+        let line = after.split('\n').next().unwrap_or_default();
+        let is_open = after.starts_with(|c: char| !c.is_ascii_whitespace() && c != '}');
+        is_open && line.contains('}') && (line.contains(',') || line.contains(".."))
     });
     computes || compares || multiplies || OF_BASH.iter().any(|mark| rest.starts_with(mark))
 }
@@ -92,6 +93,9 @@ mod tests {
             "# don't\necho $'b'",
             "cat <<E\n'\nE\necho $'b'",
             "echo \\' $'b'",
+            "cat {\"a b\",a.txt}",
+            "cat {a\\ b,a.txt}",
+            "cat \\${n.txt,a.txt}",
         ] {
             assert!(is_for_bash(script), "{script}");
         }

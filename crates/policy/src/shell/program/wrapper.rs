@@ -129,7 +129,10 @@ pub(crate) fn look_through(words: &[Word], names: &PutIn) -> Inner {
             Inner::Script { text, .. } if ["ksh", "mksh", "zsh"].contains(&shell) => {
                 Inner::Foreign { text, why: OTHER_KIND }
             }
-            Inner::Script { text, .. } if shell != "bash" && is_for_bash(&text) => {
+            // What is evaluated there is not looked at with the eyes of that shell.
+            Inner::Script { text, .. }
+                if shell != "bash" && (is_for_bash(&text) || text.contains("eval")) =>
+            {
                 Inner::Foreign { text, why: FOR_BASH }
             }
             inner => inner,

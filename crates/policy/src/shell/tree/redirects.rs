@@ -105,6 +105,7 @@ impl Walker<'_> {
         let mut sign = None;
         let mut number = None;
         let mut targets = Vec::new();
+        let mut written = "";
         for child in node.children(&mut cursor) {
             match child.kind() {
                 "file_descriptor" => number = Some(self.text(child)),
@@ -113,7 +114,10 @@ impl Walker<'_> {
                 }
                 // The first word names the file; more than one is a mistake.
                 _ if targets.is_empty() => match Reader::read(self.source, child) {
-                    Some(word) => targets.push(word),
+                    Some(word) => {
+                        written = self.text(child);
+                        targets.push(word);
+                    }
                     None => return self.opaque("a redirect is not understood"),
                 },
                 _ => match Reader::read_all(self.source, child) {
@@ -130,7 +134,7 @@ impl Walker<'_> {
         }
         match (sign, target) {
             (Some("<&-" | ">&-"), None) => {}
-            (Some("<&" | ">&"), Some(target)) if is_descriptor(&target) => {}
+            (Some("<&" | ">&"), Some(_)) if is_descriptor(written) => {}
             // A `-` closes the descriptor, and what follows is a word of the command, blanks or not.
             (Some("<&"), Some(_)) => self.opaque("a redirect is not understood"),
             (Some(">&"), Some(target)) if target.certain().starts_with('-') => {
@@ -217,7 +221,8 @@ fn piped(redirect: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-fn is_descriptor(word: &Word) -> bool {
+/// Whether a word stands for an open file, or for none. With quotes it may be the name of one.
+fn is_descriptor(written: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    word.known().is_some_and(|text| text == "-" || digits(text.trim_end_matches('-')))
+    written == "-" || digits(written.strip_suffix('-').unwrap_or(written))
 }
