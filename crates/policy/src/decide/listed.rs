@@ -147,7 +147,9 @@ impl Judge<'_> {
             if may_be_options && shell::lists_revisions(lister) {
                 return Err(unclear());
             }
-            let named = shell::touches(lister);
+            let mut named = shell::touches(lister);
+            // Those of others are judged where these list them.
+            named.retain(|touch| !self.places.listings.are_names(&touch.word, &touch.dirs));
             let shows_all = lister.words().first().and_then(program_name) == Some("fd")
                 || named.iter().any(|touch| touch.word.tilde || touch.word.text.starts_with('/'));
             for place in places(lister, &self.places)? {
@@ -214,7 +216,9 @@ pub(crate) fn places(lister: &Command, places: &Places<'_>) -> Result<Vec<Place>
     let mut named: Vec<_> =
         shell::touches(lister).into_iter().map(|touch| (touch.word, touch.dirs)).collect();
     // What `git` is asked may be about revisions.
-    if named.is_empty() || lister.words().first().and_then(program_name) == Some("git") {
+    // Where nothing is listed, no word is left.
+    let may_vanish = |(word, dirs): &(Word, _)| word.splits && places.listings.are_names(word, dirs);
+    if named.iter().all(may_vanish) || lister.words().first().and_then(program_name) == Some("git") {
         named.push((Word::literal("."), lister.dirs.clone()));
     }
     let mut all = Vec::new();

@@ -105,7 +105,10 @@ impl Judge<'_> {
         let inside: BTreeSet<&Path> = above.filter(|dir| self.cx.is_inside(dir)).collect();
         let mut places =
             inside.iter().flat_map(|dir| paths.iter().map(|path| self.cx.place(&dir.join(path))));
-        places.find_map(|place| self.files.read_objection(&command.text, &place))
+        places.find_map(|place| {
+            let itself = self.files.read_objection(&command.text, &place);
+            itself.or_else(|| self.files.read_objection_below(&command.text, &place))
+        })
     }
 
     /// A rule against reading anything at all, where something is read that may lead anywhere by then.

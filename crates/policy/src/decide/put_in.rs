@@ -143,6 +143,8 @@ impl Filler<'_> {
         let mut lines = vec![Vec::new()];
         for (word, known) in words {
             let spelt = match (known, self.fillable(word)) {
+                // There may be none.
+                (Some(names), _) if word.splits => vec![names.clone(), Vec::new()],
                 (Some(names), _) => vec![names.clone()],
                 (None, Some(_)) => self.spell(word, way)?,
                 (None, None) => vec![vec![word.clone()]],

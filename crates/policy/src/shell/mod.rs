@@ -58,6 +58,8 @@ pub(crate) struct Analysis {
     pub(crate) computed: BTreeSet<String>,
     /// Variables that are put into conditions without quotes, so that what they hold must be plain names.
     pub(crate) named: BTreeSet<String>,
+    /// Variables that searches get for the names of files.
+    pub(crate) searched: BTreeSet<String>,
     /// Variables that others are worked out from as if they were never negative.
     pub(crate) summed: BTreeSet<String>,
     /// Variables that are put in where they may hold nothing yet, or nothing any more.

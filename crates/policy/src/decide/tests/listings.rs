@@ -257,3 +257,20 @@ fn names_from_above_the_directory_that_come_apart_are_asked_about() {
         assert_eq!(verdict_in("sub", command), "allow", "{command}");
     }
 }
+
+// RULE-05: where nothing is listed, `find` looks at all that lies where it runs.
+#[test]
+fn names_that_are_put_in_may_be_none() {
+    let links =
+        |dir: &Path, _: &str| Some(if dir == Path::new("/w") { vec!["/w/lnk".into()] } else { Vec::new() });
+    let resolve = |path: &Path| if path == Path::new("/w/lnk") { "/home/u".into() } else { path.to_owned() };
+    let cx = Context { resolver: Resolver::new(resolve).with_links(links), ..cx(Mode::Default) };
+    for command in [
+        "find $(find docs -type f) -name lnk -exec cat {} \\;",
+        "for f in $(find docs -type f); do :; done; find $f -name lnk | xargs cat",
+        "find docs -type f | while read -r f; do :; done; find $f -name lnk -exec cat {} \\;",
+    ] {
+        assert_eq!(verdict(&bash(command), &cx), "ask", "{command}");
+        assert_eq!(verdict(&bash(&command.replace("lnk", "a.txt")), &cx), "allow", "{command}");
+    }
+}

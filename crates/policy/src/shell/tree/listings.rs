@@ -73,7 +73,7 @@ impl Walker<'_> {
     }
 
     /// What the only statement inside of a node prints. `already`: how many commands there were before it.
-    pub(super) fn printed(&self, node: Node<'_>, already: usize) -> Names {
+    pub(super) fn printed(&mut self, node: Node<'_>, already: usize) -> Names {
         let Some(mut only) = node.named_child(0).filter(|_| node.named_child_count() == 1) else {
             return Names::ANY;
         };
@@ -81,10 +81,14 @@ impl Walker<'_> {
             let Some(body) = only.named_child(0) else { return Names::ANY };
             only = body;
         }
-        match (only.kind(), self.out.commands.get(already..)) {
+        let command = match self.out.commands.get(already..) {
+            Some([only]) => only.words().to_vec(),
+            _ => Vec::new(),
+        };
+        match only.kind() {
             _ if self.complains(node) => Names::ANY,
-            ("pipeline", _) => self.passed,
-            ("command", Some([only])) => Names::listed_by(only.words(), self.may_be_fed(node)),
+            "pipeline" => self.passed,
+            "command" => self.listed_by(&command, node),
             _ => Names::ANY,
         }
     }

@@ -77,6 +77,13 @@ pub(crate) fn analyse(text: &str, dirs: Dirs) -> Analysis {
     if !analysis.named.iter().all(are_names) {
         analysis.opaque.get_or_insert("a condition can run commands");
     }
+    let may_be_sign = |name: &String| match analysis.variables.get(name) {
+        Some(Some(held)) => held.iter().any(|word| word.text.starts_with('-')),
+        _ => true,
+    };
+    if analysis.searched.iter().any(may_be_sign) {
+        analysis.opaque.get_or_insert("a search may read its input");
+    }
     let are_numbers = |name: &String| match analysis.variables.get(name) {
         Some(Some(held)) => !held.is_empty() && held.iter().all(number::counts),
         _ => false,
@@ -285,11 +292,14 @@ impl<'a> Walker<'a> {
                     _ => inner.fed_with(names, walk),
                 });
             });
+            let first = self.out.commands.get(already..).filter(|all| at == 0 && all.len() == 1);
+            let first = first.map(|all| all[0].words().to_vec());
+            let listed = first.map(|words| self.listed_by(&words, node));
             names = match self.out.commands.get(already..) {
                 // Complaints are no names, and may come by any file that leads to where names go.
                 _ if self.out.redirects[redirected..].iter().any(is_diverted) => Names::ANY,
                 _ if complains || self.complains(child) => Names::ANY,
-                Some([only]) if at == 0 => Names::listed_by(only.words(), self.may_be_fed(node)),
+                _ if at == 0 => listed.unwrap_or_default(),
                 // It may read something else.
                 Some(_) if self.text(child).contains('<') => Names::ANY,
                 Some([only]) => names.passed_by(only),

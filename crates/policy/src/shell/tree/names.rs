@@ -1,6 +1,5 @@
 //! What kind of names come through a pipeline.
 
-use super::searched::{Searched, searched};
 use crate::shell::program::name_ends::{Ends, has_option, of_listed};
 use crate::shell::program::wrapper::PutIn;
 use crate::shell::{Command, Dirs, Form, Listing, Word, prints_commit_lines, prints_commits};
@@ -53,16 +52,8 @@ impl Names {
     /// Nothing that is known.
     pub(super) const ANY: Self = Self { kind: Kind::Any, ends: Ends::Line, one: false };
 
-    /// What a command prints at the start of a pipeline. `may_be_fed`: whether it may have an input.
-    pub(super) fn listed_by(words: &[Word], may_be_fed: bool) -> Self {
-        let Some((program, rest)) = words.split_first() else { return Self::ANY };
-        let searched = match program.text.as_str() {
-            program @ ("grep" | "rg") => searched(program, rest),
-            _ => Searched::Files,
-        };
-        if searched == Searched::Input || searched == Searched::BelowUnlessFed && may_be_fed {
-            return Self::ANY;
-        }
+    /// What a command prints that has no input.
+    pub(super) fn listed_by(words: &[Word]) -> Self {
         Self { kind: Kind::listed_by(words), ends: of_listed(words), one: false }
     }
 

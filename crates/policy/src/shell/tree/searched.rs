@@ -3,7 +3,8 @@
 use tree_sitter::Node;
 
 use super::Walker;
-use crate::shell::Word;
+use super::names::Names;
+use crate::shell::{Form, Word};
 
 /// Options with a value in the next word, by their letters and names.
 const VALUED: (&str, &[&str]) =
@@ -11,7 +12,7 @@ const VALUED: (&str, &[&str]) =
 
 /// Where a program searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Searched {
+enum Searched {
     /// In files.
     Files,
     /// In what lies below, unless there is an input.
@@ -20,8 +21,8 @@ pub(super) enum Searched {
     Input,
 }
 
-/// Where `grep` or `rg` searches when it is asked with these words.
-pub(super) fn searched(program: &str, rest: &[Word]) -> Searched {
+/// Where `grep` or `rg` searches when it is asked with these words. `is_name`: whether what is put into a word is a name.
+fn searched(program: &str, rest: &[Word], mut is_name: impl FnMut(&Word) -> bool) -> Searched {
     let (options, operands) = apart(rest);
     let has = |letter: char, names: &[&str]| {
         options.iter().any(|option| {
@@ -30,14 +31,18 @@ pub(super) fn searched(program: &str, rest: &[Word]) -> Searched {
         })
     };
     let gives_pattern = has('e', &["--regexp"]) || program == "rg" && has('\0', &["--files"]);
-    let files = operands.get(usize::from(!gives_pattern)..).unwrap_or_default();
-    if files.iter().any(|word| word.text == "-") {
+    // What the shell puts in may be a `-`, which is the input.
+    let is_open = |word: &Word| word.form == Form::Dynamic && word.certain().is_empty();
+    let mut files = operands.iter().skip(usize::from(!gives_pattern));
+    if files.any(|word| word.text == "-" || is_open(word) && !is_name(word)) {
         return Searched::Input;
     }
+    // A word that may vanish is neither a pattern nor a file for certain.
+    let certain = operands.iter().filter(|word| !word.splits).count();
     let walks = has('r', &["--recursive"]) || has('R', &["--dereference-recursive"]);
     match program {
         "rg" if has('\0', &["--files"]) => Searched::Files,
-        _ if files.iter().any(|word| !word.splits) => Searched::Files,
+        _ if certain > usize::from(!gives_pattern) => Searched::Files,
         "rg" => Searched::BelowUnlessFed,
         _ if walks => Searched::Files,
         _ => Searched::Input,
@@ -68,6 +73,27 @@ fn apart(rest: &[Word]) -> (Vec<&str>, Vec<&Word>) {
 }
 
 impl Walker<'_> {
+    /// What a command prints at the start of a pipeline, or by itself.
+    pub(super) fn listed_by(&mut self, words: &[Word], node: Node<'_>) -> Names {
+        let Some((program, rest)) = words.split_first() else { return Names::ANY };
+        if !matches!(program.text.as_str(), "grep" | "rg") {
+            return Names::listed_by(words);
+        }
+        // What it may hold besides is seen in the end.
+        let is_name = |word: &Word| {
+            let held = word.parameter().filter(|name| matches!(self.out.variables.get(*name), Some(Some(_))));
+            held.is_some_and(|name| {
+                self.out.searched.insert(name.to_owned());
+                true
+            })
+        };
+        match searched(&program.text, rest, is_name) {
+            Searched::Input => Names::ANY,
+            Searched::BelowUnlessFed if self.may_be_fed(node) => Names::ANY,
+            _ => Names::listed_by(words),
+        }
+    }
+
     /// Whether what a node runs may have another input than the whole script has.
     pub(super) fn may_be_fed(&self, node: Node<'_>) -> bool {
         let mut inner = node;
