@@ -1,5 +1,6 @@
 //! Patterns for names, as shells and `find` compare them: `?` stands for one character, whatever the number of its bytes.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -14,7 +15,7 @@ pub(crate) struct Glob {
 }
 
 /// What stands for characters that need more than one byte: nobody writes these.
-const STAND_INS: std::ops::RangeInclusive<char> = '\u{1}'..='\u{8}';
+const STAND_INS: RangeInclusive<char> = '\u{e}'..='\u{1f}';
 /// What stands for all that a pattern does not name.
 const OTHER: char = '\u{b}';
 
@@ -26,8 +27,10 @@ impl Glob {
         };
         let bytes = build(pattern)?;
         let mut named: Vec<char> = pattern.chars().filter(|c| !c.is_ascii()).collect();
+        named.sort_unstable();
         named.dedup();
-        let counts = pattern.contains(['?', '[']);
+        // With more of them than there are stand-ins, some could not be told apart.
+        let counts = pattern.contains(['?', '[']) && named.len() <= STAND_INS.count();
         let characters = if counts { Some((build(&stood_in_for(pattern, &named))?, named)) } else { None };
         Ok(Self { bytes, characters })
     }
@@ -42,7 +45,7 @@ impl Glob {
     }
 }
 
-/// A text with one byte for each character. Those that are named stay apart, as far as there are stand-ins.
+/// A text with one byte for each character. Those that are named stay apart.
 fn stood_in_for(text: &str, named: &[char]) -> String {
     let stand_in = |c: char| {
         let at = named.iter().position(|named| *named == c);
@@ -77,5 +80,8 @@ mod tests {
             assert_eq!(Glob::new(pattern, true).unwrap().is_match(name), fits, "{pattern} {name}");
         }
         assert!(Glob::new("[", true).is_err());
+        let many: String = ('а'..='я').collect();
+        let glob = Glob::new(&format!("{many}?"), true).unwrap();
+        assert!(glob.is_match(format!("{many}x")) && !glob.is_match(format!("{}öx", &many[..62])));
     }
 }

@@ -287,9 +287,9 @@ impl Heard {
     }
 }
 
-/// Orders a shell and lets it run the script at once, which may only look. Once more if a command of before has killed or stopped the keeper
+/// Orders a shell and lets it run the script at once. Once more if a command of before has killed or stopped the keeper
 /// and the supervisor that should have taken the order: what was not taken is taken back first, so that nothing runs
-/// twice.
+/// twice. `looking`: whether the script may only look.
 pub(crate) async fn launch(
     order: &Order,
     mark: &str,

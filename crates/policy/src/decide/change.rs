@@ -82,9 +82,14 @@ impl Judge<'_> {
         if !(removes(command, touch) && takes_directories(command)) {
             return None;
         }
-        let below = self.cx.resolver.below(&place.real)?;
-        let mut places = below.iter().map(|path| self.cx.place(&place.real.join(path)));
-        places.find_map(|place| self.files.guarded(&place))
+        // No link among it is followed, so the names are enough.
+        let at = |path: PathBuf| Place {
+            written: place.written.join(&path),
+            real: place.real.join(path),
+            ..place.clone()
+        };
+        let mut below = self.cx.resolver.below(&place.real)?.into_iter();
+        below.find_map(|path| self.files.guarded(&at(path)))
     }
 
     /// Whether a place lies below something that an earlier command of the script puts there, or leads through what one

@@ -99,6 +99,9 @@ impl Judge<'_> {
             Some(path.trim_start_matches(|c: char| c == '/' || c == ':' || c.is_ascii_digit()))
         });
         let paths: Vec<&str> = paths.filter(|path| !path.is_empty()).collect();
+        if paths.is_empty() {
+            return None;
+        }
         let touches = shell::touches(command);
         let dirs = touches.iter().map(|touch| &touch.dirs).chain([&command.dirs]).flatten().flatten();
         let above = dirs.chain(&self.cx.roots).flat_map(|dir| dir.ancestors());

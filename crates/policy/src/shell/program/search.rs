@@ -196,6 +196,42 @@ pub(super) fn grammar(name: &str) -> &'static Grammar {
     }
 }
 
+/// Where a search finds what it prints the names of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::shell) enum Searched {
+    /// In files.
+    Files,
+    /// In what lies below, unless there is an input.
+    BelowUnlessFed,
+    /// Perhaps in its input.
+    Input,
+}
+
+/// Where `grep` or `rg` searches. `is_name`: whether what is put into a word is a name.
+pub(in crate::shell) fn searched(
+    name: &str,
+    rest: &[Word],
+    mut is_name: impl FnMut(&Word) -> bool,
+) -> Searched {
+    let found = sorted(grammar(name), rest);
+    let lists_files = found.has(&["files"]);
+    let patterns = usize::from(!lists_files && !found.has(&["e", "f", "regexp", "file"]));
+    let is_open = |word: &Word| word.form == Form::Dynamic && word.certain().is_empty();
+    let mut files = found.operands.iter().skip(patterns).chain(&found.unclear);
+    if files.any(|word| word.text == "-" || is_open(word) && !is_name(word)) {
+        return Searched::Input;
+    }
+    // A word that may vanish is neither a pattern nor a file for certain.
+    let is_certain = |word: &&&Word| !word.splits && (word.form != Form::Literal || !word.may_be_option());
+    let certain = found.operands.iter().chain(&found.unclear).filter(is_certain).count();
+    match name {
+        _ if lists_files || certain > patterns => Searched::Files,
+        "rg" => Searched::BelowUnlessFed,
+        _ if found.has(&["r", "R", "recursive", "dereference-recursive"]) => Searched::Files,
+        _ => Searched::Input,
+    }
+}
+
 /// Whether a search only looks where it is told to. `rest`: the words after the program.
 pub(crate) fn looks(name: &str, rest: &[Word]) -> bool {
     let found = sorted(grammar(name), rest);

@@ -1,76 +1,11 @@
-//! What programs that print the names of files in which they find something search: their input has no name.
+//! Programs that print the names of files in which they find something: what they find in their input has no name.
 
 use tree_sitter::Node;
 
 use super::Walker;
 use super::names::Names;
-use crate::shell::{Form, Word};
-
-/// Options with a value in the next word, by their letters and names.
-const VALUED: (&str, &[&str]) =
-    ("egjt", &["--exclude", "--exclude-dir", "--glob", "--iglob", "--include", "--regexp", "--type"]);
-
-/// Where a program searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Searched {
-    /// In files.
-    Files,
-    /// In what lies below, unless there is an input.
-    BelowUnlessFed,
-    /// Perhaps in its input.
-    Input,
-}
-
-/// Where `grep` or `rg` searches when it is asked with these words. `is_name`: whether what is put into a word is a name.
-fn searched(program: &str, rest: &[Word], mut is_name: impl FnMut(&Word) -> bool) -> Searched {
-    let (options, operands) = apart(rest);
-    let has = |letter: char, names: &[&str]| {
-        options.iter().any(|option| {
-            let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-            letters.is_some_and(|letters| letters.contains(letter)) || names.contains(option)
-        })
-    };
-    let gives_pattern = has('e', &["--regexp"]) || program == "rg" && has('\0', &["--files"]);
-    // What the shell puts in may be a `-`, which is the input.
-    let is_open = |word: &Word| word.form == Form::Dynamic && word.certain().is_empty();
-    let mut files = operands.iter().skip(usize::from(!gives_pattern));
-    if files.any(|word| word.text == "-" || is_open(word) && !is_name(word)) {
-        return Searched::Input;
-    }
-    // A word that may vanish is neither a pattern nor a file for certain.
-    let certain = operands.iter().filter(|word| !word.splits).count();
-    let walks = has('r', &["--recursive"]) || has('R', &["--dereference-recursive"]);
-    match program {
-        "rg" if has('\0', &["--files"]) => Searched::Files,
-        _ if certain > usize::from(!gives_pattern) => Searched::Files,
-        "rg" => Searched::BelowUnlessFed,
-        _ if walks => Searched::Files,
-        _ => Searched::Input,
-    }
-}
-
-/// Options, and words that are neither options nor their values.
-fn apart(rest: &[Word]) -> (Vec<&str>, Vec<&Word>) {
-    let (mut options, mut operands) = (Vec::new(), Vec::new());
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        let text = word.text.as_str();
-        if text == "--" {
-            operands.extend(words);
-            break;
-        }
-        if text.len() < 2 || !text.starts_with('-') {
-            operands.push(word);
-            continue;
-        }
-        options.push(text);
-        let is_long = text.starts_with("--");
-        if is_long && VALUED.1.contains(&text) || !is_long && text.ends_with(|c| VALUED.0.contains(c)) {
-            words.next();
-        }
-    }
-    (options, operands)
-}
+use crate::shell::Word;
+use crate::shell::program::search::{Searched, searched};
 
 impl Walker<'_> {
     /// What a command prints at the start of a pipeline, or by itself.
